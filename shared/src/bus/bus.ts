@@ -1,0 +1,87 @@
+/**
+ * The contract between ingest and gateway: one log of entries, kept in order and bounded. An implementation gives
+ *
+ * - every entry a dense `offset` in the log, and every topic of an entry the next `seq` of that topic, atomically
+ *   with storing and announcing it: a topic's `seq` is its predecessor's plus one on every subscriber alike;
+ * - one `epoch` for the log: when the log's memory is lost, a new epoch begins and all counters start at 1;
+ * - delivery to a subscriber in log order, each entry once; what a connection lost is filled from history; what
+ *   history no longer has is reported by `onLost`, never passed over.
+ */
+export interface BusEntry {
+  /** Topics that carry this event, at most 16. */
+  readonly topics: readonly string[];
+  /** The event, encoded once: UTF-8 JSON. */
+  readonly json: Uint8Array;
+  /** The same event as MessagePack. */
+  readonly msgpack: Uint8Array;
+}
+
+export interface TopicSeq {
+  readonly topic: string;
+  readonly seq: number;
+}
+
+export interface LogEntry {
+  readonly offset: number;
+  readonly topics: readonly TopicSeq[];
+  readonly json: Uint8Array;
+  readonly msgpack: Uint8Array;
+}
+
+export interface BusPublisher {
+  /**
+   * Appends entries in the order given; resolves when all are stored and announced. Calls are applied in call order.
+   * Rejects when the bus did not take them (whether it stored any is then unknown: the caller may publish again only
+   * what carries its own identity).
+   */
+  publish(entries: readonly BusEntry[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BusHandlers {
+  /** Entries in log order; `replayed` is true for those read from history at start or to fill a hole. */
+  onEntry(entry: LogEntry, replayed: boolean): void;
+  /** Offsets `from`..`to` (inclusive) can no longer be had; `positions()` is right again when this is called. */
+  onLost(lost: { readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }): void;
+  /** The link to the bus went up or down. */
+  onLink?(up: boolean): void;
+}
+
+export interface BusSubscriber {
+  /** Reads the retained history (as replayed entries), then follows the log. Resolves once caught up. */
+  start(handlers: BusHandlers): Promise<void>;
+  /** Epoch of the log as far as this subscriber has followed it. */
+  readonly epoch: string;
+  /** The last `seq` of a topic as far as this subscriber has followed the log; 0 where none was ever published. */
+  position(topic: string): number;
+  close(): Promise<void>;
+}
+
+/** Small facts that processes tell each other beside the log: last value wins, nothing is replayed. */
+export interface BusStatus {
+  readonly name: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** One connection to the bus; both halves come from it. */
+export interface Bus {
+  publisher(): Promise<BusPublisher>;
+  subscriber(): Promise<BusSubscriber>;
+  /** Sets `name` for `ttlMs`; readable by every process through `statuses`. */
+  setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
+  /** All statuses that have not expired, by name. */
+  statuses(): Promise<readonly BusStatus[]>;
+  close(): Promise<void>;
+}
+
+/** Bounds of the log. Beyond them the oldest entries are dropped first. */
+export const busLimits = {
+  /** Entries kept in history. 120 s at 2,000 events a second. */
+  maxEntries: 240_000,
+  /** Bytes kept in history by the in-process bus and by a gateway's memory. */
+  maxBytes: 256 * 1024 * 1024,
+  /** Topics whose counters are kept. One more begins a new epoch. */
+  maxTopics: 1_000_000,
+  /** Topics of one entry. */
+  maxTopicsPerEntry: 16,
+} as const;

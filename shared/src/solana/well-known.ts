@@ -1,0 +1,29 @@
+/** Programs, mints and sysvars of the network by their published addresses. */
+export const systemProgram = '11111111111111111111111111111111';
+export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+export const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111';
+export const metadataProgram = 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s';
+export const rentSysvar = 'SysvarRent111111111111111111111111111111111';
+export const wrappedSolMint = 'So11111111111111111111111111111111111111112';
+export const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+export const zeroAddress = '11111111111111111111111111111111';
+
+/** Signature verifiers run by the runtime itself: they log no `invoke` line. */
+export const precompilePrograms: ReadonlySet<string> = new Set([
+  'Ed25519SigVerify111111111111111111111111111',
+  'KeccakSecp256k11111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+]);
+
+/** Orca Whirlpool SOL/USDC (tick spacing 4, fee 0.04 %): where the SOL/USD price is read. */
+export const solUsdcWhirlpool = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE';
+export const whirlpoolProgram = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
+
+/** `getGenesisHash` of the simulated chain: no real cluster has it, so its events can be labelled as simulated. */
+export const simnetGenesisHash = 'SimuLatedChainSimuLatedChainSimuLatedChain1';
+
+export const lamportsPerSol = 1_000_000_000n;
+export const solDecimals = 9;
+export const usdcDecimals = 6;

@@ -1,0 +1,6 @@
+import type { Venue } from './venue.ts';
+
+/** All venues that ingest decodes; a new program is one more line here. */
+export const venues: readonly Venue[] = [];
+
+export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((venue) => [venue.programId, venue]));

@@ -1,0 +1,192 @@
+import { Type, type Static, type TObject, type TProperties } from 'typebox';
+
+/** Names of the venues, as `pool` in events and requests. */
+export const venueNames = [
+  'pump',
+  'pump-amm',
+  'launchlab',
+  'raydium-cpmm',
+  'raydium-amm',
+  'raydium-clmm',
+  'meteora-dbc',
+  'meteora-damm-v2',
+  'meteora-dlmm',
+  'orca-whirlpool',
+] as const;
+export type VenueName = (typeof venueNames)[number];
+
+export const commitments = ['processed', 'confirmed', 'finalized'] as const;
+export type Commitment = (typeof commitments)[number];
+
+const Raw = (description: string) =>
+  Type.String({ pattern: '^[0-9]+$', description: `${description} Raw integer in its smallest unit, as a decimal string.` });
+const Ui = (description: string) => Type.Number({ description: `${description} UI number (float64).` });
+const Address = (description: string) => Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$', description: `${description} Base58.` });
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+const Venue = Type.Enum([...venueNames], { description: 'Venue of the pool.' });
+
+/** What every event carries. */
+const common = {
+  id: Type.String({
+    description:
+      '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; a price derived from a trade adds `.price`.',
+  }),
+  mint: Address('Mint of the token.'),
+  quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
+  pool: Venue,
+  poolAddress: Address('The bonding curve or pool.'),
+  signature: Nullable(Type.String(), 'Signature of the transaction; null for a price read from an account change.'),
+  slot: Type.Integer({ description: 'Slot.' }),
+  blockTime: Nullable(Type.Integer(), 'Unix seconds by the chain clock, null where not known.'),
+  commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),
+  ts: Type.Object(
+    {
+      received: Type.Integer({ description: 'When the notification reached ingest, Unix microseconds.' }),
+      published: Type.Integer({ description: 'When ingest published the event, Unix microseconds.' }),
+    },
+    { additionalProperties: false },
+  ),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
+} as const;
+
+const Reserves = Type.Object(
+  {
+    virtualBase: Raw('Base reserve that the price follows from.'),
+    virtualQuote: Raw('Quote reserve that the price follows from (virtual part included).'),
+    realBase: Raw('Base tokens that can be bought.'),
+    realQuote: Raw('Quote coins held.'),
+  },
+  { additionalProperties: false, description: 'Reserves after the event.' },
+);
+
+const valuation = {
+  priceQuote: Ui('Quote coins for one token.'),
+  priceSol: Nullable(Ui('SOL for one token.')),
+  priceUsd: Nullable(Ui('USD for one token.')),
+  marketCapSol: Nullable(Ui('Price times supply, in SOL.')),
+  marketCapUsd: Nullable(Ui('Price times supply, in USD.')),
+} as const;
+
+const FeeAmount = (what: string) => Type.Object({ amount: Raw(what), bps: Type.Integer() }, { additionalProperties: false });
+const Fees = Type.Object(
+  {
+    protocol: FeeAmount('Protocol fee, quote coin.'),
+    creator: FeeAmount('Creator fee, quote coin.'),
+    lp: FeeAmount('Fee to liquidity providers, quote coin.'),
+    cashback: FeeAmount('Cashback credited to the trader, charged like a fee, quote coin.'),
+    holderRewards: FeeAmount('Holder rewards, quote coin.'),
+    total: Raw('What the trader paid beside the amount through the pool, quote coin.'),
+  },
+  { additionalProperties: false, description: 'Fees of the trade, in the quote coin.' },
+);
+
+function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, title: type, description });
+}
+
+export const TradeEvent = event('trade', 'A swap that happened on chain.', {
+  type: Type.Literal('trade'),
+  ...common,
+  side: Type.Enum(['buy', 'sell'], { description: "The taker's side." }),
+  trader: Address('Wallet that traded.'),
+  feePayer: Nullable(Address('Fee payer of the transaction.'), 'Null where the source does not show it (logs).'),
+  baseAmount: Raw('Tokens through the pool, fees apart.'),
+  baseDecimals: Type.Integer(),
+  quoteAmount: Raw('Quote coins through the pool, fees apart.'),
+  quoteDecimals: Type.Integer(),
+  tokenAmount: Ui('baseAmount in whole tokens.'),
+  solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null where the quote coin is not SOL.'),
+  quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
+  ...valuation,
+  fees: Fees,
+  reserves: Reserves,
+  curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
+});
+
+export const PriceEvent = event('price', 'A price tick, from a trade or from a change of the pool account.', {
+  type: Type.Literal('price'),
+  ...common,
+  source: Type.Enum(['trade', 'account'], { description: 'What moved the price.' }),
+  ...valuation,
+  solUsd: Nullable(
+    Type.Object(
+      {
+        price: Ui('USD for one SOL.'),
+        slot: Type.Integer(),
+        ageMs: Type.Integer({ description: 'Age of that price when the event was made, milliseconds.' }),
+      },
+      { additionalProperties: false },
+    ),
+    'The SOL/USD price behind the USD numbers; null where unknown.',
+  ),
+  reserves: Reserves,
+});
+
+const InitialBuy = Type.Object(
+  {
+    trader: Address('Buyer.'),
+    baseAmount: Raw('Tokens bought.'),
+    quoteAmount: Raw('Quote coins through the curve.'),
+    tokenAmount: Ui('Tokens bought.'),
+    solAmount: Nullable(Ui('SOL.')),
+  },
+  { additionalProperties: false },
+);
+
+export const NewTokenEvent = event('newToken', 'A token was created.', {
+  type: Type.Literal('newToken'),
+  ...common,
+  name: Type.String(),
+  symbol: Type.String(),
+  uri: Type.String(),
+  creator: Address('Creator, who earns the creator fee.'),
+  trader: Address('Wallet that sent the creation.'),
+  tokenProgram: Address('SPL Token or Token-2022.'),
+  bondingCurve: Address('Bonding curve account.'),
+  supply: Raw('Total supply.'),
+  decimals: Type.Integer(),
+  initialBuy: Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.'),
+  ...valuation,
+  reserves: Reserves,
+  flags: Type.Object(
+    { mayhemMode: Type.Boolean(), cashback: Type.Boolean(), holderReward: Type.Boolean(), creatorFeeBps: Type.Integer() },
+    { additionalProperties: false, description: 'Flags of the venue.' },
+  ),
+});
+
+export const MigrationEvent = event('migration', 'A completed curve moved to a pool; `pool` and `poolAddress` are the destination.', {
+  type: Type.Literal('migration'),
+  ...common,
+  from: Type.Object({ pool: Venue, poolAddress: Address('The curve.') }, { additionalProperties: false }),
+  baseAmount: Raw('Tokens moved to the pool.'),
+  baseDecimals: Type.Integer(),
+  quoteAmount: Raw('Quote coins moved to the pool.'),
+  quoteDecimals: Type.Integer(),
+  solAmount: Nullable(Ui('quoteAmount in SOL.')),
+  migrationFee: Raw('Fee of the migration, quote coin.'),
+  ...valuation,
+});
+
+export const RetractEvent = Type.Object(
+  { type: Type.Literal('retract'), id: Type.String({ description: 'Id of the event that a dead fork took back.' }) },
+  { additionalProperties: false, title: 'retract', description: 'An earlier event was on a fork that died.' },
+);
+
+export const eventSchemas = {
+  trade: TradeEvent,
+  price: PriceEvent,
+  newToken: NewTokenEvent,
+  migration: MigrationEvent,
+  retract: RetractEvent,
+} as const;
+
+export type TradeEvent = Static<typeof TradeEvent>;
+export type PriceEvent = Static<typeof PriceEvent>;
+export type NewTokenEvent = Static<typeof NewTokenEvent>;
+export type MigrationEvent = Static<typeof MigrationEvent>;
+export type RetractEvent = Static<typeof RetractEvent>;
+export type StreamEvent = TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent | RetractEvent;
+export type Reserves = Static<typeof Reserves>;
+export type Fees = Static<typeof Fees>;
