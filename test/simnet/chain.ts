@@ -1,0 +1,112 @@
+/** The simulated chain as its RPC server sees it. Amounts are lamports or raw token units. */
+export interface ChainAccount {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly data: Uint8Array;
+  readonly executable: boolean;
+}
+
+/** TransactionError in the JSON form of the RPC, e.g. `{"InstructionError":[2,{"Custom":6002}]}` or `"BlockhashNotFound"`. */
+export type TransactionErrorJson = string | Readonly<Record<string, unknown>>;
+
+export interface InnerInstruction {
+  readonly programId: string;
+  /** Addresses in instruction order. */
+  readonly accounts: readonly string[];
+  readonly data: Uint8Array;
+  readonly stackHeight: number;
+}
+
+export interface TokenBalance {
+  readonly accountIndex: number;
+  readonly mint: string;
+  readonly owner: string;
+  readonly programId: string;
+  readonly amount: bigint;
+  readonly decimals: number;
+}
+
+/** What executing (or simulating) one transaction gave. */
+export interface Execution {
+  readonly err: TransactionErrorJson | null;
+  readonly logs: readonly string[];
+  readonly unitsConsumed: number;
+  readonly fee: bigint;
+  /** By index of the top-level instruction. */
+  readonly innerInstructions: readonly { readonly index: number; readonly instructions: readonly InnerInstruction[] }[];
+  /** Static keys, then loaded writable, then loaded read-only. */
+  readonly accountKeys: readonly string[];
+  readonly preBalances: readonly bigint[];
+  readonly postBalances: readonly bigint[];
+  readonly preTokenBalances: readonly TokenBalance[];
+  readonly postTokenBalances: readonly TokenBalance[];
+  readonly returnData: { readonly programId: string; readonly data: Uint8Array } | null;
+  /** Accounts as they stand after execution (written ones only); empty on failure. */
+  readonly written: ReadonlyMap<string, ChainAccount>;
+}
+
+export interface TransactionRecord extends Execution {
+  readonly signature: string;
+  /** The signed bytes as received. */
+  readonly wire: Uint8Array;
+  readonly version: 'legacy' | 0 | 1;
+  readonly slot: number;
+  readonly index: number;
+  readonly blockTime: number;
+}
+
+export interface Block {
+  readonly slot: number;
+  readonly parentSlot: number;
+  readonly blockhash: string;
+  readonly blockHeight: number;
+  readonly blockTime: number;
+  readonly transactions: readonly TransactionRecord[];
+}
+
+export interface ChainListener {
+  /** A bank was frozen: everything in the block is now visible at `processed`. */
+  onFrozen?(block: Block): void;
+  onConfirmed?(slot: number): void;
+  onFinalized?(slot: number): void;
+  /** A fork died: these slots and their transactions are gone, account state is rolled back. */
+  onDead?(slots: readonly number[]): void;
+}
+
+export type SendOutcome =
+  | { readonly ok: true; readonly signature: string }
+  | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: unknown };
+
+export interface Chain {
+  readonly slot: number;
+  readonly blockHeight: number;
+  readonly confirmedSlot: number;
+  readonly finalizedSlot: number;
+  readonly lamportsPerByte: bigint;
+  latestBlockhash(): { readonly blockhash: string; readonly lastValidBlockHeight: number };
+  isBlockhashValid(blockhash: string): boolean;
+  account(address: string): ChainAccount | null;
+  /** Every account that a program owns. */
+  accountsOwnedBy(programId: string): Iterable<readonly [address: string, account: ChainAccount]>;
+  /** Token accounts (both token programs) of a wallet. */
+  tokenAccountsOf(owner: string): Iterable<readonly [address: string, account: ChainAccount]>;
+  /** Queues a signed transaction for the bank under construction. Without `skipPreflight` it is simulated first (-32002 with err and logs on failure); a bad signature is -32003. */
+  send(wire: Uint8Array, options?: { readonly skipPreflight?: boolean }): SendOutcome;
+  simulate(wire: Uint8Array, options?: { readonly sigVerify?: boolean; readonly replaceRecentBlockhash?: boolean }): Execution;
+  transaction(signature: string): TransactionRecord | null;
+  /** Newest first. `until` and `before` are signatures. */
+  signaturesFor(
+    address: string,
+    options?: { readonly limit?: number; readonly before?: string; readonly until?: string },
+  ): readonly TransactionRecord[];
+  /** Priority fees (micro-lamports a CU) of the last 150 blocks, oldest first, over the accounts given. */
+  recentPriorityFees(accounts: readonly string[]): readonly { readonly slot: number; readonly prioritizationFee: number }[];
+  airdrop(address: string, lamports: bigint): string;
+  /** Freezes the current bank now and opens the next (also called by the slot timer). */
+  advance(): Block;
+  /** Kills the newest `slots` frozen slots: state is rolled back, their transactions vanish (or land again later where `replay`). Confirmed slots never die. */
+  fork(slots: number, options?: { readonly replay?: boolean }): readonly number[];
+  listen(listener: ChainListener): () => void;
+  start(): void;
+  stop(): void;
+}
