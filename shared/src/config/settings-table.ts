@@ -1,0 +1,78 @@
+/** One setting as the documents show it; README's table and .env.example are generated from these. */
+export interface SettingSpec {
+  readonly name: string;
+  /** As documented; null where there is none. */
+  readonly default: string | null;
+  readonly meaning: string;
+  /** A value for `.env.example`, where the default would not show the form. */
+  readonly example?: string;
+}
+
+export const settingsTable = [
+  { name: 'HOST', default: '127.0.0.1', meaning: "Address of the gateway's listener." },
+  { name: 'PORT', default: '8080', meaning: "Port of the gateway's listener; `0` takes a free one and prints it." },
+  {
+    name: 'TLS_CERT_FILE',
+    default: null,
+    meaning: 'Certificate chain, PEM. With both TLS files the listener speaks HTTPS and WSS itself; otherwise a proxy in front does.',
+    example: '/etc/sluice/tls.crt',
+  },
+  { name: 'TLS_KEY_FILE', default: null, meaning: 'Private key to it, PEM.', example: '/etc/sluice/tls.key' },
+  {
+    name: 'REDIS_URL',
+    default: null,
+    meaning:
+      '`redis://` or `rediss://`, or several comma-separated nodes of a cluster. Without it the bus is in the process, and only `start` works.',
+    example: 'redis://127.0.0.1:6379',
+  },
+  {
+    name: 'SOLANA_RPC_URL',
+    default: null,
+    meaning: 'One or several JSON-RPC addresses, comma-separated: all are used, none is trusted alone. Without it simnet is the chain.',
+    example: 'https://rpc-1.example.com,https://rpc-2.example.com',
+  },
+  {
+    name: 'SOLANA_WS_URL',
+    default: "the RPC's, as `ws` or `wss`",
+    meaning: 'The PubSub address of each RPC address, in the same order.',
+    example: 'wss://rpc-1.example.com,wss://rpc-2.example.com',
+  },
+  {
+    name: 'SOLANA_GRPC_URL',
+    default: null,
+    meaning: 'A Yellowstone gRPC source. This version has none yet: the start is refused while it is set.',
+    example: 'https://grpc.example.com',
+  },
+  { name: 'SOLANA_GRPC_TOKEN', default: null, meaning: 'Token for it.' },
+  { name: 'DATA_DIR', default: '.data', meaning: 'Folder of the embedded store: API keys and wallets.' },
+  {
+    name: 'DATABASE_URL',
+    default: null,
+    meaning: 'PostgreSQL as the store. This version has the embedded store only: the start is refused while it is set.',
+    example: 'postgres://user:password@127.0.0.1/sluice',
+  },
+  {
+    name: 'TRADING',
+    default: '`live` on simnet, `off` on a real cluster',
+    meaning: '`off`, `paper` or `live`.',
+    example: 'off',
+  },
+  {
+    name: 'KEYSTORE_PASSPHRASE_FILE',
+    default: null,
+    meaning: 'File with the passphrase that unlocks custodial wallets; on simnet one is made under `DATA_DIR`.',
+    example: '/etc/sluice/passphrase',
+  },
+  {
+    name: 'LOG_LEVEL',
+    default: 'info',
+    meaning: '`trace` `debug` `info` `warn` `error` `fatal` `silent`. Logs go to stderr as JSON, pretty on a terminal.',
+  },
+  {
+    name: 'SLUICE_API_KEY',
+    default: null,
+    meaning: 'The key that `sluice watch` uses; without it, it makes one for as long as it runs.',
+  },
+] as const satisfies readonly SettingSpec[];
+
+export type SettingName = (typeof settingsTable)[number]['name'];
