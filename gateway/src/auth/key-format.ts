@@ -1,0 +1,50 @@
+import { randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** `sluice_<id>_<secret>`: the id 10 letters and digits; the secret 34 random ones (202 bits) and 6 of checksum. */
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const idLength = 10;
+const randomLength = 34;
+const checksumLength = 6;
+const keyForm = /^sluice_([0-9A-Za-z]{10})_([0-9A-Za-z]{40})$/;
+const keyLength = 'sluice_'.length + idLength + 1 + randomLength + checksumLength;
+
+export interface KeyParts {
+  readonly id: string;
+  readonly secret: string;
+}
+
+export function newKeyId(): string {
+  return randomText(idLength);
+}
+
+/** A new key in full for `id`; shown once, never stored. */
+export function newApiKey(id: string): string {
+  const text = `sluice_${id}_${randomText(randomLength)}`;
+  return text + checksum(text);
+}
+
+/** Null where the text is no key at all. The checksum finds slips of the hand and lets scanners know a key; it proves nothing. */
+export function parseApiKey(text: string): KeyParts | null {
+  if (text.length !== keyLength) return null;
+  const match = keyForm.exec(text);
+  if (match === null) return null;
+  const [, id = '', secret = ''] = match;
+  return text.endsWith(checksum(text.slice(0, -checksumLength))) ? { id, secret } : null;
+}
+
+function randomText(length: number): string {
+  let text = '';
+  for (let index = 0; index < length; index++) text += alphabet[randomInt(alphabet.length)];
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let index = 0; index < checksumLength; index++) {
+    digits = (alphabet[rest % alphabet.length] ?? '') + digits;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return digits;
+}
