@@ -30,8 +30,8 @@ export interface LogEntry {
 
 export interface BusPublisher {
   /**
-   * Appends entries in the order given; resolves when all are stored and announced. Calls are applied in call order.
-   * Rejects when the bus did not take them (whether it stored any is then unknown: the caller may publish again only
+   * Appends entries in the order given (their bytes must not change any more); resolves when all are stored and
+   * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them (whether it stored any is then unknown: the caller may publish again only
    * what carries its own identity).
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
@@ -41,7 +41,11 @@ export interface BusPublisher {
 export interface BusHandlers {
   /** Entries in log order; `replayed` is true for those read from history at start or to fill a hole. */
   onEntry(entry: LogEntry, replayed: boolean): void;
-  /** Offsets `from`..`to` (inclusive) can no longer be had; `positions()` is right again when this is called. */
+  /**
+   * Offsets `from`..`to` (inclusive) can no longer be had; `position()` is right again when this is called. For
+   * `epoch` they count in the epoch that ended, as far as it is known what of it is missing (`to` is `from` - 1 where
+   * nothing is known to be); `epoch` and `position()` are then those of the new one.
+   */
   onLost(lost: { readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }): void;
   /** The link to the bus went up or down. */
   onLink?(up: boolean): void;
@@ -84,4 +88,12 @@ export const busLimits = {
   maxTopics: 1_000_000,
   /** Topics of one entry. */
   maxTopicsPerEntry: 16,
+  /** UTF-8 bytes of a topic's name. */
+  maxTopicBytes: 255,
+  /** JSON and MessagePack of one entry together. */
+  maxEntryBytes: 512 * 1024,
+  /** Statuses that live at one time; one more is refused. */
+  maxStatuses: 256,
+  maxStatusNameLength: 128,
+  maxStatusBytes: 16 * 1024,
 } as const;

@@ -1,0 +1,33 @@
+import { busLimits, type BusEntry } from './bus.ts';
+import { BusError } from './bus-error.ts';
+
+/** Throws `INVALID` for an entry that the log does not carry, so that both implementations refuse the same. */
+export function checkEntry(entry: BusEntry): void {
+  const { topics } = entry;
+  if (topics.length === 0 || topics.length > busLimits.maxTopicsPerEntry) {
+    throw new BusError('INVALID', `An entry has 1 to ${busLimits.maxTopicsPerEntry} topics, this one ${topics.length}.`);
+  }
+  for (let i = 0; i < topics.length; i += 1) {
+    const topic = topics[i] as string;
+    // UTF-8 takes at most three bytes for each UTF-16 unit, so most names need no count.
+    if (topic.length === 0 || (topic.length * 3 > busLimits.maxTopicBytes && Buffer.byteLength(topic) > busLimits.maxTopicBytes)) {
+      throw new BusError('INVALID', `A topic's name has 1 to ${busLimits.maxTopicBytes} bytes.`);
+    }
+    if (topics.indexOf(topic) !== i) throw new BusError('INVALID', 'An entry names each of its topics once.');
+  }
+  if (entry.json.length + entry.msgpack.length > busLimits.maxEntryBytes) {
+    throw new BusError('INVALID', `An entry has at most ${busLimits.maxEntryBytes} bytes.`);
+  }
+}
+
+/** Throws `INVALID` for a status beyond the bounds; returns the value as JSON text. */
+export function statusText(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): string {
+  const text = JSON.stringify(value);
+  const { maxStatusNameLength, maxStatusBytes } = busLimits;
+  if (name.length === 0 || name.length > maxStatusNameLength) {
+    throw new BusError('INVALID', `A status has a name of 1 to ${maxStatusNameLength} characters.`);
+  }
+  if (Buffer.byteLength(text) > maxStatusBytes) throw new BusError('INVALID', `A status has at most ${maxStatusBytes} bytes.`);
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1) throw new BusError('INVALID', 'A status lives for a positive whole number of ms.');
+  return text;
+}

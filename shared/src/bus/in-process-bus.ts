@@ -1,0 +1,203 @@
+import { busLimits, type Bus, type BusEntry, type BusHandlers, type BusPublisher, type BusStatus, type BusSubscriber } from './bus.ts';
+import { BusError } from './bus-error.ts';
+import { checkEntry, statusText } from './entry-checks.ts';
+import { InProcessLog, type InProcessLimits } from './in-process-log.ts';
+
+/** Time that one turn of delivery may take before other work of the process gets its turn. */
+const sliceMs = 8;
+/** Entries between two looks at the clock. */
+const sliceCheckEntries = 64;
+
+/**
+ * The bus inside one process: the guarantees of the Redis bus without Redis. The log is bounded by entries and bytes,
+ * the oldest dropped first; a subscriber that falls behind it is told by `onLost`. Delivery happens in turns of its
+ * own, never inside `publish`, and never while another delivery to the same subscriber is under way.
+ */
+export function createInProcessBus(limits: Partial<InProcessLimits> = {}): Bus {
+  return new InProcessBus(new InProcessLog(limits));
+}
+
+class InProcessBus implements Bus {
+  readonly #log: InProcessLog;
+  readonly #subscribers = new Set<InProcessSubscriber>();
+  readonly #statuses = new Map<string, { readonly text: string; readonly expiresAtMs: number }>();
+  #closed = false;
+
+  constructor(log: InProcessLog) {
+    this.#log = log;
+  }
+
+  async publisher(): Promise<BusPublisher> {
+    this.#assertOpen();
+    let open = true;
+    return {
+      publish: async (entries: readonly BusEntry[]): Promise<void> => {
+        if (!open || this.#closed) throw closedError();
+        for (const entry of entries) checkEntry(entry);
+        for (const entry of entries) this.#log.append(entry);
+        for (const subscriber of this.#subscribers) subscriber.wake();
+      },
+      close: async (): Promise<void> => {
+        open = false;
+      },
+    };
+  }
+
+  async subscriber(): Promise<BusSubscriber> {
+    this.#assertOpen();
+    const subscriber = new InProcessSubscriber(this.#log, () => this.#subscribers.delete(subscriber));
+    this.#subscribers.add(subscriber);
+    return subscriber;
+  }
+
+  async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
+    this.#assertOpen();
+    const text = statusText(name, value, ttlMs);
+    const nowMs = performance.now();
+    for (const [other, { expiresAtMs }] of this.#statuses) if (expiresAtMs <= nowMs) this.#statuses.delete(other);
+    if (!this.#statuses.has(name) && this.#statuses.size >= busLimits.maxStatuses) {
+      throw new BusError('INVALID', `At most ${busLimits.maxStatuses} statuses live at one time.`);
+    }
+    this.#statuses.set(name, { text, expiresAtMs: nowMs + ttlMs });
+  }
+
+  async statuses(): Promise<readonly BusStatus[]> {
+    this.#assertOpen();
+    const nowMs = performance.now();
+    const alive = [...this.#statuses].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs);
+    alive.sort(([a], [b]) => (a < b ? -1 : 1));
+    return alive.map(([name, { text }]) => ({ name, value: JSON.parse(text) as Record<string, unknown> }));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#subscribers].map((subscriber) => subscriber.close()));
+    this.#statuses.clear();
+    this.#log.clear();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw closedError();
+  }
+}
+
+class InProcessSubscriber implements BusSubscriber {
+  epoch: string;
+  readonly #log: InProcessLog;
+  readonly #forget: () => void;
+  #positions = new Map<string, number>();
+  #handlers: BusHandlers | null = null;
+  #turn: NodeJS.Immediate | null = null;
+  #caughtUp: { readonly resolve: () => void; readonly reject: (error: BusError) => void } | null = null;
+  #closed = false;
+  /** Index of the next entry to deliver. */
+  #next = 0;
+  /** Offset of the last entry delivered or told as lost. */
+  #last = 0;
+  /** Entries below this index were in the log before the start. */
+  #liveFrom = 0;
+
+  constructor(log: InProcessLog, forget: () => void) {
+    this.#log = log;
+    this.#forget = forget;
+    this.epoch = log.epoch;
+  }
+
+  start(handlers: BusHandlers): Promise<void> {
+    if (this.#closed) return Promise.reject(closedError());
+    if (this.#handlers !== null) return Promise.reject(new BusError('INVALID', 'A subscriber starts once.'));
+    this.#handlers = handlers;
+    this.#enterEpoch();
+    this.#liveFrom = this.#log.endIndex;
+    const started = new Promise<void>((resolve, reject) => {
+      this.#caughtUp = { resolve, reject };
+    });
+    this.wake();
+    return started;
+  }
+
+  position(topic: string): number {
+    return this.#positions.get(topic) ?? 0;
+  }
+
+  wake(): void {
+    if (this.#handlers === null || this.#turn !== null || this.#closed) return;
+    this.#turn = setImmediate(() => {
+      this.#turn = null;
+      if (this.#deliver()) this.wake();
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    this.#caughtUp?.reject(closedError());
+    this.#caughtUp = null;
+    this.#positions.clear();
+    this.#forget();
+  }
+
+  /** Delivers for one turn; true when there is more. */
+  #deliver(): boolean {
+    const handlers = this.#handlers;
+    if (handlers === null) return false;
+    const startedAtMs = performance.now();
+    for (let count = 1; !this.#closed; count += 1) {
+      if (this.#next < this.#log.firstIndex) this.#skipDropped(handlers);
+      const stored = this.#log.at(this.#next);
+      this.#reportCaughtUp(handlers);
+      if (stored === undefined) return false;
+      if (stored.epoch !== this.epoch) {
+        this.#changeEpoch(handlers);
+        continue;
+      }
+      const { entry } = stored;
+      for (const { topic, seq } of entry.topics) this.#positions.set(topic, seq);
+      this.#last = entry.offset;
+      this.#next += 1;
+      handlers.onEntry(entry, this.#next <= this.#liveFrom);
+      if (count % sliceCheckEntries === 0 && performance.now() - startedAtMs > sliceMs) return true;
+    }
+    return false;
+  }
+
+  #reportCaughtUp(handlers: BusHandlers): void {
+    if (this.#caughtUp === null || this.#next < this.#liveFrom) return;
+    handlers.onLink?.(true);
+    this.#caughtUp.resolve();
+    this.#caughtUp = null;
+  }
+
+  /** Entries were dropped before they were delivered. */
+  #skipDropped(handlers: BusHandlers): void {
+    const oldest = this.#log.at(this.#log.firstIndex);
+    if (oldest === undefined || oldest.epoch !== this.epoch || this.epoch !== this.#log.epoch) return this.#changeEpoch(handlers);
+    const from = this.#last + 1;
+    this.#enterEpoch();
+    this.#last = oldest.entry.offset - 1;
+    handlers.onLost({ from, to: this.#last, reason: 'trimmed' });
+  }
+
+  #changeEpoch(handlers: BusHandlers): void {
+    const from = this.#last + 1;
+    this.#enterEpoch();
+    const oldest = this.#log.at(this.#next);
+    handlers.onLost({ from, to: from - 1, reason: 'epoch' });
+    if (oldest === undefined || oldest.entry.offset === 1) return;
+    this.#last = oldest.entry.offset - 1;
+    handlers.onLost({ from: 1, to: this.#last, reason: 'trimmed' });
+  }
+
+  /** Goes to the oldest entry of the present epoch, with the positions of that place. */
+  #enterEpoch(): void {
+    this.epoch = this.#log.epoch;
+    this.#next = this.#log.oldestIndex;
+    this.#last = 0;
+    this.#positions = this.#log.basePositions();
+  }
+}
+
+function closedError(): BusError {
+  return new BusError('CLOSED', 'The bus is closed.');
+}
