@@ -1,0 +1,253 @@
+import { decodeBase58, isAddress } from './base58.ts';
+import type { EventSink } from './logs.ts';
+import { decodeTransaction, type TransactionVersion } from './transaction.ts';
+import { precompilePrograms } from './well-known.ts';
+
+/** First eight bytes of a self-CPI event's instruction data (Anchor's `emit_cpi!`): `e445a52e51cb9a1d`. */
+const eventTagHigh = 0xe445a52e;
+const eventTagLow = 0x51cb9a1d;
+const tagLength = 8;
+/** Height of an instruction that a top-level instruction calls; the top level has 1. */
+const firstInnerHeight = 2;
+
+export interface TransactionInstruction {
+  readonly programId: string;
+  /** Addresses in order; empty for an instruction that came parsed (`jsonParsed` of a well-known program). */
+  readonly accounts: readonly string[];
+  readonly data: Uint8Array;
+}
+
+export interface TransactionInnerInstruction extends TransactionInstruction {
+  /** Null where the node is too old to tell. */
+  readonly stackHeight: number | null;
+}
+
+/** A transaction as `getTransaction`, `getBlock` or `blockSubscribe` answered, whatever the encoding. */
+export interface TransactionView {
+  readonly kind: 'transaction';
+  readonly signature: string;
+  readonly version: TransactionVersion;
+  readonly feePayer: string;
+  /** Null where the answer carries no slot (transactions within a block). */
+  readonly slot: number | null;
+  readonly blockTime: number | null;
+  /** The runtime's error as the RPC gave it; null when the transaction succeeded. */
+  readonly err: unknown;
+  readonly logs: readonly string[];
+  readonly accountKeys: readonly string[];
+  readonly instructions: readonly TransactionInstruction[];
+  /** By index of the top-level instruction among all of them, precompiles included. */
+  readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]>;
+}
+
+export interface MalformedTransactionView {
+  readonly kind: 'malformed';
+  readonly reason: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a reader found wrong; thrown inside this file only and turned into a value at its edge. */
+class ShapeFault extends Error {}
+
+function fail(reason: string): never {
+  throw new ShapeFault(reason);
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectIn(from: Json, key: string): Json {
+  const value = from[key];
+  return isJson(value) ? value : fail(`${key} is no object`);
+}
+
+function listOf(value: unknown, what: string): readonly unknown[] {
+  return Array.isArray(value) ? value : fail(`${what} is no list`);
+}
+
+function optionalList(value: unknown, what: string): readonly unknown[] {
+  return value === undefined || value === null ? [] : listOf(value, what);
+}
+
+function textOf(value: unknown, what: string): string {
+  return typeof value === 'string' ? value : fail(`${what} is no text`);
+}
+
+function addressOf(value: unknown): string {
+  return typeof value === 'string' && isAddress(value) ? value : fail('an account key is no address');
+}
+
+function integerOrNull(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+}
+
+function base58Bytes(value: unknown): Uint8Array {
+  return decodeBase58(textOf(value, 'instruction data')) ?? fail('instruction data is not base58');
+}
+
+function keyAt(keys: readonly string[], index: unknown): string {
+  return (typeof index === 'number' ? keys[index] : undefined) ?? fail('an account index is outside the keys');
+}
+
+/** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (no bytes). */
+function readInstruction(value: unknown, keys: readonly string[]): TransactionInstruction {
+  if (!isJson(value)) return fail('an instruction is no object');
+  if (typeof value['programId'] === 'string') {
+    const programId = addressOf(value['programId']);
+    if (value['parsed'] !== undefined) return { programId, accounts: [], data: new Uint8Array(0) };
+    return { programId, accounts: listOf(value['accounts'], 'accounts').map(addressOf), data: base58Bytes(value['data']) };
+  }
+  return {
+    programId: keyAt(keys, value['programIdIndex']),
+    accounts: listOf(value['accounts'], 'accounts').map((index) => keyAt(keys, index)),
+    data: base58Bytes(value['data']),
+  };
+}
+
+function readInner(meta: Json, keys: readonly string[]): Map<number, TransactionInnerInstruction[]> {
+  const inner = new Map<number, TransactionInnerInstruction[]>();
+  for (const group of optionalList(meta['innerInstructions'], 'innerInstructions')) {
+    if (!isJson(group)) return fail('inner instructions are no object');
+    const index = integerOrNull(group['index']) ?? fail('inner instructions without an index');
+    const list = listOf(group['instructions'], 'instructions').map((value) => ({
+      ...readInstruction(value, keys),
+      stackHeight: isJson(value) ? integerOrNull(value['stackHeight']) : null,
+    }));
+    inner.set(index, list);
+  }
+  return inner;
+}
+
+interface Body {
+  readonly signature: string;
+  readonly version: TransactionVersion;
+  readonly keys: readonly string[];
+  readonly instructions: readonly TransactionInstruction[];
+}
+
+function loadedKeys(meta: Json): string[] {
+  const loaded = meta['loadedAddresses'];
+  if (!isJson(loaded)) return [];
+  return [...optionalList(loaded['writable'], 'writable'), ...optionalList(loaded['readonly'], 'readonly')].map(addressOf);
+}
+
+function readEncoded(transaction: readonly unknown[], meta: Json): Body {
+  const [text, encoding] = transaction;
+  if (typeof text !== 'string' || (encoding !== 'base64' && encoding !== 'base58')) return fail('an encoding that is not known');
+  const wire = encoding === 'base64' ? Buffer.from(text, 'base64') : (decodeBase58(text) ?? fail('the transaction is not base58'));
+  const decoded = decodeTransaction(wire);
+  if (decoded.kind === 'malformed') return fail(decoded.reason);
+  const keys = [...decoded.accountKeys, ...loadedKeys(meta)];
+  return {
+    signature: decoded.signatures[0] ?? fail('no signature'),
+    version: decoded.version,
+    keys,
+    instructions: decoded.instructions.map(({ programIdIndex, accountIndexes, data }) => ({
+      programId: keyAt(keys, programIdIndex),
+      accounts: accountIndexes.map((index) => keyAt(keys, index)),
+      data,
+    })),
+  };
+}
+
+function readJson(transaction: Json, meta: Json, version: unknown): Body {
+  const message = objectIn(transaction, 'message');
+  const listed = listOf(message['accountKeys'], 'accountKeys');
+  // `jsonParsed` lists the keys of lookup tables among the others, `json` leaves them in `loadedAddresses`.
+  const parsed = listed.some(isJson);
+  const own = listed.map((key) => addressOf(isJson(key) ? key['pubkey'] : key));
+  const keys = parsed ? own : [...own, ...loadedKeys(meta)];
+  return {
+    signature: textOf(listOf(transaction['signatures'], 'signatures')[0], 'signature'),
+    version: version === 0 || version === 1 ? version : 'legacy',
+    keys,
+    instructions: listOf(message['instructions'], 'instructions').map((value) => readInstruction(value, keys)),
+  };
+}
+
+/**
+ * Reads what `getTransaction` answered (or one element of a block's `transactions`) in the encodings json, jsonParsed,
+ * base64 or base58. Trusts no shape: anything unexpected is `malformed`, never an exception.
+ */
+export function readTransaction(answer: unknown): TransactionView | MalformedTransactionView {
+  try {
+    if (!isJson(answer)) return fail('the answer is no object');
+    const meta = objectIn(answer, 'meta');
+    const transaction = answer['transaction'];
+    const body = Array.isArray(transaction)
+      ? readEncoded(transaction, meta)
+      : isJson(transaction)
+        ? readJson(transaction, meta, answer['version'])
+        : fail('no transaction');
+    return {
+      kind: 'transaction',
+      signature: body.signature,
+      version: body.version,
+      feePayer: body.keys[0] ?? fail('no fee payer'),
+      slot: integerOrNull(answer['slot']),
+      blockTime: integerOrNull(answer['blockTime']),
+      err: meta['err'] ?? null,
+      logs: optionalList(meta['logMessages'], 'logMessages').map((line) => textOf(line, 'a log line')),
+      accountKeys: body.keys,
+      instructions: body.instructions,
+      inner: readInner(meta, body.keys),
+    };
+  } catch (error) {
+    if (error instanceof ShapeFault) return { kind: 'malformed', reason: error.message };
+    throw error;
+  }
+}
+
+function isEventData(data: Uint8Array): boolean {
+  if (data.length < tagLength) return false;
+  const view = new DataView(data.buffer, data.byteOffset, tagLength);
+  return view.getUint32(0) === eventTagHigh && view.getUint32(4) === eventTagLow;
+}
+
+/**
+ * Index in the flattened list of the instruction that called the one at `at`: the nearest before it that stands one step
+ * higher; -1 for the top-level instruction, null where the heights do not say.
+ */
+function callerOf(list: readonly TransactionInnerInstruction[], at: number): number | null {
+  const height = list[at]!.stackHeight;
+  if (height === null || height < firstInnerHeight) return null;
+  if (height === firstInnerHeight) return -1;
+  for (let index = at - 1; index >= 0; index--) {
+    const other = list[index]!.stackHeight;
+    if (other === null || other < height - 1) return null;
+    if (other === height - 1) return index;
+  }
+  return null;
+}
+
+/**
+ * Reports the self-CPI events of a transaction: the same (program, path, data) that `readLogs` reports for a program that
+ * also logs them. An event counts when the program calls itself with the tag and its event authority as first account;
+ * only the program can sign for that address. `eventAuthorities` maps the programs of interest to theirs.
+ * The path counts only top-level instructions that log, so precompiles are left out. Returns how many look-alikes were refused.
+ */
+export function readInnerEvents(view: TransactionView, eventAuthorities: ReadonlyMap<string, string>, onEvent: EventSink): number {
+  let refused = 0;
+  let top = -1;
+  for (let index = 0; index < view.instructions.length; index++) {
+    const instruction = view.instructions[index]!;
+    if (precompilePrograms.has(instruction.programId)) continue;
+    top++;
+    const list = view.inner.get(index) ?? [];
+    for (let at = 0; at < list.length; at++) {
+      const { programId, accounts, data } = list[at]!;
+      const authority = eventAuthorities.get(programId);
+      if (authority === undefined || !isEventData(data)) continue;
+      const caller = callerOf(list, at);
+      const callerProgram = caller === null ? null : caller === -1 ? instruction.programId : list[caller]!.programId;
+      if (accounts[0] !== authority || callerProgram !== programId) {
+        refused++;
+        continue;
+      }
+      onEvent(programId, caller === -1 ? `${top}` : `${top}.${caller}`, data.subarray(tagLength));
+    }
+  }
+  return refused;
+}

@@ -1,0 +1,68 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto';
+import { decodeBase58, encodeBase58 } from './base58.ts';
+
+/** Ed25519 keypair. `seed` is the 32-byte secret; `publicKey` is base58. */
+export interface Keypair {
+  readonly publicKey: string;
+  readonly publicKeyBytes: Uint8Array;
+  readonly seed: Uint8Array;
+}
+
+export const seedLength = 32;
+export const signatureLength = 64;
+
+/** DER around a raw seed (PKCS #8, RFC 8410) and around a raw public key (SPKI). */
+const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Importing a key costs ten times a signature, so imported keys are kept; a private one goes when its keypair does. */
+const privateKeys = new WeakMap<Keypair, KeyObject>();
+/** Public keys kept imported; when full, the oldest goes. */
+const maxPublicKeys = 4096;
+const publicKeys = new Map<string, KeyObject>();
+
+function importSeed(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([privatePrefix, seed]), format: 'der', type: 'pkcs8' });
+}
+
+function importPublicKey(address: string): KeyObject | null {
+  const known = publicKeys.get(address);
+  if (known !== undefined) return known;
+  const bytes = decodeBase58(address);
+  if (bytes === null || bytes.length !== 32) return null;
+  const key = createPublicKey({ key: Buffer.concat([publicPrefix, bytes]), format: 'der', type: 'spki' });
+  if (publicKeys.size >= maxPublicKeys) {
+    const oldest = publicKeys.keys().next();
+    if (!oldest.done) publicKeys.delete(oldest.value);
+  }
+  publicKeys.set(address, key);
+  return key;
+}
+
+/** A keypair from a 32-byte seed, or a random one. Throws RangeError on a seed of another length. */
+export function generateKeypair(seed: Uint8Array = randomBytes(seedLength)): Keypair {
+  if (seed.length !== seedLength) throw new RangeError(`An Ed25519 seed has ${seedLength} bytes, not ${seed.length}.`);
+  const own = Uint8Array.from(seed);
+  const privateKey = importSeed(own);
+  const publicKeyBytes = new Uint8Array(createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(publicPrefix.length));
+  const keypair: Keypair = { publicKey: encodeBase58(publicKeyBytes), publicKeyBytes, seed: own };
+  privateKeys.set(keypair, privateKey);
+  return keypair;
+}
+
+/** The 64-byte Ed25519 signature (RFC 8032) of a message. */
+export function signMessage(keypair: Keypair, message: Uint8Array): Uint8Array {
+  let key = privateKeys.get(keypair);
+  if (key === undefined) {
+    key = importSeed(keypair.seed);
+    privateKeys.set(keypair, key);
+  }
+  return new Uint8Array(sign(null, message, key));
+}
+
+/** Whether `signature` is that of `message` by the key with this base58 address; false on a malformed address or signature. */
+export function verifySignature(publicKey: string, message: Uint8Array, signature: Uint8Array): boolean {
+  if (signature.length !== signatureLength) return false;
+  const key = importPublicKey(publicKey);
+  return key !== null && verify(null, message, key, signature);
+}

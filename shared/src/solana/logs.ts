@@ -1,0 +1,110 @@
+/** What a walk over a transaction's log lines found out about them. */
+export interface LogReading {
+  /** The runtime cut the log at its limit: events are missing, and the transaction itself must be read. */
+  readonly truncated: boolean;
+  /** Why the lines cannot be trusted, or null. Events before the fault were reported. */
+  readonly malformed: string | null;
+}
+
+export type EventSink = (programId: string, path: string, data: Uint8Array) => void;
+
+/** Deepest invoke stack that is followed: five by the first limit of the network, nine by SIMD-0268; with room. */
+const maxDepth = 64;
+
+const idAt = 8; // behind `Program `
+const minIdLength = 32;
+const maxIdLength = 44;
+const dataAt = 14; // behind `Program data: `
+const colon = 58;
+const space = 32;
+const letterP = 80;
+const letterD = 100;
+const letterF = 102;
+const letterI = 105;
+const letterS = 115;
+
+const complete: LogReading = { truncated: false, malformed: null };
+const cut: LogReading = { truncated: true, malformed: null };
+
+function fault(malformed: string): LogReading {
+  return { truncated: false, malformed };
+}
+
+/** The number in `invoke [n]`, where the line must end with it; 0 when it is not of that form. */
+function invokeDepth(line: string, verbAt: number): number {
+  const end = line.length - 1;
+  const digits = end - (verbAt + 8);
+  if (digits < 1 || digits > 2 || line.charCodeAt(end) !== 93 || !line.startsWith('invoke [', verbAt)) return 0;
+  let depth = 0;
+  for (let at = verbAt + 8; at < end; at++) {
+    const digit = line.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) return 0;
+    depth = depth * 10 + digit;
+  }
+  return depth;
+}
+
+/** Bytes of the one base64 slice from `dataAt`; null when it is not canonical base64. */
+function decodeSlice(line: string): Uint8Array | null {
+  const length = line.length - dataAt;
+  if (length % 4 !== 0) return null;
+  const padding = length === 0 || line.charCodeAt(line.length - 1) !== 61 ? 0 : line.charCodeAt(line.length - 2) === 61 ? 2 : 1;
+  const bytes = Buffer.from(line.slice(dataAt), 'base64');
+  return bytes.length === (length / 4) * 3 - padding ? bytes : null;
+}
+
+/**
+ * Walks the log lines of one transaction and reports each `Program data:` line of one slice with the innermost program and
+ * the path of the instruction that logged it: the index of the top-level instruction (of those that log; precompiles do
+ * not), and for an inner one `.` and its index in the flattened list of inner instructions, as `meta.innerInstructions` counts.
+ *
+ * Only the runtime writes lines that begin with `Program <id> `; what programs log follows `Program log: `, so text cannot
+ * forge the stack. Behind `Log truncated` nothing is reported: shorter lines may still follow there while longer ones, an
+ * `invoke` among them, are missing. Lines that fit nothing are the runtime's free text and are passed over. Never throws.
+ * With `wants`, lines of other programs are not decoded.
+ */
+export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (programId: string) => boolean): LogReading {
+  const programs: string[] = [];
+  const inner: number[] = [];
+  let top = -1;
+  let innerCount = 0;
+  for (const line of logs) {
+    if (line.charCodeAt(0) !== letterP) {
+      if (line === 'Log truncated') return cut;
+      continue;
+    }
+    if (line.charCodeAt(11) === colon) continue; // `Program log: `, the most frequent
+    if (line.charCodeAt(12) === colon && line.charCodeAt(idAt) === letterD) {
+      const depth = programs.length;
+      if (!line.startsWith('Program data: ')) continue;
+      if (depth === 0) return fault('data outside of any program');
+      if (line.includes(' ', dataAt)) continue; // several slices: no event
+      const programId = programs[depth - 1]!;
+      if (wants !== undefined && !wants(programId)) continue;
+      const data = decodeSlice(line);
+      if (data === null) return fault('data is not base64');
+      onEvent(programId, depth === 1 ? `${top}` : `${top}.${inner[depth - 1]!}`, data);
+      continue;
+    }
+    const idEnd = line.indexOf(' ', idAt);
+    const idLength = idEnd - idAt;
+    if (idLength < minIdLength || idLength > maxIdLength || line.charCodeAt(idAt - 1) !== space) continue;
+    const verb = line.charCodeAt(idEnd + 1);
+    if (verb === letterI) {
+      const depth = invokeDepth(line, idEnd + 1);
+      if (depth !== programs.length + 1 || depth > maxDepth) return fault('an invoke of the wrong depth');
+      programs.push(line.slice(idAt, idEnd));
+      if (depth === 1) {
+        top++;
+        innerCount = 0;
+        inner.push(-1);
+      } else inner.push(innerCount++);
+    } else if (verb === letterS ? line.endsWith(' success') : verb === letterF && line.startsWith('failed', idEnd + 1)) {
+      const open = programs.pop();
+      inner.pop();
+      if (open === undefined || open.length !== idLength || !line.startsWith(open, idAt))
+        return fault('the end of a program that is not running');
+    }
+  }
+  return programs.length === 0 ? complete : fault('a program without its end');
+}

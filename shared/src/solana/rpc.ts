@@ -1,0 +1,165 @@
+/** Longest answer that is read; a block with all its transactions has some ten million bytes. */
+export const maxAnswerBytes = 64 * 1024 * 1024;
+/** How long an endpoint that failed stays behind the others; doubled with each failure in a row. */
+const firstPenaltyMs = 500;
+const maxPenaltyMs = 30_000;
+
+/**
+ * `answer`: the node answered with a JSON-RPC error, `code`, `message` and `data` are its own.
+ * `unreachable`: no endpoint gave a usable answer (connection, timeout, HTTP status); `malformed`: the last one gave
+ * something that is no JSON-RPC answer; `aborted`: the caller's signal fired. `code` is 0 for these three.
+ */
+export type RpcErrorKind = 'answer' | 'unreachable' | 'malformed' | 'aborted';
+
+export class RpcError extends Error {
+  readonly kind: RpcErrorKind;
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(kind: RpcErrorKind, code: number, message: string, data: unknown = null) {
+    super(message);
+    this.name = 'RpcError';
+    this.kind = kind;
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export interface Rpc {
+  /** The `result` of one call. Throws RpcError. */
+  call(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown>;
+}
+
+/** Errors by which a node says that it, not the request, is the trouble: another endpoint may answer. */
+const nodeTroubles: ReadonlySet<number> = new Set([
+  -32004, // block not available for slot
+  -32005, // node is unhealthy or behind
+  -32007, // slot skipped or missing in long-term storage
+  -32014, // block status not yet available
+  -32016, // minimum context slot not reached
+  -32601, // method not found: not every provider offers all
+  -32603, // internal error
+]);
+
+interface Endpoint {
+  readonly url: string;
+  failures: number;
+  notBeforeMs: number;
+}
+
+type Attempt = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: RpcError; readonly next: boolean };
+
+function failed(kind: RpcErrorKind, message: string): Attempt {
+  return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted' };
+}
+
+async function readText(response: Response): Promise<string | null> {
+  if (response.body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function readAnswer(text: string, id: number): Attempt {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch (error) {
+    return failed('malformed', `The answer is not JSON: ${String(error)}`);
+  }
+  if (typeof answer !== 'object' || answer === null) return failed('malformed', 'The answer is no object.');
+  const { id: answeredId, result, error } = answer as Record<string, unknown>;
+  if (typeof error === 'object' && error !== null) {
+    const { code, message, data } = error as Record<string, unknown>;
+    const number = typeof code === 'number' ? code : 0;
+    const rpcError = new RpcError(
+      'answer',
+      number,
+      typeof message === 'string' ? message : 'The node gave an error without a message.',
+      data ?? null,
+    );
+    return { ok: false, error: rpcError, next: nodeTroubles.has(number) };
+  }
+  if (answeredId !== id || result === undefined) return failed('malformed', 'The answer carries neither result nor error, or another id.');
+  return { ok: true, result };
+}
+
+async function attempt(url: string, id: number, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<Attempt> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    const text = await readText(response);
+    if (text === null) return failed('malformed', `The answer is longer than ${maxAnswerBytes} bytes.`);
+    // Some providers send JSON-RPC errors with HTTP 4xx; a body that is one says more than the status.
+    if (response.ok) return readAnswer(text, id);
+    const answer = readAnswer(text, id);
+    return !answer.ok && answer.error.kind === 'answer'
+      ? { ...answer, next: true }
+      : failed('unreachable', `HTTP status ${response.status}.`);
+  } catch (error) {
+    if (signal?.aborted === true) return failed('aborted', 'The call was aborted.');
+    if (timeout.aborted) return failed('unreachable', `No answer within ${timeoutMs} ms.`);
+    const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    return failed('unreachable', `${error instanceof Error ? error.message : String(error)}${cause}`);
+  }
+}
+
+/**
+ * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
+ * wait behind the others. A node's own error is final unless it says that the node is the trouble. No URL stands in an error: it may hold a key.
+ */
+export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number }): Rpc {
+  if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
+  const endpoints: Endpoint[] = urls.map((url) => ({ url, failures: 0, notBeforeMs: 0 }));
+  let lastId = 0;
+
+  function byHealth(): Endpoint[] {
+    const nowMs = performance.now();
+    const rank = (endpoint: Endpoint): number => Math.max(0, endpoint.notBeforeMs - nowMs);
+    return [...endpoints].sort((a, b) => rank(a) - rank(b));
+  }
+
+  function note(endpoint: Endpoint, healthy: boolean): void {
+    if (healthy) {
+      endpoint.failures = 0;
+      endpoint.notBeforeMs = 0;
+      return;
+    }
+    const penaltyMs = Math.min(maxPenaltyMs, firstPenaltyMs * 2 ** Math.min(endpoint.failures, 10));
+    endpoint.failures++;
+    endpoint.notBeforeMs = performance.now() + penaltyMs;
+  }
+
+  return {
+    async call(method, params, signal) {
+      const id = ++lastId;
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      let last = new RpcError('unreachable', 0, 'No endpoint was tried.');
+      for (const endpoint of byHealth()) {
+        if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
+        const outcome = await attempt(endpoint.url, id, body, options.timeoutMs, signal);
+        if (outcome.ok) {
+          note(endpoint, true);
+          return outcome.result;
+        }
+        last = outcome.error;
+        if (!outcome.next) {
+          if (last.kind === 'answer') note(endpoint, true);
+          throw last;
+        }
+        note(endpoint, false);
+      }
+      throw last;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { addressBytes, findProgramAddress } from '../../solana/pda.ts';
+
+/** PumpSwap. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
+export const programId = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA';
+export const globalConfig = 'ADyA8hdefvWN2dbGGWFotbzWxrAvLW83WG6QCVXvJKqw';
+export const eventAuthority = 'GS4CU59F31iL7aR2Q8zVS8DRrcRnXX1yjQ66TqNVQnaR';
+export const globalVolumeAccumulator = 'C2aFPdENg4A2HQsmrd5rTw5TaYBX5Ku887cWjbFKtZpw';
+export const feeConfig = '5PHirr8joyTMp9JMm6nW7hNDVyEYdkzDqazxPD7RaTjx';
+export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
+
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+/** Tag before the discriminator in the instruction data of a self-CPI event (Anchor's `emit_cpi!`). */
+export const eventCpiTag = bytes('e445a52e51cb9a1d');
+
+export const instructionDiscriminators = {
+  buy: bytes('66063d1201daebea'),
+  buyExactQuoteIn: bytes('c62e1552b4d9e870'),
+  sell: bytes('33e685a4017f83ad'),
+  createPool: bytes('e992d18ecf6840bc'),
+  initBoost: bytes('8ce9215e845ac28f'),
+  boostBuyAndBurn: bytes('694406af000723a2'),
+} as const;
+
+export const accountDiscriminators = {
+  pool: bytes('f19a6d0411b16dbc'),
+  bondingCurve: bytes('17b7f83760d8ac60'),
+  feeConfig: bytes('8f3492bbdb7b4c9b'),
+  globalConfig: bytes('95089ccaa0fcb0d9'),
+  globalVolumeAccumulator: bytes('ca2af62b8ebe1eff'),
+  sharingConfig: bytes('d84a0900388c5d4b'),
+  userVolumeAccumulator: bytes('56ff700e66359afa'),
+} as const;
+
+export const eventDiscriminators = {
+  buy: bytes('67f4521f2cf57777'),
+  sell: bytes('3e2f370aa503dc2a'),
+  createPool: bytes('b1310cd2a076a774'),
+} as const;
+
+/** Events that are known and carry no trade and no new pool: discriminator in hex → name. */
+export const ignoredEvents: Readonly<Record<string, string>> = {
+  '2f23a3f9969d937a': 'AdminCtoPoolEvent',
+  '3f451c16305cc2b9': 'BoostBuyAndBurnEvent',
+  '6b34598137e25116': 'CreateConfigEvent',
+  '78f83d531f8e6b90': 'DepositEvent',
+  '6bfdc14ce4ca1b68': 'DisableEvent',
+  '6161d7905d92167c': 'ExtendAccountEvent',
+  ae7c4af90451f611: 'InitBoostEvent',
+  aadd52c793a5f72e: 'MigratePoolCoinCreatorEvent',
+  f2e7eb664163bdd3: 'SetBondingCurveCoinCreatorEvent',
+  '966bc77b7ccf66e4': 'SetMetaplexCoinCreatorEvent',
+  '5a1741233ef4bcd0': 'UpdateFeeConfigEvent',
+  '1609851aa02c47c0': 'WithdrawEvent',
+};
+
+const seed = (text: string): Uint8Array => Buffer.from(text);
+const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;
+
+/** Pool of an index, creator and pair; a curve's canonical pool has index 0 and pump's pool authority as creator. Like those below it throws TypeError where an argument is no address. */
+export function poolAddress(index: number, creator: string, baseMint: string, quoteMint: string): string {
+  return find(seed('pool'), Uint8Array.of(index & 255, index >> 8), addressBytes(creator), addressBytes(baseMint), addressBytes(quoteMint));
+}
+export const poolV2Address = (baseMint: string): string => find(seed('pool-v2'), addressBytes(baseMint));
+export const lpMintAddress = (pool: string): string => find(seed('pool_lp_mint'), addressBytes(pool));
+export const coinCreatorVaultAuthority = (coinCreator: string): string => find(seed('creator_vault'), addressBytes(coinCreator));
+export const userVolumeAccumulatorAddress = (user: string): string => find(seed('user_volume_accumulator'), addressBytes(user));
+export const boostVaultAuthority = (pool: string): string => find(seed('boost_vault'), addressBytes(pool));
