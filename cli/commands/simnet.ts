@@ -1,0 +1,57 @@
+import { createLog } from '@sluice/shared/log/log.ts';
+import { startSimnet } from '@sluice/test/simnet/simnet.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { Closers, stopOnSignals } from '../lifecycle.ts';
+
+export const simnetCommand: Command = {
+  name: 'simnet',
+  summary: 'runs the simulated chain alone',
+  help: `Usage: sluice simnet [--host 127.0.0.1] [--port 8899] [--seed 1] [--trades-per-second N] [--no-market] [--json]
+
+Runs a simulated Solana chain that speaks JSON-RPC and PubSub, and prints its addresses: SOLANA_RPC_URL and SOLANA_WS_URL for
+ingest, gateway or start. The same seed gives the same market. --port 0 takes a free port.`,
+  async run(argv) {
+    const { values, positionals } = parseCommand(argv, {
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'string', default: '8899' },
+      seed: { type: 'string', default: '1' },
+      'trades-per-second': { type: 'string' },
+      'no-market': { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    });
+    positionalsOf(positionals);
+    const port = readInteger('--port', values.port, 0, 65_535);
+    const seed = readInteger('--seed', values.seed, 0, 2 ** 32 - 1);
+    const rate = values['trades-per-second'];
+    const tradesPerSecond = rate === undefined ? undefined : readInteger('--trades-per-second', rate, 0, 10_000);
+    if (values['no-market'] && tradesPerSecond !== undefined)
+      throw new UsageError('--no-market and --trades-per-second exclude each other');
+    const market = values['no-market'] ? false : tradesPerSecond === undefined ? undefined : { tradesPerSecond };
+
+    const log = createLog({ level: loadConfig().logLevel, name: 'simnet' });
+    const closers = new Closers();
+    const signal = stopOnSignals(log, closers);
+    const simnet = await startSimnet({ host: values.host, port, seed, log, signal, ...(market === undefined ? {} : { market }) }).catch(
+      (error: unknown) => {
+        throw new CommandError(`The simulated chain cannot listen there: ${String(error)}`, { cause: error });
+      },
+    );
+    closers.add('simnet', () => simnet.close());
+    if (values.json) printJson({ rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, seed, simulated: true });
+    else console.log(`A SIMULATED chain is running.\n\n  SOLANA_RPC_URL=${simnet.rpcUrl}\n  SOLANA_WS_URL=${simnet.wsUrl}\n`);
+    return untilAborted(signal);
+  },
+};
+
+export function readInteger(option: string, text: string, min: number, max: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw new UsageError(`${option} takes a whole number from ${min} to ${max}`);
+  return value;
+}
+
+/** Never gives an exit code before: the signal handler ends the process when everything is closed. */
+function untilAborted(signal: AbortSignal): Promise<number> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(0), { once: true });
+  });
+}

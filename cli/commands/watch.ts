@@ -1,0 +1,113 @@
+import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, printJson, shown, type Command } from '../command.ts';
+import { gatewayUrl } from '../gateway-url.ts';
+import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
+import { followStream, type Subscription } from '../watch/stream-client.ts';
+
+const keyLabel = 'sluice watch';
+/** The key that watch makes for itself ends by then, should watch be killed before it can take it back. */
+const keyLifeMs = 24 * 3_600_000;
+
+export const watchCommand: Command = {
+  name: 'watch',
+  summary: 'shows live events in the terminal',
+  help: `Usage: sluice watch <channel> [key…] [--url http://127.0.0.1:8080] [--key API_KEY] [--json]
+
+  channel  ${channelNames.join(', ')}
+  key      a mint; for trades also @wallet. trades without keys are all trades.
+
+Connects to the running gateway (HOST and PORT, or --url) with the key of --key or SLUICE_API_KEY. Without one it makes a key in
+the store under DATA_DIR and takes it back when it ends. --json prints one event per line. Ctrl-C ends it.`,
+  async run(argv) {
+    const { values, positionals } = parseCommand(argv, {
+      url: { type: 'string' },
+      key: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    });
+    const subscription = readSubscription(positionals);
+    const config = loadConfig();
+    const url = streamUrl(values.url ?? gatewayUrl(config));
+    const key = openKey(values.key ?? process.env['SLUICE_API_KEY'], config);
+    const controller = new AbortController();
+    const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+    const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
+    try {
+      const end = await followStream({
+        url,
+        subscription,
+        apiKey: () => key.get(),
+        renewsKey: key.isOwn,
+        signal: controller.signal,
+        handlers: {
+          onEvent: (event) => (values.json ? printJson(event) : console.log(eventLine(event as StreamEvent, paint))),
+          onNotice: (text) => console.error(text),
+        },
+      });
+      if (end !== null) throw new CommandError(end);
+      return 0;
+    } finally {
+      key.close();
+    }
+  },
+};
+
+function readSubscription([name, ...keys]: readonly string[]): Subscription {
+  if (name === undefined) throw new UsageError('missing: <channel>');
+  const channel = channelNames.find((candidate) => candidate === name);
+  if (channel === undefined) throw new UsageError(`There is no channel ${shown(name)}.`);
+  const accounts = keys.filter((key) => key.startsWith('@')).map((key) => key.slice(1));
+  const mints = keys.filter((key) => !key.startsWith('@'));
+  const takes: { readonly keys: readonly string[]; readonly all?: boolean } = channels[channel];
+  if (mints.length > 0 && !takes.keys.includes('mints')) throw new UsageError(`${channel} takes no keys`);
+  if (accounts.length > 0 && !takes.keys.includes('accounts')) throw new UsageError(`${channel} takes no wallets`);
+  if (keys.length === 0 && takes.keys.length > 0 && takes.all !== true) throw new UsageError(`${channel} needs a mint`);
+  return { channel, mints, accounts };
+}
+
+function streamUrl(base: string): string {
+  if (!URL.canParse(base) || !/^(http|ws)s?:$/.test(new URL(base).protocol))
+    throw new UsageError('--url takes an address like http://127.0.0.1:8080');
+  const url = new URL(base);
+  url.protocol = url.protocol.replace('http', 'ws');
+  if (url.pathname === '/') url.pathname = '/api/data';
+  return url.href;
+}
+
+interface WatchKey {
+  readonly isOwn: boolean;
+  get(): string;
+  close(): void;
+}
+
+function openKey(given: string | undefined, config: Config): WatchKey {
+  if (given !== undefined && given !== '') return { isOwn: false, get: () => given, close: () => {} };
+  const store = openStore(config);
+  let id: string | null = null;
+  const takeBack = (): void => {
+    if (id !== null) store.keys.remove(id);
+    id = null;
+  };
+  return {
+    isOwn: true,
+    get: () => {
+      takeBack();
+      const made = makeKey(store);
+      id = made.id;
+      return made.key;
+    },
+    close: () => {
+      takeBack();
+      store.close();
+    },
+  };
+}
+
+function makeKey(store: Store): { readonly id: string; readonly key: string } {
+  return createApiKey(store, { plan: 'enterprise', scopes: ['stream'], label: keyLabel, expiresAtMs: Date.now() + keyLifeMs });
+}

@@ -1,0 +1,42 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+
+/** How long a clean stop may take before the process ends all the same, milliseconds. */
+const closeTimeoutMs = 10_000;
+
+/** What was opened, closed in the opposite order. */
+export class Closers {
+  readonly #closers: { readonly name: string; readonly close: () => Promise<void> }[] = [];
+
+  add(name: string, close: () => Promise<void>): void {
+    this.#closers.push({ name, close });
+  }
+
+  /** Closes each once; one that fails is logged and does not keep the others. Returns whether all went well. */
+  async closeAll(log: Logger): Promise<boolean> {
+    let clean = true;
+    for (let next = this.#closers.pop(); next !== undefined; next = this.#closers.pop()) {
+      try {
+        await next.close();
+      } catch (error) {
+        clean = false;
+        log.error({ err: error, part: next.name }, 'close_failed');
+      }
+    }
+    return clean;
+  }
+}
+
+/** Aborts and closes all on the first SIGINT or SIGTERM, then exits; a second signal exits at once. */
+export function stopOnSignals(log: Logger, closers: Closers): AbortSignal {
+  const controller = new AbortController();
+  const stop = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) process.exit(130);
+    log.info({ signal: name }, 'stopping');
+    controller.abort();
+    setTimeout(() => process.exit(1), closeTimeoutMs).unref();
+    void closers.closeAll(log).then((clean) => process.exit(clean ? 0 : 1));
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return controller.signal;
+}

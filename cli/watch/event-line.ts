@@ -1,0 +1,91 @@
+import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+
+/** ANSI colours, or none. */
+export interface Paint {
+  readonly buy: (text: string) => string;
+  readonly sell: (text: string) => string;
+  readonly faint: (text: string) => string;
+  readonly strong: (text: string) => string;
+}
+
+const wrap = (code: number, text: string): string => `\u001B[${code}m${text}\u001B[0m`;
+export const colourPaint: Paint = {
+  buy: (text) => wrap(32, text),
+  sell: (text) => wrap(31, text),
+  faint: (text) => wrap(2, text),
+  strong: (text) => wrap(1, text),
+};
+const same = (text: string): string => text;
+export const plainPaint: Paint = { buy: same, sell: same, faint: same, strong: same };
+
+/** One event as one line for a person; what the chain's users wrote is shown without control characters. */
+export function eventLine(event: StreamEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'trade':
+      return line(event, tradeText(event, paint), paint);
+    case 'price':
+      return line(event, priceText(event, paint), paint);
+    case 'newToken':
+      return line(event, newTokenText(event, paint), paint);
+    case 'migration':
+      return line(event, migrationText(event, paint), paint);
+    case 'retract':
+      return paint.faint(`retracted ${event.id}: its fork died`);
+  }
+}
+
+function line(event: Exclude<StreamEvent, { type: 'retract' }>, text: string, paint: Paint): string {
+  const time = new Date(event.ts.received / 1000).toISOString().slice(11, 23);
+  const mark = event.simulated === true ? paint.faint('  (simulated)') : '';
+  return `${paint.faint(time)}  ${text}${mark}`;
+}
+
+function tradeText(event: TradeEvent, paint: Paint): string {
+  const side = event.side === 'buy' ? paint.buy('BUY ') : paint.sell('SELL');
+  const paid = event.solAmount === null ? `${amount(event.quoteUiAmount)} quote` : `${amount(event.solAmount)} SOL`;
+  const done = event.curveCompleted === true ? '  curve complete' : '';
+  return `${side} ${amount(event.tokenAmount).padStart(14)} for ${paid.padEnd(14)} ${short(event.mint)}  at ${price(event)}${marketCap(event)}  ${paint.faint(`${event.pool} by ${short(event.trader)}`)}${done}`;
+}
+
+function priceText(event: PriceEvent, paint: Paint): string {
+  return `PRICE ${short(event.mint)}  ${price(event)}${marketCap(event)}  ${paint.faint(`${event.pool}, from a${event.source === 'account' ? 'n account' : ' trade'}`)}`;
+}
+
+function newTokenText(event: NewTokenEvent, paint: Paint): string {
+  const bought = event.initialBuy?.solAmount ?? null;
+  const buy = bought === null ? '' : `  creator bought for ${amount(bought)} SOL`;
+  return `${paint.strong('NEW ')} ${paint.strong(`${clean(event.name)} (${clean(event.symbol)})`)}  ${event.mint}  ${paint.faint(`${event.pool} by ${short(event.creator)}`)}${buy}`;
+}
+
+function migrationText(event: MigrationEvent, paint: Paint): string {
+  const moved = event.solAmount === null ? '' : `  with ${amount(event.solAmount)} SOL`;
+  return `${paint.strong('MIGRATION')} ${event.mint}  ${event.from.pool} to ${event.pool}${moved}`;
+}
+
+const maxNameLength = 40;
+
+/** Names are anybody's text: escape sequences and direction marks in them must not reach the terminal. */
+function clean(text: string): string {
+  const printable = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
+  return printable.length > maxNameLength ? `${printable.slice(0, maxNameLength)}…` : printable;
+}
+
+function short(address: string): string {
+  return `${address.slice(0, 4)}…${address.slice(-4)}`;
+}
+
+function amount(value: number): string {
+  const digits = Math.abs(value) >= 1000 ? 0 : 4;
+  return value.toLocaleString('en-US', { maximumFractionDigits: digits });
+}
+
+function price(event: TradeEvent | PriceEvent): string {
+  if (event.priceSol === null) return `${event.priceQuote.toPrecision(4)} quote`;
+  const usd = event.priceUsd === null ? '' : ` ($${event.priceUsd.toPrecision(4)})`;
+  return `${event.priceSol.toPrecision(4)} SOL${usd}`;
+}
+
+function marketCap(event: TradeEvent | PriceEvent): string {
+  if (event.marketCapSol === null) return '';
+  return `  cap ${amount(event.marketCapSol)} SOL`;
+}
