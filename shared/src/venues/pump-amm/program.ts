@@ -39,20 +39,20 @@ export const eventDiscriminators = {
 } as const;
 
 /** Events that are known and carry no trade and no new pool: discriminator in hex → name. */
-export const ignoredEvents: Readonly<Record<string, string>> = {
-  '2f23a3f9969d937a': 'AdminCtoPoolEvent',
-  '3f451c16305cc2b9': 'BoostBuyAndBurnEvent',
-  '6b34598137e25116': 'CreateConfigEvent',
-  '78f83d531f8e6b90': 'DepositEvent',
-  '6bfdc14ce4ca1b68': 'DisableEvent',
-  '6161d7905d92167c': 'ExtendAccountEvent',
-  ae7c4af90451f611: 'InitBoostEvent',
-  aadd52c793a5f72e: 'MigratePoolCoinCreatorEvent',
-  f2e7eb664163bdd3: 'SetBondingCurveCoinCreatorEvent',
-  '966bc77b7ccf66e4': 'SetMetaplexCoinCreatorEvent',
-  '5a1741233ef4bcd0': 'UpdateFeeConfigEvent',
-  '1609851aa02c47c0': 'WithdrawEvent',
-};
+export const ignoredEvents: ReadonlyMap<string, string> = new Map([
+  ['2f23a3f9969d937a', 'AdminCtoPoolEvent'],
+  ['3f451c16305cc2b9', 'BoostBuyAndBurnEvent'],
+  ['6b34598137e25116', 'CreateConfigEvent'],
+  ['78f83d531f8e6b90', 'DepositEvent'],
+  ['6bfdc14ce4ca1b68', 'DisableEvent'],
+  ['6161d7905d92167c', 'ExtendAccountEvent'],
+  ['ae7c4af90451f611', 'InitBoostEvent'],
+  ['aadd52c793a5f72e', 'MigratePoolCoinCreatorEvent'],
+  ['f2e7eb664163bdd3', 'SetBondingCurveCoinCreatorEvent'],
+  ['966bc77b7ccf66e4', 'SetMetaplexCoinCreatorEvent'],
+  ['5a1741233ef4bcd0', 'UpdateFeeConfigEvent'],
+  ['1609851aa02c47c0', 'WithdrawEvent'],
+]);
 
 const seed = (text: string): Uint8Array => Buffer.from(text);
 const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;

@@ -63,31 +63,31 @@ export const eventDiscriminators = {
 } as const;
 
 /** Events that are known and say nothing about trades, prices or tokens of the stream: discriminator in hex → name. */
-export const ignoredEvents: Readonly<Record<string, string>> = {
-  a4af574a582d213e: 'AddQuoteControlMintEvent',
-  '6e7ce262aaff1178': 'AdminCtoEvent',
-  f53b46224bb96d5c: 'AdminSetIdlAuthorityEvent',
-  '93fa6c78f71d43de': 'AdminUpdateTokenIncentivesEvent',
-  e2d6f62107f293e5: 'ClaimCashbackEvent',
-  '4facf631cd5bcee8': 'ClaimTokenIncentivesEvent',
-  '929fbdac925838f4': 'CloseUserVolumeAccumulatorEvent',
-  '7a027f010ebf0caf': 'CollectCreatorFeeEvent',
-  a537817004b3ca28: 'DistributeCreatorFeesEvent',
-  e3bed7ceb0b4a584: 'DistributeFeeToHoldersEvent',
-  '6161d7905d92167c': 'ExtendAccountEvent',
-  '86240d48e86582d8': 'InitUserVolumeAccumulatorEvent',
-  '9ba768dcd56cf303': 'MigrateBondingCurveCreatorEvent',
-  a8d884efebb63134: 'MinimumDistributableFeeEvent',
-  '2e21568600d5d130': 'RemoveQuoteControlMintEvent',
-  '2bbcfa12dd4bbb5f': 'ReservedFeeRecipientsEvent',
-  ed347b25f5fb48d2: 'SetCreatorEvent',
-  '8ecb06207f69bfa2': 'SetMetaplexCreatorEvent',
-  dfc39ff63e308f83: 'SetParamsEvent',
-  '4af88d45ca511ef7': 'SetQuoteControlAdminEvent',
-  c57aa77c74515bff: 'SyncUserVolumeAccumulatorEvent',
-  '98c67c7c6af67fbf': 'UpdateCreatorFeeConfigEvent',
-  b6c3892a23cecff7: 'UpdateGlobalAuthorityEvent',
-};
+export const ignoredEvents: ReadonlyMap<string, string> = new Map([
+  ['a4af574a582d213e', 'AddQuoteControlMintEvent'],
+  ['6e7ce262aaff1178', 'AdminCtoEvent'],
+  ['f53b46224bb96d5c', 'AdminSetIdlAuthorityEvent'],
+  ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
+  ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
+  ['4facf631cd5bcee8', 'ClaimTokenIncentivesEvent'],
+  ['929fbdac925838f4', 'CloseUserVolumeAccumulatorEvent'],
+  ['7a027f010ebf0caf', 'CollectCreatorFeeEvent'],
+  ['a537817004b3ca28', 'DistributeCreatorFeesEvent'],
+  ['e3bed7ceb0b4a584', 'DistributeFeeToHoldersEvent'],
+  ['6161d7905d92167c', 'ExtendAccountEvent'],
+  ['86240d48e86582d8', 'InitUserVolumeAccumulatorEvent'],
+  ['9ba768dcd56cf303', 'MigrateBondingCurveCreatorEvent'],
+  ['a8d884efebb63134', 'MinimumDistributableFeeEvent'],
+  ['2e21568600d5d130', 'RemoveQuoteControlMintEvent'],
+  ['2bbcfa12dd4bbb5f', 'ReservedFeeRecipientsEvent'],
+  ['ed347b25f5fb48d2', 'SetCreatorEvent'],
+  ['8ecb06207f69bfa2', 'SetMetaplexCreatorEvent'],
+  ['dfc39ff63e308f83', 'SetParamsEvent'],
+  ['4af88d45ca511ef7', 'SetQuoteControlAdminEvent'],
+  ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
+  ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],
+  ['b6c3892a23cecff7', 'UpdateGlobalAuthorityEvent'],
+]);
 
 const seed = (text: string): Uint8Array => Buffer.from(text);
 const curveSeed = seed('bonding-curve');

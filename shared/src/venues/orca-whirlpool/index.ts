@@ -1,0 +1,1 @@
+export { decodeWhirlpool, usdcPerSol, whirlpoolPrice, type Whirlpool } from './decode.ts';

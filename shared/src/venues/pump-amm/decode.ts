@@ -1,0 +1,203 @@
+import { encodeBase58 } from '../../solana/base58.ts';
+import { BorshReader, discriminatorHex, discriminatorLength, hasPrefix } from '../../solana/bytes.ts';
+import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import type { DecodedAccount, DecodedEvent, FeePart } from '../venue.ts';
+import { pool as poolAt, poolMinLength, tradeMinLength } from './layout.ts';
+import { accountDiscriminators, eventDiscriminators, ignoredEvents } from './program.ts';
+
+const noFee: FeePart = { amount: 0n, bps: 0 };
+
+function malformed(reason: string): DecodedEvent & DecodedAccount {
+  return { kind: 'malformed', reason };
+}
+
+/** `bps` stands before the amount in every fee of the layouts. */
+function readFee(reader: BorshReader): FeePart {
+  const bps = reader.u64Number();
+  const amount = reader.u64();
+  return amount === 0n && bps === 0 ? noFee : { amount, bps };
+}
+
+/** The creator fee of a holder-reward coin goes to the holders; the event repeats it as `holder_rewards`, it is not charged twice. */
+function creatorPart(creatorFee: FeePart, holderRewards: FeePart): FeePart {
+  if (holderRewards.amount === 0n) return creatorFee;
+  if (holderRewards.amount >= creatorFee.amount) return noFee;
+  return { amount: creatorFee.amount - holderRewards.amount, bps: Math.max(0, creatorFee.bps - holderRewards.bps) };
+}
+
+interface TradeTail {
+  creatorFee: FeePart;
+  cashback: FeePart;
+  holderRewards: FeePart;
+  virtualQuote: bigint;
+  supply: bigint | null;
+}
+
+/** Everything behind `protocol_fee_recipient_token_account`, as far as the layout at hand goes. */
+function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
+  const tail: TradeTail = { creatorFee: noFee, cashback: noFee, holderRewards: noFee, virtualQuote: 0n, supply: null };
+  if (!reader.has(48)) return tail;
+  reader.skip(32); // coin_creator
+  tail.creatorFee = readFee(reader);
+  if (isBuy) {
+    if (!reader.has(33)) return tail;
+    reader.skip(33); // track_volume, total_unclaimed_tokens, total_claimed_tokens, current_sol_volume, last_update_timestamp
+    if (!reader.has(8)) return tail;
+    reader.skip(8); // min_base_amount_out
+    if (!reader.has(4)) return tail;
+    reader.skipText(); // ix_name
+  }
+  if (!reader.has(16)) return tail;
+  tail.cashback = readFee(reader);
+  if (!reader.has(16)) return tail;
+  reader.skip(16); // buyback_fee: a share of the protocol fee, not beside it
+  if (!reader.has(16)) return tail;
+  tail.virtualQuote = reader.i128();
+  if (!reader.has(1)) return tail;
+  reader.bool(); // can_boost
+  if (!reader.has(8)) return tail;
+  const supply = reader.u64();
+  if (supply !== 0n) tail.supply = supply;
+  if (!reader.has(16)) return tail;
+  tail.holderRewards = readFee(reader);
+  return tail;
+}
+
+/**
+ * BuyEvent and SellEvent differ in names and signs only, up to their tails. The reserves they log are those before the
+ * trade; the LP fee stays in the pool's vault.
+ */
+function decodeTrade(data: Uint8Array, isBuy: boolean): DecodedEvent {
+  if (data.length < tradeMinLength) return malformed('trade event too short');
+  const reader = new BorshReader(data, discriminatorLength);
+  const timestamp = reader.timestamp();
+  const baseAmount = reader.u64();
+  reader.skip(24); // the user's bound, and the user's balances before
+  const baseBefore = reader.u64();
+  const quoteBefore = reader.u64();
+  const quoteAmount = reader.u64();
+  const lp = readFee(reader);
+  const protocol = readFee(reader);
+  /** Into (buy) or out of (sell) the quote vault: the amount through the pool with what the LP fee adds or keeps back. */
+  const vaultDelta = reader.u64();
+  const userQuote = reader.u64();
+  const pool = reader.address();
+  const trader = reader.address();
+  reader.skip(128); // the user's and the fee recipient's accounts
+  const { creatorFee, cashback, holderRewards, virtualQuote, supply } = readTradeTail(reader, isBuy);
+  if (reader.failed) return malformed('trade event ends inside a field or has a senseless one');
+  const realBase = isBuy ? baseBefore - baseAmount : baseBefore + baseAmount;
+  const realQuote = isBuy ? quoteBefore + vaultDelta : quoteBefore - vaultDelta;
+  const total = isBuy ? userQuote - quoteAmount : quoteAmount - userQuote;
+  if (realBase <= 0n || realQuote < 0n || realQuote + virtualQuote <= 0n) return malformed('trade event with more traded than there was');
+  if (total < 0n) return malformed('trade event with negative fees');
+  return {
+    kind: 'decoded',
+    event: {
+      type: 'trade',
+      pool,
+      mint: null,
+      quoteMint: null,
+      side: isBuy ? 'buy' : 'sell',
+      trader,
+      baseAmount,
+      quoteAmount,
+      reserves: { virtualBase: realBase, virtualQuote: realQuote + virtualQuote, realBase, realQuote },
+      fees: { protocol, creator: creatorPart(creatorFee, holderRewards), lp, cashback, holderRewards, total },
+      supply,
+      timestamp,
+    },
+  };
+}
+
+function decodeCreatePool(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  const timestamp = reader.timestamp();
+  reader.skip(2); // index
+  const creator = reader.address();
+  const baseMint = reader.address();
+  const quoteMint = reader.quoteMint();
+  const baseDecimals = reader.u8();
+  const quoteDecimals = reader.u8();
+  reader.skip(16); // base_amount_in, quote_amount_in
+  const realBase = reader.u64();
+  const realQuote = reader.u64();
+  reader.skip(25); // minimum_liquidity, initial_liquidity, lp_token_amount_out, pool_bump
+  const pool = reader.address();
+  reader.skip(96); // lp_mint and the user's token accounts
+  if (reader.failed) return malformed('CreatePoolEvent ends inside a field or has a senseless one');
+  if (realBase === 0n || realQuote === 0n) return malformed('CreatePoolEvent without reserves');
+  return {
+    kind: 'decoded',
+    event: {
+      type: 'poolCreated',
+      pool,
+      baseMint,
+      quoteMint,
+      baseDecimals,
+      quoteDecimals,
+      reserves: { virtualBase: realBase, virtualQuote: realQuote, realBase, realQuote },
+      creator,
+      timestamp,
+    },
+  };
+}
+
+/** Decodes one event of the program: discriminator and Borsh body. Never throws. */
+export function decodeEvent(data: Uint8Array): DecodedEvent {
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (hasPrefix(data, eventDiscriminators.buy)) return decodeTrade(data, true);
+  if (hasPrefix(data, eventDiscriminators.sell)) return decodeTrade(data, false);
+  if (hasPrefix(data, eventDiscriminators.createPool)) return decodeCreatePool(data);
+  const discriminator = discriminatorHex(data);
+  const name = ignoredEvents.get(discriminator);
+  return name === undefined ? { kind: 'unknown', discriminator } : { kind: 'ignored', name };
+}
+
+const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
+  [accountDiscriminators.globalConfig, 'GlobalConfig'],
+  [accountDiscriminators.feeConfig, 'FeeConfig'],
+  [accountDiscriminators.globalVolumeAccumulator, 'GlobalVolumeAccumulator'],
+  [accountDiscriminators.userVolumeAccumulator, 'UserVolumeAccumulator'],
+  [accountDiscriminators.sharingConfig, 'SharingConfig'],
+  [accountDiscriminators.bondingCurve, 'BondingCurve'],
+];
+
+/** Fields that the account's layout does not reach to are zero, as the program reads them. */
+function decodePool(data: Uint8Array): DecodedAccount {
+  const length = data.length;
+  if (length < poolMinLength) return malformed('Pool too short');
+  const view = new DataView(data.buffer, data.byteOffset, length);
+  const key = (at: number): string => (length >= at + 32 ? encodeBase58(data, at, 32) : zeroAddress);
+  const flag = (at: number): boolean => length > at && data[at] === 1;
+  const quoteMint = key(poolAt.quoteMint);
+  return {
+    kind: 'decoded',
+    account: {
+      type: 'pool',
+      baseMint: key(poolAt.baseMint),
+      quoteMint: quoteMint === zeroAddress ? wrappedSolMint : quoteMint,
+      baseVault: key(poolAt.baseVault),
+      quoteVault: key(poolAt.quoteVault),
+      lpMint: key(poolAt.lpMint),
+      creator: key(poolAt.creator),
+      coinCreator: key(poolAt.coinCreator),
+      virtualQuote:
+        length >= poolAt.virtualQuote + 16
+          ? view.getBigUint64(poolAt.virtualQuote, true) | (view.getBigInt64(poolAt.virtualQuote + 8, true) << 64n)
+          : 0n,
+      mayhemMode: flag(poolAt.mayhemMode),
+      cashback: flag(poolAt.cashback),
+      holderReward: flag(poolAt.holderReward),
+      creatorFeeBps: length >= poolAt.creatorFeeBps + 8 ? Number(view.getBigUint64(poolAt.creatorFeeBps, true)) : 0,
+    },
+  };
+}
+
+/** Decodes an account that the program owns. Never throws. */
+export function decodeAccount(data: Uint8Array): DecodedAccount {
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (hasPrefix(data, accountDiscriminators.pool)) return decodePool(data);
+  const known = ignoredAccounts.find(([discriminator]) => hasPrefix(data, discriminator));
+  return known === undefined ? { kind: 'unknown', discriminator: discriminatorHex(data) } : { kind: 'ignored', name: known[1] };
+}

@@ -1,0 +1,31 @@
+/**
+ * Layouts of PumpSwap's records as byte offsets from their first byte, the eight of the discriminator included. Source: the
+ * IDL `pump_amm` inside `@pump-fun/pump-sdk` 2.0.0. Layouts have only ever grown at the tail.
+ */
+
+/** BuyEvent and SellEvent agree up to here: the shortest layout (2025-03) ends before `coin_creator`. */
+export const tradeMinLength = 312;
+
+/** Pool: where its fields begin. */
+export const pool = {
+  index: 9,
+  creator: 11,
+  baseMint: 43,
+  quoteMint: 75,
+  lpMint: 107,
+  baseVault: 139,
+  quoteVault: 171,
+  lpSupply: 203,
+  coinCreator: 211,
+  mayhemMode: 243,
+  cashback: 244,
+  virtualQuote: 245,
+  creatorFeeBps: 261,
+  canEditCreatorFee: 269,
+  holderReward: 270,
+} as const;
+/** The shortest Pool ends after `lp_supply`. */
+export const poolMinLength = 211;
+/** A Pool with every field known, and what is allocated. */
+export const poolLength = 271;
+export const poolAllocatedLength = 301;

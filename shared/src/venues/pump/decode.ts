@@ -1,0 +1,287 @@
+import { encodeBase58 } from '../../solana/base58.ts';
+import { BorshReader, discriminatorHex, discriminatorLength, hasPrefix, isZeroKey } from '../../solana/bytes.ts';
+import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import type { DecodedAccount, DecodedEvent, FeePart, PoolReserves, VenueEvent } from '../venue.ts';
+import { curve, curveMinLength, shareholderLength, tradeMinLength } from './layout.ts';
+import {
+  accountDiscriminators,
+  eventDiscriminators,
+  ignoredEvents,
+  initialRealToken,
+  initialSupply,
+  initialVirtualSol,
+  initialVirtualToken,
+  tokenDecimals,
+} from './program.ts';
+
+const noFee: FeePart = { amount: 0n, bps: 0 };
+
+function malformed(reason: string): DecodedEvent & DecodedAccount {
+  return { kind: 'malformed', reason };
+}
+
+function decoded(event: VenueEvent): DecodedEvent {
+  return { kind: 'decoded', event };
+}
+
+/** `bps` stands before the amount in every fee of the layout. */
+function readFee(reader: BorshReader): FeePart {
+  const bps = reader.u64Number();
+  const amount = reader.u64();
+  return amount === 0n && bps === 0 ? noFee : { amount, bps };
+}
+
+/**
+ * The creator fee of a holder-reward coin goes to the holders: the event repeats the same amount as `holder_rewards`, it is
+ * not charged twice. What is left to the creator is the difference.
+ */
+function creatorPart(creatorFee: FeePart, holderRewards: FeePart): FeePart {
+  if (holderRewards.amount === 0n) return creatorFee;
+  if (holderRewards.amount >= creatorFee.amount) return noFee;
+  return { amount: creatorFee.amount - holderRewards.amount, bps: Math.max(0, creatorFee.bps - holderRewards.bps) };
+}
+
+interface TradeTail {
+  protocol: FeePart;
+  creatorFee: FeePart;
+  cashback: FeePart;
+  holderRewards: FeePart;
+  /** Null before the layout with quote coins (2026-05), and for SOL (the zero key): then the `sol_*` fields count. */
+  quote: { readonly mint: string; readonly amount: bigint; readonly virtual: bigint; readonly real: bigint } | null;
+}
+
+/** Everything behind `real_token_reserves`, as far as the layout at hand goes. */
+function readTradeTail(reader: BorshReader): TradeTail {
+  const tail: TradeTail = { protocol: noFee, creatorFee: noFee, cashback: noFee, holderRewards: noFee, quote: null };
+  if (!reader.has(48)) return tail;
+  reader.skip(32); // fee_recipient
+  tail.protocol = readFee(reader);
+  if (!reader.has(48)) return tail;
+  reader.skip(32); // creator
+  tail.creatorFee = readFee(reader);
+  if (!reader.has(33)) return tail;
+  reader.skip(33); // track_volume, total_unclaimed_tokens, total_claimed_tokens, current_sol_volume, last_update_timestamp
+  if (!reader.has(4)) return tail;
+  reader.skipText(); // ix_name
+  if (!reader.has(1)) return tail;
+  reader.bool(); // mayhem_mode
+  if (!reader.has(16)) return tail;
+  tail.cashback = readFee(reader);
+  if (!reader.has(16)) return tail;
+  reader.skip(16); // buyback_fee: a share of the protocol fee, not beside it
+  if (!reader.has(4)) return tail;
+  reader.skipList(shareholderLength);
+  if (!reader.has(56)) return tail;
+  if (isZeroKey(reader.bytes, reader.at)) reader.skip(56);
+  else tail.quote = { mint: reader.address(), amount: reader.u64(), virtual: reader.u64(), real: reader.u64() };
+  if (!reader.has(16)) return tail;
+  tail.holderRewards = readFee(reader);
+  return tail;
+}
+
+function decodeTrade(data: Uint8Array): DecodedEvent {
+  if (data.length < tradeMinLength) return malformed('TradeEvent too short');
+  const reader = new BorshReader(data, discriminatorLength);
+  const mintAt = reader.at;
+  reader.skip(32);
+  const solAmount = reader.u64();
+  const baseAmount = reader.u64();
+  const isBuy = reader.bool();
+  const traderAt = reader.at;
+  reader.skip(32);
+  const timestamp = reader.timestamp();
+  const virtualSol = reader.u64();
+  const virtualBase = reader.u64();
+  const realSol = reader.u64();
+  const realBase = reader.u64();
+  const tail = readTradeTail(reader);
+  if (reader.failed) return malformed('TradeEvent ends inside a field or has a senseless one');
+  const { protocol, creatorFee, cashback, holderRewards, quote } = tail;
+  const reserves: PoolReserves = {
+    virtualBase,
+    virtualQuote: quote === null ? virtualSol : quote.virtual,
+    realBase,
+    realQuote: quote === null ? realSol : quote.real,
+  };
+  if (virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('TradeEvent without reserves');
+  return decoded({
+    type: 'trade',
+    pool: null,
+    mint: encodeBase58(data, mintAt, 32),
+    quoteMint: quote === null ? wrappedSolMint : quote.mint,
+    side: isBuy ? 'buy' : 'sell',
+    trader: encodeBase58(data, traderAt, 32),
+    baseAmount,
+    quoteAmount: quote === null ? solAmount : quote.amount,
+    reserves,
+    fees: {
+      protocol,
+      creator: creatorPart(creatorFee, holderRewards),
+      lp: noFee,
+      cashback,
+      holderRewards,
+      total: protocol.amount + creatorFee.amount + cashback.amount,
+    },
+    supply: null,
+    timestamp,
+  });
+}
+
+/** CreateEvent of 2024 ends after `user`; what it does not tell are the constants that every curve then began with. */
+const firstReserves: PoolReserves = {
+  virtualBase: initialVirtualToken,
+  virtualQuote: initialVirtualSol,
+  realBase: initialRealToken,
+  realQuote: 0n,
+};
+
+function decodeCreate(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  const name = reader.text();
+  const symbol = reader.text();
+  const uri = reader.text();
+  const mint = reader.address();
+  const pool = reader.address();
+  const trader = reader.address();
+  let creator = trader;
+  let timestamp: number | null = null;
+  let reserves = firstReserves;
+  let supply = initialSupply;
+  let tokenProgram: string | null = null;
+  let quoteMint = wrappedSolMint;
+  if (reader.has(72)) {
+    creator = reader.address();
+    timestamp = reader.timestamp();
+    reserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: 0n };
+    supply = reader.u64();
+  }
+  if (reader.has(32)) tokenProgram = reader.address();
+  const mayhemMode = reader.has(1) && reader.bool();
+  const cashback = reader.has(1) && reader.bool();
+  if (reader.has(40)) {
+    quoteMint = reader.quoteMint();
+    const virtualQuote = reader.u64();
+    if (quoteMint !== wrappedSolMint) reserves = { ...reserves, virtualQuote };
+  }
+  const creatorFeeBps = reader.has(8) ? reader.u64Number() : 0;
+  const holderReward = reader.has(1) && reader.bool();
+  if (reader.failed) return malformed('CreateEvent ends inside a field or has a senseless one');
+  if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('CreateEvent without reserves');
+  return decoded({
+    type: 'created',
+    mint,
+    quoteMint,
+    pool,
+    name,
+    symbol,
+    uri,
+    creator,
+    trader,
+    tokenProgram,
+    supply,
+    decimals: tokenDecimals,
+    reserves,
+    mayhemMode,
+    cashback,
+    holderReward,
+    creatorFeeBps,
+    timestamp,
+  });
+}
+
+function decodeComplete(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  reader.skip(32); // user
+  const mint = reader.address();
+  const pool = reader.address();
+  const timestamp = reader.timestamp();
+  const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
+  if (reader.failed) return malformed('CompleteEvent ends inside a field or has a senseless one');
+  return decoded({ type: 'completed', mint, pool, quoteMint, timestamp });
+}
+
+function decodeMigration(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  reader.skip(32); // user
+  const mint = reader.address();
+  const baseAmount = reader.u64();
+  const quoteAmount = reader.u64();
+  const fee = reader.u64();
+  const fromPool = reader.address();
+  const timestamp = reader.timestamp();
+  const toPool = reader.address();
+  const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
+  if (reader.failed) return malformed('CompletePumpAmmMigrationEvent ends inside a field or has a senseless one');
+  return decoded({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
+}
+
+function decodeMayhemParams(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  const timestamp = reader.timestamp();
+  const mint = reader.address();
+  reader.skip(16); // the virtual reserves before
+  const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
+  if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has a senseless one');
+  if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
+  return decoded({ type: 'reserves', mint, reserves, timestamp });
+}
+
+/** Decodes one event of the program: discriminator and Borsh body. Never throws. */
+export function decodeEvent(data: Uint8Array): DecodedEvent {
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (hasPrefix(data, eventDiscriminators.trade)) return decodeTrade(data);
+  if (hasPrefix(data, eventDiscriminators.create)) return decodeCreate(data);
+  if (hasPrefix(data, eventDiscriminators.complete)) return decodeComplete(data);
+  if (hasPrefix(data, eventDiscriminators.completePumpAmmMigration)) return decodeMigration(data);
+  if (hasPrefix(data, eventDiscriminators.updateMayhemVirtualParams)) return decodeMayhemParams(data);
+  const discriminator = discriminatorHex(data);
+  const name = ignoredEvents.get(discriminator);
+  return name === undefined ? { kind: 'unknown', discriminator } : { kind: 'ignored', name };
+}
+
+const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
+  [accountDiscriminators.global, 'Global'],
+  [accountDiscriminators.feeConfig, 'FeeConfig'],
+  [accountDiscriminators.globalVolumeAccumulator, 'GlobalVolumeAccumulator'],
+  [accountDiscriminators.quoteControl, 'QuoteControl'],
+  [accountDiscriminators.sharingConfig, 'SharingConfig'],
+  [accountDiscriminators.userVolumeAccumulator, 'UserVolumeAccumulator'],
+];
+
+/** Fields that the account's layout does not reach to are zero, as the program reads them. */
+function decodeCurve(data: Uint8Array): DecodedAccount {
+  const length = data.length;
+  if (length < curveMinLength) return malformed('BondingCurve too short');
+  const view = new DataView(data.buffer, data.byteOffset, length);
+  const key = (at: number): string => (length >= at + 32 ? encodeBase58(data, at, 32) : zeroAddress);
+  const flag = (at: number): boolean => length > at && data[at] === 1;
+  const quoteMint = key(curve.quoteMint);
+  return {
+    kind: 'decoded',
+    account: {
+      type: 'curve',
+      quoteMint: quoteMint === zeroAddress ? wrappedSolMint : quoteMint,
+      reserves: {
+        virtualBase: view.getBigUint64(curve.virtualToken, true),
+        virtualQuote: view.getBigUint64(curve.virtualQuote, true),
+        realBase: view.getBigUint64(curve.realToken, true),
+        realQuote: view.getBigUint64(curve.realQuote, true),
+      },
+      supply: view.getBigUint64(curve.supply, true),
+      complete: flag(curve.complete),
+      creator: key(curve.creator),
+      mayhemMode: flag(curve.mayhemMode),
+      cashback: flag(curve.cashback),
+      holderReward: flag(curve.holderReward),
+      creatorFeeBps: length >= curve.creatorFeeBps + 8 ? Number(view.getBigUint64(curve.creatorFeeBps, true)) : 0,
+    },
+  };
+}
+
+/** Decodes an account that the program owns. Never throws. */
+export function decodeAccount(data: Uint8Array): DecodedAccount {
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (hasPrefix(data, accountDiscriminators.bondingCurve)) return decodeCurve(data);
+  const known = ignoredAccounts.find(([discriminator]) => hasPrefix(data, discriminator));
+  return known === undefined ? { kind: 'unknown', discriminator: discriminatorHex(data) } : { kind: 'ignored', name: known[1] };
+}

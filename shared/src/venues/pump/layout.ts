@@ -1,0 +1,31 @@
+/**
+ * Layouts of pump's records as byte offsets from their first byte, the eight of the discriminator included. Source: the IDL of
+ * `@pump-fun/pump-sdk` 2.0.0. Layouts have only ever grown at the tail; README.md says which lengths have been seen.
+ */
+
+/** TradeEvent up to `real_token_reserves`: the shortest layout that tells the reserves (2024). */
+export const tradeMinLength = 129;
+/** One `Shareholder`: address and u16 share. */
+export const shareholderLength = 34;
+
+/** BondingCurve: where each field that later layouts added begins. */
+export const curve = {
+  virtualToken: 8,
+  virtualQuote: 16,
+  realToken: 24,
+  realQuote: 32,
+  supply: 40,
+  complete: 48,
+  creator: 49,
+  mayhemMode: 81,
+  cashback: 82,
+  quoteMint: 83,
+  creatorFeeBps: 115,
+  canEditCreatorFee: 123,
+  holderReward: 124,
+} as const;
+/** The shortest BondingCurve ever written ends after `complete`. */
+export const curveMinLength = 49;
+/** What `create_v2` allocates since 2026-09-15, and what `extend_account` grows a curve to. */
+export const curveLength = 125;
+export const curveExtendedLength = 151;
