@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { Pipeline } from './pipeline/pipeline.ts';
+import { SolUsdFeed } from './pipeline/sol-usd.ts';
+import { Publisher } from './publisher/publisher.ts';
+import { DecodeReport } from './report.ts';
+import { AccountFetcher } from './sources/account-fetcher.ts';
+import { accountSubscription, programSubscriptions } from './sources/accounts.ts';
+import { Endpoints } from './sources/endpoints.ts';
+import { logsSubscription } from './sources/logs.ts';
+import { TransactionFetcher } from './sources/transactions.ts';
+import { readStats, type IngestStats } from './stats.ts';
+
+export type { IngestStats } from './stats.ts';
+
+const rpcTimeoutMs = 5_000;
+const genesisPauseMs = 500;
+const maxGenesisPauseMs = 5_000;
+/** How often held account changes are looked at. */
+const ticksEveryMs = 50;
+const statusEveryMs = 1_000;
+const statusTtlMs = 5_000;
+/** Time that a close gives the bus to take what is left. */
+const closeWithinMs = 3_000;
+
+export interface IngestOptions {
+  /** `rpc` must be set. */
+  readonly config: Config;
+  readonly bus: Bus;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+export interface Ingest {
+  stats(): IngestStats;
+  close(): Promise<void>;
+}
+
+/**
+ * Reads the chain through all endpoints of the settings at once and publishes the contract's events on the bus. Resolves
+ * when the bus is at hand; endpoints are connected, and connected again, from then on. Nothing is published before the
+ * cluster told which it is: events of simnet must be labelled.
+ */
+export async function startIngest({ config, bus, log, signal }: IngestOptions): Promise<Ingest> {
+  if (config.rpc === null) throw new TypeError('Ingest needs the address of an RPC.');
+  const { httpUrls, wsUrls } = config.rpc;
+  const life = new AbortController();
+  const ended = AbortSignal.any([signal, life.signal]);
+  const publisher = new Publisher(await bus.publisher(), log);
+  const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
+  const instance = randomBytes(4).toString('hex');
+  const startedAtMs = Date.now();
+  const report = new DecodeReport(log);
+  const solUsd = new SolUsdFeed(rpc, log, ended);
+  let running: { readonly pipeline: Pipeline; readonly endpoints: Endpoints } | null = null;
+
+  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, solUsd, report });
+
+  async function run(): Promise<void> {
+    const genesis = await askGenesis(rpc, log, ended);
+    if (genesis === null) return;
+    const simulated = genesis === simnetGenesisHash;
+    const pipeline = new Pipeline({
+      venues,
+      simulated,
+      solUsd,
+      accounts: new AccountFetcher(rpc, ended),
+      transactions: new TransactionFetcher(rpc, ended),
+      log,
+      signal: ended,
+      publish: (event) => publisher.push(event),
+      onFault: (fault) => report.note(fault),
+    });
+    // The price comes first, so that the first trades have one; without an answer they have none.
+    await solUsd.ask();
+    if (ended.aborted) return;
+    const endpoints = new Endpoints({
+      urls: wsUrls,
+      subscriptions: [
+        ...venues.map((venue) => logsSubscription(venue.programId)),
+        ...venues.flatMap((venue) => programSubscriptions(venue)),
+        accountSubscription(solUsdcWhirlpool),
+        { name: 'slots', method: 'slotSubscribe', params: [], required: false },
+      ],
+      pipeline,
+      solUsd,
+      log,
+      signal: ended,
+    });
+    running = { pipeline, endpoints };
+    endpoints.start();
+    log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
+    repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
+  }
+
+  const begun = run();
+  begun.catch((error: unknown) => log.fatal({ err: error }, 'ingest_failed'));
+  repeat(
+    () => {
+      solUsd.refresh(Date.now());
+      running?.endpoints.look();
+      const now = stats();
+      report.tell(now);
+      bus.setStatus(`ingest:${instance}`, { ...now }, statusTtlMs).catch((error: unknown) => log.debug({ err: error }, 'status_not_set'));
+    },
+    statusEveryMs,
+    ended,
+  );
+
+  return {
+    stats,
+    close: async () => {
+      life.abort();
+      await begun.catch(() => undefined);
+      await publisher.close(closeWithinMs);
+    },
+  };
+}
+
+/** `getGenesisHash`, asked until it is answered; null when it ended before. */
+async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<string | null> {
+  for (let attempt = 0; !ended.aborted; attempt++) {
+    try {
+      const answer = await rpc.call('getGenesisHash', [], ended);
+      if (typeof answer === 'string') return answer;
+      log.warn({ attempt }, 'genesis_hash_malformed');
+    } catch (error) {
+      if (ended.aborted) return null;
+      log.warn({ err: error, attempt }, 'rpc_unavailable');
+    }
+    await pause(Math.min(maxGenesisPauseMs, genesisPauseMs * 2 ** attempt), undefined, { signal: ended }).catch(() => undefined);
+  }
+  return null;
+}
+
+function repeat(work: () => void, everyMs: number, ended: AbortSignal): void {
+  const timer = setInterval(work, everyMs);
+  ended.addEventListener('abort', () => clearInterval(timer), { once: true });
+}

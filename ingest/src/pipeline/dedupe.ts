@@ -1,0 +1,24 @@
+import { Recent } from './recent.ts';
+
+/** Signatures remembered: 100 s at 2,000 transactions a second and at least; a later repeat would be published again. */
+const maxSignatures = 400_000;
+
+/** The first sight of every transaction, over all endpoints and subscriptions. */
+export class Dedupe {
+  readonly #seen: Recent<true>;
+
+  constructor(capacity = maxSignatures) {
+    this.#seen = new Recent(capacity);
+  }
+
+  has(signature: string): boolean {
+    return this.#seen.has(signature);
+  }
+
+  /** True exactly once for a signature as long as it is remembered. */
+  first(signature: string): boolean {
+    if (this.#seen.has(signature)) return false;
+    this.#seen.set(signature, true);
+    return true;
+  }
+}

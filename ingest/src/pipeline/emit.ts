@@ -1,0 +1,161 @@
+import type { CurveMigrated, PoolReserves, ReservesChanged, TokenCreated, Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { AccountState } from '../sources/source.ts';
+import type { DecodedTransaction } from './decode.ts';
+import {
+  accountPrice,
+  flipReserves,
+  marketTrade,
+  migrationEvent,
+  newTokenEvent,
+  tradeEvent,
+  tradePrice,
+  type Market,
+  type Sighting,
+  type TickSighting,
+} from './normalize.ts';
+import type { Pool } from './pools.ts';
+import { solUsdAt, type SolUsdAt } from './price.ts';
+import type { SolUsdFeed } from './sol-usd.ts';
+
+export interface EmitCounts {
+  trades: number;
+  prices: number;
+  newTokens: number;
+  migrations: number;
+  /** Trades whose reserves did not follow from the trade before them on the same curve: one between them was missed. */
+  discontinuities: number;
+}
+
+/** A transaction's event whose pool is known. */
+export interface ResolvedEvent<E> {
+  readonly transaction: DecodedTransaction;
+  readonly path: string;
+  readonly venue: Venue;
+  readonly pool: Pool;
+  readonly event: E;
+}
+
+/** Makes the contract's events out of resolved ones, prices them, and keeps the last price of every pool. */
+export class Emitter {
+  readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
+  readonly #solUsd: SolUsdFeed;
+  readonly #simulated: boolean;
+  readonly #publish: (event: PublishableEvent) => void;
+
+  constructor(parts: { readonly solUsd: SolUsdFeed; readonly simulated: boolean; readonly publish: (event: PublishableEvent) => void }) {
+    this.#solUsd = parts.solUsd;
+    this.#simulated = parts.simulated;
+    this.#publish = parts.publish;
+  }
+
+  trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
+    if (event.supply !== null && !pool.flipped) pool.token!.supply = event.supply;
+    const solUsd = this.#solUsdAt(transaction.receivedUs);
+    const market = marketOf(pool);
+    const trade = marketTrade(event, pool.flipped);
+    this.#checkContinuity(pool, event, transaction.slot);
+    const told = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
+    this.counts.trades++;
+    this.#publish(told);
+    if (transaction.slot < pool.tickSlot) return; // a late one: newer prices were told
+    const price = tradePrice(told, trade.reserves, solUsd);
+    if (price !== null) this.#tell(pool, transaction.slot, event.reserves, price);
+  }
+
+  creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
+    const { tokenProgram } = pool.token!;
+    const told = newTokenEvent(
+      this.#sighting(transaction),
+      path,
+      marketOf(pool),
+      event,
+      event.tokenProgram ?? tokenProgram!,
+      buys,
+      this.#solUsdAt(transaction.receivedUs),
+    );
+    this.counts.newTokens++;
+    this.#publish(told);
+  }
+
+  migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
+    const market: Market = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
+    const told = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
+    this.counts.migrations++;
+    this.#publish(told);
+  }
+
+  /** The program changed virtual reserves without a trade. */
+  reserves({ transaction, path, pool, event }: ResolvedEvent<ReservesChanged>): void {
+    pool.tradedBase = event.reserves.virtualBase;
+    const { signature, slot, commitment, receivedUs, blockTime } = transaction;
+    this.#tick(pool, event.reserves, {
+      id: `${signature}:${path}.price`,
+      signature,
+      slot,
+      blockTime: blockTime ?? event.timestamp,
+      commitment,
+      receivedUs,
+      simulated: this.#simulated,
+    });
+  }
+
+  /** An account shows reserves that no trade has told. */
+  account(pool: Pool, { address, slot, receivedUs }: AccountState, reserves: PoolReserves): void {
+    this.#tick(pool, reserves, {
+      id: `${address}:${slot}:${reserves.virtualBase}-${reserves.virtualQuote}`,
+      signature: null,
+      slot,
+      blockTime: null,
+      commitment: 'processed',
+      receivedUs,
+      simulated: this.#simulated,
+    });
+  }
+
+  #tick(pool: Pool, reserves: PoolReserves, seen: TickSighting): void {
+    if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) return;
+    if (seen.slot < pool.tickSlot) return;
+    const shown = pool.flipped ? flipReserves(reserves) : reserves;
+    const price = accountPrice(seen, marketOf(pool), shown, this.#solUsdAt(seen.receivedUs));
+    if (price !== null) this.#tell(pool, seen.slot, reserves, price);
+  }
+
+  #tell(pool: Pool, slot: number, reserves: PoolReserves, price: PublishableEvent): void {
+    pool.tickSlot = slot;
+    pool.tickBase = reserves.virtualBase;
+    pool.tickQuote = reserves.virtualQuote;
+    this.counts.prices++;
+    this.#publish(price);
+  }
+
+  /** On a curve the base reserve moves by what is traded and by nothing else. */
+  #checkContinuity(pool: Pool, { mint, side, baseAmount, reserves }: VenueTrade, slot: number): void {
+    if (mint === null || slot < pool.tickSlot) return;
+    const moved = side === 'buy' ? -baseAmount : baseAmount;
+    if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
+    pool.tradedBase = reserves.virtualBase;
+  }
+
+  #solUsdAt(receivedUs: number): SolUsdAt | null {
+    return solUsdAt(this.#solUsd.current, receivedUs / 1000);
+  }
+
+  #sighting(transaction: DecodedTransaction): Sighting {
+    const { signature, slot, commitment, receivedUs, feePayer, blockTime } = transaction;
+    return { signature, slot, commitment, receivedUs, feePayer, blockTime, simulated: this.#simulated };
+  }
+}
+
+function marketOf({ venue, address, token, quote, flipped }: Pool): Market {
+  return {
+    venue: venue.name,
+    poolAddress: address,
+    mint: token!.mint,
+    baseDecimals: token!.decimals!,
+    quoteMint: quote!.mint,
+    quoteDecimals: quote!.decimals!,
+    supply: token!.supply,
+    flipped,
+  };
+}

@@ -1,0 +1,320 @@
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { CurveMigrated, FeePart, PoolReserves, TokenCreated, TradeFees, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type {
+  Commitment,
+  Fees,
+  MigrationEvent,
+  NewTokenEvent,
+  PriceEvent,
+  Reserves,
+  TradeEvent,
+  VenueName,
+} from '@sluice/shared/wire/events.ts';
+import { priceOf, priceOfAmounts, valuation, type SolUsdAt, type Valuation } from './price.ts';
+
+/** Where and when an event was seen: what all its forms share. */
+export interface Sighting {
+  readonly signature: string;
+  readonly slot: number;
+  readonly commitment: Commitment;
+  readonly receivedUs: number;
+  readonly feePayer: string | null;
+  readonly blockTime: number | null;
+  /** The chain is simnet. */
+  readonly simulated: boolean;
+}
+
+/** The pool of an event, resolved: `mint` is the token, whichever side of the program's pair it is. */
+export interface Market {
+  readonly venue: VenueName;
+  readonly poolAddress: string;
+  readonly mint: string;
+  readonly baseDecimals: number;
+  readonly quoteMint: string;
+  readonly quoteDecimals: number;
+  readonly supply: bigint | null;
+  readonly flipped: boolean;
+}
+
+/** A trade in terms of token and money; turned around where the program has the money as its base. */
+export interface MarketTrade {
+  readonly side: 'buy' | 'sell';
+  readonly trader: string;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly reserves: PoolReserves;
+  readonly fees: TradeFees;
+  readonly timestamp: number | null;
+}
+
+export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
+  if (!flipped) return trade;
+  // The program took its fees in the token: they are told in the money at the rate of this trade.
+  const inMoney = (amount: bigint): bigint => (trade.quoteAmount === 0n ? 0n : (amount * trade.baseAmount) / trade.quoteAmount);
+  const part = ({ amount, bps }: FeePart): FeePart => ({ amount: inMoney(amount), bps });
+  const { protocol, creator, lp, cashback, holderRewards, total } = trade.fees;
+  return {
+    side: trade.side === 'buy' ? 'sell' : 'buy',
+    trader: trade.trader,
+    baseAmount: trade.quoteAmount,
+    quoteAmount: trade.baseAmount,
+    reserves: flipReserves(trade.reserves),
+    fees: {
+      protocol: part(protocol),
+      creator: part(creator),
+      lp: part(lp),
+      cashback: part(cashback),
+      holderRewards: part(holderRewards),
+      total: inMoney(total),
+    },
+    timestamp: trade.timestamp,
+  };
+}
+
+export function flipReserves(reserves: PoolReserves): PoolReserves {
+  return {
+    virtualBase: reserves.virtualQuote,
+    virtualQuote: reserves.virtualBase,
+    realBase: reserves.realQuote,
+    realQuote: reserves.realBase,
+  };
+}
+
+/** The trade of the contract. Its price is that of the reserves behind it; where these are empty, of its own amounts. */
+export function tradeEvent(
+  seen: Sighting,
+  path: string,
+  market: Market,
+  trade: MarketTrade,
+  solUsd: SolUsdAt | null,
+  completes: boolean,
+): TradeEvent {
+  const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
+  const price =
+    priceOf(trade.reserves, baseDecimals, quoteDecimals) ??
+    priceOfAmounts(trade.baseAmount, baseDecimals, trade.quoteAmount, quoteDecimals) ??
+    0;
+  const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, supply, baseDecimals, solUsd);
+  const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
+  const event: TradeEvent = {
+    type: 'trade',
+    id: `${seen.signature}:${path}`,
+    mint: market.mint,
+    quoteMint,
+    pool: market.venue,
+    poolAddress: market.poolAddress,
+    signature: seen.signature,
+    slot: seen.slot,
+    blockTime: seen.blockTime ?? trade.timestamp,
+    commitment: seen.commitment,
+    ts: { received: seen.receivedUs, published: 0 },
+    side: trade.side,
+    trader: trade.trader,
+    feePayer: seen.feePayer,
+    baseAmount: trade.baseAmount.toString(),
+    baseDecimals,
+    quoteAmount: trade.quoteAmount.toString(),
+    quoteDecimals,
+    tokenAmount: toUi(trade.baseAmount, baseDecimals),
+    solAmount: quoteMint === wrappedSolMint ? quoteUiAmount : null,
+    quoteUiAmount,
+    priceQuote,
+    priceSol,
+    priceUsd,
+    marketCapSol,
+    marketCapUsd,
+    fees: wireFees(trade.fees),
+    reserves: wireReserves(trade.reserves),
+  };
+  if (seen.simulated) event.simulated = true;
+  if (completes) event.curveCompleted = true;
+  return event;
+}
+
+/** The tick of a trade; null where the reserves make no price. */
+export function tradePrice(trade: TradeEvent, reserves: PoolReserves, solUsd: SolUsdAt | null): PriceEvent | null {
+  if (reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
+  const event: PriceEvent = {
+    type: 'price',
+    id: `${trade.id}.price`,
+    mint: trade.mint,
+    quoteMint: trade.quoteMint,
+    pool: trade.pool,
+    poolAddress: trade.poolAddress,
+    signature: trade.signature,
+    slot: trade.slot,
+    blockTime: trade.blockTime,
+    commitment: trade.commitment,
+    ts: { received: trade.ts.received, published: 0 },
+    source: 'trade',
+    priceQuote: trade.priceQuote,
+    priceSol: trade.priceSol,
+    priceUsd: trade.priceUsd,
+    marketCapSol: trade.marketCapSol,
+    marketCapUsd: trade.marketCapUsd,
+    solUsd,
+    reserves: trade.reserves,
+  };
+  if (trade.simulated === true) event.simulated = true;
+  return event;
+}
+
+/** What identifies a tick without a trade, and when it was seen. */
+export interface TickSighting {
+  readonly id: string;
+  readonly signature: string | null;
+  readonly slot: number;
+  readonly blockTime: number | null;
+  readonly commitment: Commitment;
+  readonly receivedUs: number;
+  readonly simulated: boolean;
+}
+
+/** The tick of reserves that changed without a trade we know of; null where they make no price. */
+export function accountPrice(seen: TickSighting, market: Market, reserves: PoolReserves, solUsd: SolUsdAt | null): PriceEvent | null {
+  const price = priceOf(reserves, market.baseDecimals, market.quoteDecimals);
+  if (price === null) return null;
+  const event: PriceEvent = {
+    type: 'price',
+    id: seen.id,
+    mint: market.mint,
+    quoteMint: market.quoteMint,
+    pool: market.venue,
+    poolAddress: market.poolAddress,
+    signature: seen.signature,
+    slot: seen.slot,
+    blockTime: seen.blockTime,
+    commitment: seen.commitment,
+    ts: { received: seen.receivedUs, published: 0 },
+    source: 'account',
+    ...valuation(price, market.quoteMint, market.supply, market.baseDecimals, solUsd),
+    solUsd,
+    reserves: wireReserves(reserves),
+  };
+  if (seen.simulated) event.simulated = true;
+  return event;
+}
+
+/** The creation of a token, as it stands after what its creating wallet bought in the same transaction (`buys`, in order). */
+export function newTokenEvent(
+  seen: Sighting,
+  path: string,
+  market: Market,
+  created: TokenCreated,
+  tokenProgram: string,
+  buys: readonly VenueTrade[],
+  solUsd: SolUsdAt | null,
+): NewTokenEvent {
+  const reserves = buys.at(-1)?.reserves ?? created.reserves;
+  const { baseDecimals, quoteDecimals, quoteMint } = market;
+  const values: Valuation = valuation(priceOf(reserves, baseDecimals, quoteDecimals) ?? 0, quoteMint, created.supply, baseDecimals, solUsd);
+  const event: NewTokenEvent = {
+    type: 'newToken',
+    id: `${seen.signature}:${path}`,
+    mint: created.mint,
+    quoteMint,
+    pool: market.venue,
+    poolAddress: market.poolAddress,
+    signature: seen.signature,
+    slot: seen.slot,
+    blockTime: seen.blockTime ?? created.timestamp,
+    commitment: seen.commitment,
+    ts: { received: seen.receivedUs, published: 0 },
+    name: created.name,
+    symbol: created.symbol,
+    uri: created.uri,
+    creator: created.creator,
+    trader: created.trader,
+    tokenProgram,
+    bondingCurve: created.pool,
+    supply: created.supply.toString(),
+    decimals: created.decimals,
+    initialBuy: initialBuy(created.trader, market, buys),
+    ...values,
+    reserves: wireReserves(reserves),
+    flags: {
+      mayhemMode: created.mayhemMode,
+      cashback: created.cashback,
+      holderReward: created.holderReward,
+      creatorFeeBps: created.creatorFeeBps,
+    },
+  };
+  if (seen.simulated) event.simulated = true;
+  return event;
+}
+
+function initialBuy(trader: string, market: Market, buys: readonly VenueTrade[]): NewTokenEvent['initialBuy'] {
+  if (buys.length === 0) return null;
+  const baseAmount = buys.reduce((sum, buy) => sum + buy.baseAmount, 0n);
+  const quoteAmount = buys.reduce((sum, buy) => sum + buy.quoteAmount, 0n);
+  return {
+    trader,
+    baseAmount: baseAmount.toString(),
+    quoteAmount: quoteAmount.toString(),
+    tokenAmount: toUi(baseAmount, market.baseDecimals),
+    solAmount: market.quoteMint === wrappedSolMint ? toUi(quoteAmount, market.quoteDecimals) : null,
+  };
+}
+
+/** A curve's move to a pool; `market` is the destination. Its price is that of the amounts it opened with. */
+export function migrationEvent(
+  seen: Sighting,
+  path: string,
+  fromVenue: VenueName,
+  market: Market,
+  migrated: CurveMigrated,
+  solUsd: SolUsdAt | null,
+): MigrationEvent {
+  const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
+  const price = priceOfAmounts(migrated.baseAmount, baseDecimals, migrated.quoteAmount, quoteDecimals) ?? 0;
+  const event: MigrationEvent = {
+    type: 'migration',
+    id: `${seen.signature}:${path}`,
+    mint: migrated.mint,
+    quoteMint,
+    pool: market.venue,
+    poolAddress: market.poolAddress,
+    signature: seen.signature,
+    slot: seen.slot,
+    blockTime: seen.blockTime ?? migrated.timestamp,
+    commitment: seen.commitment,
+    ts: { received: seen.receivedUs, published: 0 },
+    from: { pool: fromVenue, poolAddress: migrated.fromPool },
+    baseAmount: migrated.baseAmount.toString(),
+    baseDecimals,
+    quoteAmount: migrated.quoteAmount.toString(),
+    quoteDecimals,
+    solAmount: quoteMint === wrappedSolMint ? toUi(migrated.quoteAmount, quoteDecimals) : null,
+    migrationFee: migrated.fee.toString(),
+    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+  };
+  if (seen.simulated) event.simulated = true;
+  return event;
+}
+
+const noFee: Fees['protocol'] = Object.freeze({ amount: '0', bps: 0 });
+
+function wireFee(part: FeePart): Fees['protocol'] {
+  return part.amount === 0n && part.bps === 0 ? noFee : { amount: part.amount.toString(), bps: part.bps };
+}
+
+function wireFees(fees: TradeFees): Fees {
+  return {
+    protocol: wireFee(fees.protocol),
+    creator: wireFee(fees.creator),
+    lp: wireFee(fees.lp),
+    cashback: wireFee(fees.cashback),
+    holderRewards: wireFee(fees.holderRewards),
+    total: fees.total.toString(),
+  };
+}
+
+function wireReserves(reserves: PoolReserves): Reserves {
+  return {
+    virtualBase: reserves.virtualBase.toString(),
+    virtualQuote: reserves.virtualQuote.toString(),
+    realBase: reserves.realBase.toString(),
+    realQuote: reserves.realQuote.toString(),
+  };
+}

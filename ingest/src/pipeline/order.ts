@@ -1,0 +1,46 @@
+/** Events that wait for facts about their pool, all pools together; beyond it the newest are refused. */
+const maxWaiting = 20_000;
+
+/**
+ * Lines of events, one a pool, in the order in which they came. While a pool has a line, its further events join it, so that
+ * none overtakes another; pools do not wait for each other.
+ */
+export class Lines<T> {
+  waiting = 0;
+  readonly #lines = new Map<string, T[]>();
+
+  has(pool: string): boolean {
+    return this.#lines.has(pool);
+  }
+
+  /** False where there is no room. */
+  join(pool: string, item: T): boolean {
+    if (this.waiting >= maxWaiting) return false;
+    this.waiting++;
+    const line = this.#lines.get(pool);
+    if (line === undefined) this.#lines.set(pool, [item]);
+    else line.push(item);
+    return true;
+  }
+
+  head(pool: string): T | undefined {
+    return this.#lines.get(pool)?.[0];
+  }
+
+  /** Takes the first of a line; an empty line is closed. */
+  shift(pool: string): T | undefined {
+    const line = this.#lines.get(pool);
+    const item = line?.shift();
+    if (item !== undefined) this.waiting--;
+    if (line?.length === 0) this.#lines.delete(pool);
+    return item;
+  }
+
+  /** Closes a line; those who waited in it, in order. */
+  dissolve(pool: string): T[] {
+    const line = this.#lines.get(pool) ?? [];
+    this.#lines.delete(pool);
+    this.waiting -= line.length;
+    return line;
+  }
+}

@@ -1,0 +1,259 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { AccountFetcher } from '../sources/account-fetcher.ts';
+import type { AccountState, TransactionLogs } from '../sources/source.ts';
+import type { TransactionFetcher } from '../sources/transactions.ts';
+import { AccountTicks } from './account-ticks.ts';
+import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
+import { Dedupe } from './dedupe.ts';
+import { Emitter } from './emit.ts';
+import { Lines } from './order.ts';
+import { PoolBook, type Pool } from './pools.ts';
+import { needOf, PoolResolver, type Need } from './resolve.ts';
+import type { SolUsdFeed } from './sol-usd.ts';
+
+/** Curves whose supply is being asked for beside the stream; beyond it they wait for their next trade. */
+const maxSupplyQuestions = 2_000;
+/** The pool, then its mints, and once more where an event joined that needs a mint's program. */
+const maxQuestionRounds = 4;
+
+export interface PipelineCounts {
+  /** Transactions seen for the first time. */
+  transactions: number;
+  /** Seen again, after parsing. */
+  repeats: number;
+  /** Transactions whose logs were cut or did not add up. */
+  incompleteLogs: number;
+  /** Of these, fetched whole. */
+  completed: number;
+  /** Of these, given up: events are missing. */
+  lostTransactions: number;
+  /** Events given up because their pool could not be found out. */
+  lostEvents: number;
+}
+
+export interface PipelineParts {
+  readonly venues: readonly Venue[];
+  readonly simulated: boolean;
+  readonly solUsd: SolUsdFeed;
+  readonly accounts: AccountFetcher;
+  readonly transactions: TransactionFetcher;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly publish: (event: PublishableEvent) => void;
+  readonly onFault: (fault: DecodeFault) => void;
+}
+
+/** One event of a transaction, with its pool: in that pool's line it waits where it must. */
+interface Placed {
+  readonly transaction: DecodedTransaction;
+  readonly located: LocatedEvent;
+  readonly pool: Pool;
+}
+
+/**
+ * From what a node told to events of the contract: seen once, decoded, in order behind their pool, normalized, priced.
+ * Synchronous wherever nothing must be asked. An event that cannot be told is counted and logged.
+ */
+export class Pipeline {
+  readonly counts: PipelineCounts = { transactions: 0, repeats: 0, incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
+  readonly dedupe = new Dedupe();
+  readonly decoder: Decoder;
+  readonly book = new PoolBook();
+  readonly emitter: Emitter;
+  readonly ticks: AccountTicks;
+  readonly #parts: PipelineParts;
+  readonly #lines = new Lines<Placed>();
+  readonly #resolver: PoolResolver;
+  readonly #venueByProgram: ReadonlyMap<string, Venue>;
+  readonly #venueByName: ReadonlyMap<string, Venue>;
+  #supplyQuestions = 0;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    this.decoder = new Decoder(parts.venues, parts.onFault);
+    this.#venueByProgram = new Map(parts.venues.map((venue) => [venue.programId, venue]));
+    this.#venueByName = new Map(parts.venues.map((venue) => [venue.name, venue]));
+    this.#resolver = new PoolResolver(this.book, parts.accounts, this.#venueByProgram, parts.signal);
+    this.emitter = new Emitter(parts);
+    this.ticks = new AccountTicks((pool, state, reserves) => this.emitter.account(pool, state, reserves));
+  }
+
+  get waiting(): number {
+    return this.#lines.waiting;
+  }
+
+  /** The logs of a transaction, from any endpoint. */
+  takeLogs(seen: TransactionLogs): void {
+    if (!this.dedupe.first(seen.signature)) {
+      this.counts.repeats++;
+      return;
+    }
+    this.counts.transactions++;
+    const { transaction, complete, malformed } = this.decoder.fromLogs(seen);
+    if (complete) this.take(transaction);
+    else this.#takeIncomplete(transaction, malformed);
+  }
+
+  /** The state of an account that a venue owns. */
+  takeAccount(state: AccountState): void {
+    const venue = this.#venueByProgram.get(state.owner);
+    if (venue === undefined) return;
+    const account = this.decoder.fromAccount(venue, state);
+    if (account === null) return;
+    const pool = this.book.learnAccount(venue, state.address, account);
+    if (account.type === 'curve') this.ticks.hold(pool, state, account.reserves);
+  }
+
+  /** The events of a decoded transaction, from any source; `told` are those told before. */
+  take(transaction: DecodedTransaction, told?: ReadonlySet<string>): void {
+    for (const located of transaction.events) {
+      if (told?.has(tellingOf(located)) === true) continue;
+      const pool = this.#poolOf(located);
+      if (pool !== null) this.#admit({ transaction, located, pool });
+      else {
+        this.counts.lostEvents++;
+        this.#parts.log.warn({ venue: located.venue.name, signature: transaction.signature, path: located.path }, 'event_without_pool');
+      }
+    }
+  }
+
+  /** The runtime cut the logs: what stood before the cut is told at once, the rest when the transaction itself was read. */
+  #takeIncomplete(transaction: DecodedTransaction, malformed: string | null): void {
+    this.counts.incompleteLogs++;
+    // A creation says what its wallet bought with it: where the cut may hide that, it waits for the whole.
+    const waits = transaction.events.some(
+      ({ event }) => event.type === 'created' && buysOfCreator(transaction, event.mint, event.trader).length === 0,
+    );
+    if (!waits) this.take(transaction);
+    void this.#complete(transaction, waits, malformed);
+  }
+
+  async #complete(partial: DecodedTransaction, waits: boolean, malformed: string | null): Promise<void> {
+    const { signature, slot } = partial;
+    const fetched = await this.#parts.transactions.fetch(signature, slot);
+    const whole = 'kind' in fetched ? null : this.decoder.fromTransaction(fetched);
+    if (whole !== null) {
+      this.counts.completed++;
+      this.take(whole, waits ? undefined : new Set(partial.events.map(tellingOf)));
+      return;
+    }
+    if (waits) this.take(partial);
+    this.counts.lostTransactions++;
+    const reason = 'kind' in fetched ? fetched.reason : 'the answer is no transaction';
+    this.#parts.log.error({ signature, slot, reason, malformed }, 'transaction_lost');
+  }
+
+  /** The pool of an event; what the event tells about pools is put down on the way. */
+  #poolOf({ venue, event }: LocatedEvent): Pool | null {
+    switch (event.type) {
+      case 'trade': {
+        if (event.mint === null) return event.pool === null ? null : this.book.poolAt(venue, event.pool);
+        const curve = this.book.curve(venue, event.mint);
+        if (curve !== null && event.quoteMint !== null) curve.quote ??= this.book.token(event.quoteMint);
+        return curve;
+      }
+      case 'created':
+        return this.book.learnCreated(venue, event);
+      case 'poolCreated':
+        return this.book.learnPoolCreated(venue, event);
+      case 'migrated':
+        return this.book.learnMigrated(venue, this.#venueByName.get(event.toVenue), event);
+      case 'reserves':
+      case 'completed':
+        return this.book.curve(venue, event.mint);
+    }
+  }
+
+  /** Tells an event, or lets it wait behind what must be known of its pool. */
+  #admit(placed: Placed): void {
+    const { pool } = placed;
+    if (this.#lines.waiting > 0 && this.#lines.has(pool.address)) {
+      if (!this.#lines.join(pool.address, placed)) this.#lose([placed], 'the waiting lines are full');
+      return;
+    }
+    const need = needOfEvent(placed);
+    if (need === null) this.#tell(placed);
+    else if (this.#resolver.isHopeless(pool)) this.#lose([placed], 'its pool could not be found out before');
+    else if (!this.#lines.join(pool.address, placed)) this.#lose([placed], 'the waiting lines are full');
+    else void this.#resolve(pool.address, need);
+  }
+
+  async #resolve(line: string, first: Need): Promise<void> {
+    let need: Need | null = first;
+    for (let round = 0; need !== null; round++) {
+      const fault = round < maxQuestionRounds ? await this.#resolver.learn(need) : 'its accounts do not tell the pair';
+      if (fault !== null) {
+        this.#lose(this.#lines.dissolve(line), fault);
+        return;
+      }
+      need = null;
+      for (let head = this.#lines.head(line); head !== undefined; head = this.#lines.head(line)) {
+        need = needOfEvent(head);
+        if (need !== null) break;
+        this.#lines.shift(line);
+        this.#tell(head);
+      }
+    }
+  }
+
+  #tell({ transaction, located: { venue, path, event }, pool }: Placed): void {
+    const base = { transaction, path, venue, pool };
+    if (event.type === 'trade') {
+      this.emitter.trade({ ...base, event }, completesCurve(transaction, event));
+      if (event.mint !== null && pool.token!.supply === null) void this.#askSupply(pool);
+    } else if (event.type === 'created') this.emitter.creation({ ...base, event }, buysOfCreator(transaction, event.mint, event.trader));
+    else if (event.type === 'migrated') this.emitter.migration({ ...base, event });
+    else if (event.type === 'reserves') this.emitter.reserves({ ...base, event });
+  }
+
+  /** The supply of a coin older than this process stands in its curve's account; no trade waits for it. */
+  async #askSupply(pool: Pool): Promise<void> {
+    if (pool.supplyAsked || this.#supplyQuestions >= maxSupplyQuestions || this.#resolver.isHopeless(pool)) return;
+    pool.supplyAsked = true;
+    this.#supplyQuestions++;
+    const fault = await this.#resolver.learn({ pool, addresses: [pool.address] });
+    this.#supplyQuestions--;
+    pool.supplyAsked = false;
+    if (fault !== null) this.#parts.log.debug({ pool: pool.address, reason: fault }, 'supply_unknown');
+  }
+
+  #lose(placed: readonly Placed[], reason: string): void {
+    const [first] = placed;
+    if (first === undefined) return;
+    this.counts.lostEvents += placed.length;
+    const { transaction, located, pool } = first;
+    const { signature } = transaction;
+    this.#parts.log.warn({ reason, venue: located.venue.name, pool: pool.address, events: placed.length, signature }, 'events_lost');
+  }
+}
+
+/** Tells an event of a transaction from its others. */
+function tellingOf({ path, event }: LocatedEvent): string {
+  return `${path} ${event.type}`;
+}
+
+function needOfEvent({ located: { event }, pool }: Placed): Need | null {
+  if (event.type === 'poolCreated' || event.type === 'completed') return null;
+  return needOf(pool, event.type === 'created' && event.tokenProgram === null);
+}
+
+function buysOfCreator({ events }: DecodedTransaction, mint: string, creator: string): VenueTrade[] {
+  const buys: VenueTrade[] = [];
+  for (const { event } of events) {
+    if (event.type === 'trade' && event.mint === mint && event.side === 'buy' && event.trader === creator) buys.push(event);
+  }
+  return buys;
+}
+
+/** True for the last trade of a mint before the completion of its curve in the same transaction. */
+function completesCurve({ events }: DecodedTransaction, trade: VenueTrade): boolean {
+  if (events.length < 2 || trade.mint === null) return false;
+  let last: VenueTrade | null = null;
+  for (const { event } of events) {
+    if (event.type === 'trade' && event.mint === trade.mint) last = event;
+    else if (event.type === 'completed' && event.mint === trade.mint) return last === trade;
+  }
+  return false;
+}

@@ -1,0 +1,75 @@
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
+import type { SolUsd } from './sol-usd.ts';
+
+/** An older SOL/USD price is worth less than none. */
+export const solUsdStaleAfterMs = 60_000;
+
+export interface Valuation {
+  readonly priceQuote: number;
+  readonly priceSol: number | null;
+  readonly priceUsd: number | null;
+  readonly marketCapSol: number | null;
+  readonly marketCapUsd: number | null;
+}
+
+/** What the SOL/USD price was worth when an event was made. */
+export interface SolUsdAt {
+  readonly price: number;
+  readonly slot: number;
+  readonly ageMs: number;
+}
+
+/** The SOL/USD price with its age at `atMs`; null where there is none or it is too old. */
+export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
+  if (solUsd === null) return null;
+  const ageMs = Math.max(0, Math.round(atMs - solUsd.atMs));
+  return ageMs > solUsdStaleAfterMs ? null : { price: solUsd.price, slot: solUsd.slot, ageMs };
+}
+
+/** Quote coins for one token by the reserves, which hold for trades of any size; null where a reserve is empty. */
+export function priceOf(reserves: PoolReserves, baseDecimals: number, quoteDecimals: number): number | null {
+  if (reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
+  return finite(ratio(reserves.virtualQuote, quoteDecimals, reserves.virtualBase, baseDecimals));
+}
+
+/** The same by two amounts that changed hands. */
+export function priceOfAmounts(baseAmount: bigint, baseDecimals: number, quoteAmount: bigint, quoteDecimals: number): number | null {
+  return baseAmount <= 0n ? null : finite(ratio(quoteAmount, quoteDecimals, baseAmount, baseDecimals));
+}
+
+function ratio(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number {
+  return toUi(quote, quoteDecimals) / toUi(base, baseDecimals);
+}
+
+/** Values a price: SOL and USD where the quote coin leads there, the market where the supply (raw units) is known. */
+export function valuation(
+  priceQuote: number,
+  quoteMint: string,
+  supply: bigint | null,
+  baseDecimals: number,
+  solUsd: SolUsdAt | null,
+): Valuation {
+  let priceSol: number | null = null;
+  let priceUsd: number | null = null;
+  if (quoteMint === wrappedSolMint) {
+    priceSol = priceQuote;
+    if (solUsd !== null) priceUsd = finite(priceQuote * solUsd.price);
+  } else if (quoteMint === usdcMint) {
+    priceUsd = priceQuote;
+    if (solUsd !== null) priceSol = finite(priceQuote / solUsd.price);
+  }
+  const tokens = supply === null ? null : toUi(supply, baseDecimals);
+  return {
+    priceQuote,
+    priceSol,
+    priceUsd,
+    marketCapSol: tokens === null || priceSol === null ? null : finite(priceSol * tokens),
+    marketCapUsd: tokens === null || priceUsd === null ? null : finite(priceUsd * tokens),
+  };
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,42 @@
+/**
+ * Bounded map that forgets what was not used for longest, by halves: when the young half is full it becomes the old
+ * one and the old one is dropped. Holds the last `capacity / 2` to `capacity` keys used. O(1), without a list to keep.
+ */
+export class Recent<V> {
+  readonly #half: number;
+  #young = new Map<string, V>();
+  #old = new Map<string, V>();
+
+  constructor(capacity: number) {
+    this.#half = Math.max(1, capacity >>> 1);
+  }
+
+  get(key: string): V | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.set(key, old);
+    return old;
+  }
+
+  has(key: string): boolean {
+    return this.#young.has(key) || this.#old.has(key);
+  }
+
+  set(key: string, value: V): void {
+    if (this.#young.size >= this.#half && !this.#young.has(key)) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.#young.delete(key);
+    this.#old.delete(key);
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+}

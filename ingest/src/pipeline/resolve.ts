@@ -1,0 +1,118 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountFetcher, FetchedAccount } from '../sources/account-fetcher.ts';
+import type { AccountState } from '../sources/source.ts';
+import type { Pool, PoolBook, Token } from './pools.ts';
+import { Recent } from './recent.ts';
+
+/** Accounts to be read before events of a pool can be told. */
+export interface Need {
+  readonly pool: Pool;
+  readonly addresses: readonly string[];
+}
+
+/** The endpoint asked may be some slots behind the one that told of the pool. */
+const missingAttempts = 4;
+const missingPauseMs = 300;
+/** How long events of a pool that proved to be none are refused without asking again. */
+const hopelessForMs = 60_000;
+/** How long events wait for an endpoint that answers at all. */
+const unavailableWithinMs = 30_000;
+const unavailablePauseMs = 1_000;
+/** The same after that time. */
+const unavailableForMs = 5_000;
+const maxHopeless = 10_000;
+
+// Layout of a mint, the same in both token programs.
+const mintLength = 82;
+const supplyAt = 36;
+const decimalsAt = 44;
+const initializedAt = 45;
+
+/** Finds out what events do not tell: the pair of a pool, decimals, supply and token program of a mint. */
+export class PoolResolver {
+  readonly #book: PoolBook;
+  readonly #accounts: AccountFetcher;
+  readonly #venues: ReadonlyMap<string, Venue>;
+  readonly #signal: AbortSignal;
+  readonly #hopeless = new Recent<number>(maxHopeless);
+
+  constructor(book: PoolBook, accounts: AccountFetcher, venues: ReadonlyMap<string, Venue>, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#book = book;
+    this.#accounts = accounts;
+    this.#venues = venues;
+  }
+
+  /** True where the pool was asked for in vain a short while ago. */
+  isHopeless(pool: Pool): boolean {
+    const untilMs = this.#hopeless.get(pool.address);
+    return untilMs !== undefined && performance.now() < untilMs;
+  }
+
+  /** Reads and notes what is needed; null when done, otherwise why it could not be. */
+  async learn(need: Need): Promise<string | null> {
+    const deadlineMs = performance.now() + unavailableWithinMs;
+    for (;;) {
+      const faults = await Promise.all(need.addresses.map((address) => this.#learnOne(need.pool, address)));
+      const fault = faults.find((text) => text !== null) ?? null;
+      if (fault === null) return null;
+      if (fault === unavailable && performance.now() < deadlineMs && !this.#signal.aborted) {
+        await pause(unavailablePauseMs, undefined, { ref: false });
+        continue;
+      }
+      this.#hopeless.set(need.pool.address, performance.now() + (fault === unavailable ? unavailableForMs : hopelessForMs));
+      return fault;
+    }
+  }
+
+  async #learnOne(pool: Pool, address: string): Promise<string | null> {
+    let account: FetchedAccount = await this.#accounts.fetch(address);
+    for (let attempt = 1; account.kind === 'missing' && attempt < missingAttempts; attempt++) {
+      await pause(missingPauseMs, undefined, { ref: false });
+      account = await this.#accounts.fetch(address);
+    }
+    if (account.kind === 'unavailable') return unavailable;
+    if (account.kind === 'missing') return address === pool.address ? 'the pool does not exist' : 'the mint does not exist';
+    return address === pool.address ? this.#notePool(account.state) : this.#noteMint(account.state);
+  }
+
+  #notePool(state: AccountState): string | null {
+    const venue = this.#venues.get(state.owner);
+    if (venue === undefined) return 'the pool is not owned by its program';
+    const outcome = venue.decodeAccount(state.data);
+    if (outcome.kind !== 'decoded') return 'the account is no pool';
+    this.#book.learnAccount(venue, state.address, outcome.account);
+    return null;
+  }
+
+  #noteMint(state: AccountState): string | null {
+    const token = this.#book.token(state.address);
+    return noteMint(token, state) ? null : 'the account is no mint';
+  }
+}
+
+const unavailable = 'no endpoint answered';
+
+/** What the event of a pool still needs; null when all is known. */
+export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {
+  const { token, quote } = pool;
+  if (token === null || quote === null) return { pool, addresses: [pool.address] };
+  const wantsToken = token.decimals === null || (withTokenProgram && token.tokenProgram === null);
+  if (!wantsToken && quote.decimals !== null) return null;
+  const addresses: string[] = [];
+  if (wantsToken) addresses.push(token.mint);
+  if (quote.decimals === null) addresses.push(quote.mint);
+  return { pool, addresses };
+}
+
+/** Notes decimals, supply and program of a mint account; false where it is none. */
+export function noteMint(token: Token, { owner, data }: AccountState): boolean {
+  if (owner !== tokenProgram && owner !== token2022Program) return false;
+  if (data.length < mintLength || data[initializedAt] !== 1) return false;
+  token.decimals = data[decimalsAt]!;
+  token.supply = new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(supplyAt, true);
+  token.tokenProgram = owner;
+  return true;
+}

@@ -1,0 +1,95 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import {
+  solDecimals,
+  solUsdcWhirlpool,
+  usdcDecimals,
+  usdcMint,
+  whirlpoolProgram,
+  wrappedSolMint,
+} from '@sluice/shared/solana/well-known.ts';
+import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
+import { readAccount } from '../sources/accounts.ts';
+import { isRecord, isSlot, type AccountState } from '../sources/source.ts';
+import { nowUs } from '../clock.ts';
+
+export interface SolUsd {
+  /** USD (USDC) for one SOL. */
+  readonly price: number;
+  readonly slot: number;
+  /** When it was heard, Unix milliseconds. */
+  readonly atMs: number;
+}
+
+/** A pool that nobody trades tells nothing: after this long it is asked for. */
+const refreshAfterMs = 20_000;
+
+/** USD for one SOL by the state of the SOL/USDC pool; null where the account is not that pool or has no liquidity. */
+export function solUsdOf(state: AccountState): number | null {
+  if (state.owner !== whirlpoolProgram) return null;
+  const pool = decodeWhirlpool(state.data);
+  if (pool === null || pool.liquidity <= 0n || pool.sqrtPriceX64 <= 0n) return null;
+  const sqrt = Number(pool.sqrtPriceX64) / 2 ** 64;
+  // B for one A in raw units.
+  const rawPrice = sqrt * sqrt;
+  const scale = 10 ** (solDecimals - usdcDecimals);
+  let price: number | null = null;
+  if (pool.mintA === wrappedSolMint && pool.mintB === usdcMint) price = rawPrice * scale;
+  else if (pool.mintA === usdcMint && pool.mintB === wrappedSolMint) price = scale / rawPrice;
+  return price !== null && Number.isFinite(price) && price > 0 ? price : null;
+}
+
+/** Keeps the SOL/USD price: told by account changes of all endpoints, asked for at the start and when nothing was heard. */
+export class SolUsdFeed {
+  current: SolUsd | null = null;
+  /** Answers and notifications that were not the pool's state. */
+  refused = 0;
+  readonly #rpc: Rpc;
+  readonly #log: Logger;
+  readonly #signal: AbortSignal;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #asking = false;
+
+  constructor(rpc: Rpc, log: Logger, signal: AbortSignal) {
+    this.#rpc = rpc;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  take(state: AccountState): void {
+    const price = solUsdOf(state);
+    if (price === null) {
+      this.refused++;
+      return;
+    }
+    if (this.current !== null && state.slot < this.current.slot) return;
+    this.current = { price, slot: state.slot, atMs: Math.round(state.receivedUs / 1000) };
+  }
+
+  /** Asks for the pool's account when nothing was heard for long; called once a second. */
+  refresh(nowMs: number): void {
+    const heardAtMs = this.current?.atMs ?? Number.NEGATIVE_INFINITY;
+    if (this.#asking || nowMs - Math.max(heardAtMs, this.#askedAtMs) < (this.current === null ? 1000 : refreshAfterMs)) return;
+    this.#asking = true;
+    this.#askedAtMs = nowMs;
+    void this.ask().finally(() => {
+      this.#asking = false;
+    });
+  }
+
+  async ask(): Promise<void> {
+    try {
+      const answer = await this.#rpc.call(
+        'getAccountInfo',
+        [solUsdcWhirlpool, { encoding: 'base64', commitment: 'processed' }],
+        this.#signal,
+      );
+      const slot = isRecord(answer) && isRecord(answer['context']) ? answer['context']['slot'] : null;
+      const state = isRecord(answer) && isSlot(slot) ? readAccount(solUsdcWhirlpool, answer['value'], slot, nowUs()) : null;
+      if (state === null) this.refused++;
+      else this.take(state);
+    } catch (error) {
+      if (!this.#signal.aborted) this.#log.warn({ err: error }, 'sol_usd_unavailable');
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { nowUs } from '../clock.ts';
+import { readAccount } from './accounts.ts';
+import { isRecord, isSlot, type AccountState } from './source.ts';
+
+/** Accounts of one `getMultipleAccounts`, as nodes limit it. */
+const maxAccountsACall = 100;
+/** Addresses waiting for a call; beyond it the newest are refused. */
+const maxQueued = 20_000;
+const maxConcurrentCalls = 4;
+/** Requests of one moment share a call. */
+const gatherMs = 2;
+const attempts = 5;
+const firstPauseMs = 150;
+
+export type FetchedAccount =
+  | { readonly kind: 'found'; readonly state: AccountState }
+  | { readonly kind: 'missing' }
+  /** No endpoint answered in time, or the queue was full. */
+  | { readonly kind: 'unavailable'; readonly reason: string };
+
+interface Wanted {
+  readonly address: string;
+  readonly settle: (account: FetchedAccount) => void;
+}
+
+/** Reads accounts from the RPC, many in one call; never rejects. */
+export class AccountFetcher {
+  calls = 0;
+  failures = 0;
+  readonly #rpc: Rpc;
+  readonly #signal: AbortSignal;
+  #queue: Wanted[] = [];
+  #running = 0;
+  #gathering = false;
+
+  constructor(rpc: Rpc, signal: AbortSignal) {
+    this.#rpc = rpc;
+    this.#signal = signal;
+  }
+
+  fetch(address: string): Promise<FetchedAccount> {
+    if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'unavailable', reason: 'queue full' });
+    return new Promise((settle) => {
+      this.#queue.push({ address, settle });
+      if (this.#gathering) return;
+      this.#gathering = true;
+      setTimeout(() => {
+        this.#gathering = false;
+        this.#drain();
+      }, gatherMs);
+    });
+  }
+
+  #drain(): void {
+    while (this.#queue.length > 0 && this.#running < maxConcurrentCalls) {
+      const batch = this.#queue.splice(0, maxAccountsACall);
+      this.#running++;
+      void this.#load(batch).finally(() => {
+        this.#running--;
+        this.#drain();
+      });
+    }
+  }
+
+  async #load(batch: readonly Wanted[]): Promise<void> {
+    const addresses = [...new Set(batch.map((wanted) => wanted.address))];
+    let outcome = new Map<string, FetchedAccount>();
+    let reason = 'not asked';
+    for (let attempt = 0; attempt < attempts && !this.#signal.aborted; attempt++) {
+      try {
+        this.calls++;
+        outcome = readAnswer(
+          addresses,
+          await this.#rpc.call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment: 'processed' }], this.#signal),
+        );
+        if (outcome.size > 0) break;
+        reason = 'an answer of another form';
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      this.failures++;
+      if (attempt + 1 < attempts) await pause(firstPauseMs * 2 ** attempt, undefined, { ref: false });
+    }
+    for (const { address, settle } of batch) settle(outcome.get(address) ?? { kind: 'unavailable', reason });
+  }
+}
+
+/** Empty where the answer is not of the documented form; an account in another form counts as unavailable. */
+function readAnswer(addresses: readonly string[], answer: unknown): Map<string, FetchedAccount> {
+  const found = new Map<string, FetchedAccount>();
+  if (!isRecord(answer) || !isRecord(answer['context']) || !isSlot(answer['context']['slot'])) return found;
+  const { value } = answer;
+  if (!Array.isArray(value) || value.length !== addresses.length) return found;
+  const { slot } = answer['context'];
+  const receivedUs = nowUs();
+  for (const [index, address] of addresses.entries()) {
+    const account: unknown = value[index];
+    if (account === null) found.set(address, { kind: 'missing' });
+    else {
+      const state = readAccount(address, account, slot, receivedUs);
+      if (state !== null) found.set(address, { kind: 'found', state });
+    }
+  }
+  return found;
+}

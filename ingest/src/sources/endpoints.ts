@@ -1,0 +1,119 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
+import { readAccountNotification, readProgramNotification } from './accounts.ts';
+import { peekSignature, readLogsNotification } from './logs.ts';
+import { RpcSocket } from './rpc-socket.ts';
+import type { Subscription } from './source.ts';
+
+/** Slots behind the newest of all endpoints from which one counts as lagging: two to four seconds. */
+const laggingSlots = 10;
+
+export interface NotificationCounts {
+  logs: number;
+  accounts: number;
+  /** Transactions that failed; of no interest. */
+  failed: number;
+  /** Announced under the placeholder signature. */
+  placeholder: number;
+  malformed: number;
+  /** Under an id that the endpoint never gave, or of a kind that was not asked for. */
+  unasked: number;
+}
+
+export interface EndpointsOptions {
+  readonly urls: readonly string[];
+  readonly subscriptions: readonly Subscription[];
+  readonly pipeline: Pipeline;
+  readonly solUsd: SolUsdFeed;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** All endpoints at once: what one tells first counts, what the others repeat is dropped before it is parsed. */
+export class Endpoints {
+  readonly counts: NotificationCounts = { logs: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+  readonly sockets: readonly RpcSocket[];
+  readonly #pipeline: Pipeline;
+  readonly #solUsd: SolUsdFeed;
+  readonly #log: Logger;
+  /** Times without any endpoint: what happened meanwhile was not seen. */
+  blindPeriods = 0;
+  #blindSinceSlot: number | null = null;
+
+  constructor(options: EndpointsOptions) {
+    const { pipeline, solUsd, log, signal, subscriptions } = options;
+    this.#pipeline = pipeline;
+    this.#solUsd = solUsd;
+    this.#log = log;
+    const handlers = {
+      repeats: (frame: Buffer): boolean => {
+        const signature = peekSignature(frame);
+        return signature !== null && pipeline.dedupe.has(signature);
+      },
+      onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
+        this.#take(method, params, receivedUs, subscription),
+      onSlot: (): void => undefined,
+    };
+    this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, log, signal }));
+  }
+
+  /** The newest slot that any endpoint told. */
+  get slot(): number {
+    return this.sockets.reduce((slot, socket) => Math.max(slot, socket.slot), 0);
+  }
+
+  get up(): number {
+    return this.sockets.filter((socket) => socket.state !== 'down').length;
+  }
+
+  start(): void {
+    for (const socket of this.sockets) socket.start();
+  }
+
+  /** Compares the endpoints; called once a second. */
+  look(): void {
+    const { slot } = this;
+    for (const socket of this.sockets) {
+      if (socket.state === 'down') continue;
+      const behind = slot - socket.slot;
+      if (socket.slot > 0) socket.setState(behind > laggingSlots ? 'lagging' : 'up', `${behind} slots behind`);
+    }
+    if (this.up === 0 && slot > 0 && this.#blindSinceSlot === null) {
+      this.#blindSinceSlot = slot;
+      this.blindPeriods++;
+      this.#log.error({ slot }, 'no_endpoint_up');
+    } else if (this.#blindSinceSlot !== null && this.up > 0 && slot > this.#blindSinceSlot) {
+      this.#log.warn({ fromSlot: this.#blindSinceSlot, toSlot: slot }, 'slots_not_seen');
+      this.#blindSinceSlot = null;
+    }
+  }
+
+  #take(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
+    if (method === 'logsNotification') this.#takeLogs(params, receivedUs);
+    else if (method === 'programNotification') {
+      const state = readProgramNotification(params, receivedUs);
+      if (state === 'malformed') this.counts.malformed++;
+      else {
+        this.counts.accounts++;
+        this.#pipeline.takeAccount(state);
+      }
+    } else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
+      const state = readAccountNotification(String(subscription.params[0]), params, receivedUs);
+      if (state === 'malformed') this.counts.malformed++;
+      else {
+        this.counts.accounts++;
+        this.#solUsd.take(state);
+      }
+    } else this.counts.unasked++;
+  }
+
+  #takeLogs(params: unknown, receivedUs: number): void {
+    const outcome = readLogsNotification(params, receivedUs);
+    if (typeof outcome === 'string') this.counts[outcome]++;
+    else {
+      this.counts.logs++;
+      this.#pipeline.takeLogs(outcome);
+    }
+  }
+}

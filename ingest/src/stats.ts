@@ -1,0 +1,91 @@
+import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
+import type { EmitCounts } from './pipeline/emit.ts';
+import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
+import { solUsdStaleAfterMs } from './pipeline/price.ts';
+import type { SolUsdFeed } from './pipeline/sol-usd.ts';
+import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
+import type { DecodeReport } from './report.ts';
+import type { Endpoints, NotificationCounts } from './sources/endpoints.ts';
+import type { EndpointState, SocketCounts } from './sources/rpc-socket.ts';
+
+export interface EndpointStats extends SocketCounts {
+  readonly index: number;
+  readonly state: EndpointState;
+  readonly slot: number;
+  readonly slotsBehind: number;
+}
+
+/** What an ingest process tells of itself: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
+export interface IngestStats {
+  readonly instance: string;
+  readonly uptimeMs: number;
+  /** Newest slot told by any endpoint; 0 before the first. */
+  readonly slot: number;
+  readonly endpointsUp: number;
+  readonly endpoints: readonly EndpointStats[];
+  readonly blindPeriods: number;
+  readonly notifications: NotificationCounts;
+  readonly pipeline: PipelineCounts & { readonly waiting: number; readonly pools: number };
+  readonly events: EmitCounts;
+  readonly venues: Readonly<Record<string, { readonly events: VenueCounts; readonly accounts: VenueCounts }>>;
+  readonly faults: readonly (DecodeFault & { readonly total: number })[];
+  readonly publisher: PublisherCounts & { readonly buffered: number };
+  /** Null before the first; `stale` where it is too old to value anything. */
+  readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
+}
+
+const noNotifications: NotificationCounts = { logs: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
+const nothingTaken: PipelineCounts = { transactions: 0, repeats: 0, incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
+
+export function readStats(of: {
+  readonly instance: string;
+  readonly startedAtMs: number;
+  readonly running: { readonly pipeline: Pipeline; readonly endpoints: Endpoints } | null;
+  readonly publisher: Publisher;
+  readonly solUsd: SolUsdFeed;
+  readonly report: DecodeReport;
+}): IngestStats {
+  const { running, publisher } = of;
+  const nowMs = Date.now();
+  const slot = running?.endpoints.slot ?? 0;
+  return {
+    instance: of.instance,
+    uptimeMs: nowMs - of.startedAtMs,
+    slot,
+    endpointsUp: running?.endpoints.up ?? 0,
+    endpoints: (running?.endpoints.sockets ?? []).map((socket) => ({
+      index: socket.index,
+      state: socket.state,
+      slot: socket.slot,
+      slotsBehind: slot - socket.slot,
+      ...socket.counts,
+    })),
+    blindPeriods: running?.endpoints.blindPeriods ?? 0,
+    notifications: { ...(running?.endpoints.counts ?? noNotifications) },
+    pipeline: {
+      ...(running?.pipeline.counts ?? nothingTaken),
+      waiting: running?.pipeline.waiting ?? 0,
+      pools: running?.pipeline.book.size ?? 0,
+    },
+    events: { ...(running?.pipeline.emitter.counts ?? noEvents) },
+    venues: readVenues(running?.pipeline),
+    faults: of.report.faults,
+    publisher: { ...publisher.counts, buffered: publisher.buffered },
+    solUsd: readSolUsd(of.solUsd, nowMs),
+  };
+}
+
+function readVenues(pipeline: Pipeline | undefined): IngestStats['venues'] {
+  const venues: Record<string, { events: VenueCounts; accounts: VenueCounts }> = {};
+  for (const [name, counts] of pipeline?.decoder.counts ?? []) {
+    venues[name] = { events: { ...counts }, accounts: { ...pipeline!.decoder.accountCounts.get(name)! } };
+  }
+  return venues;
+}
+
+function readSolUsd({ current }: SolUsdFeed, nowMs: number): IngestStats['solUsd'] {
+  if (current === null) return null;
+  const ageMs = Math.max(0, nowMs - current.atMs);
+  return { price: current.price, slot: current.slot, ageMs, stale: ageMs > solUsdStaleAfterMs };
+}
