@@ -18,3 +18,18 @@ export class BusError extends Error {
     this.code = code;
   }
 }
+
+/**
+ * A command that Redis did not carry out. `kind`: `link` (no answer; whether it was carried out is unknown), `passing`
+ * (refused for now) or `refused` (refused, and will be again). `word` is the first word of the error reply.
+ */
+export class RedisFault extends BusError {
+  readonly kind: 'link' | 'passing' | 'refused';
+  readonly word: string;
+
+  constructor(kind: RedisFault['kind'], word: string, cause: Error) {
+    super('UNAVAILABLE', `Redis: ${cause.message}`, cause);
+    this.kind = kind;
+    this.word = word;
+  }
+}

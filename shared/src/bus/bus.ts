@@ -51,6 +51,18 @@ export interface BusHandlers {
   onLink?(up: boolean): void;
 }
 
+/** What a subscriber met since its start. */
+export interface BusCounters {
+  /** Messages that were not of the log's form, and were ignored. */
+  readonly malformed: number;
+  /** Times that something was missing and the log was read again from where it was. */
+  readonly refills: number;
+  /** Entries reported by `onLost` as trimmed. */
+  readonly lostEntries: number;
+  /** Epochs that ended while it followed. */
+  readonly epochChanges: number;
+}
+
 export interface BusSubscriber {
   /** Reads the retained history (as replayed entries), then follows the log. Resolves once caught up. */
   start(handlers: BusHandlers): Promise<void>;
@@ -58,6 +70,7 @@ export interface BusSubscriber {
   readonly epoch: string;
   /** The last `seq` of a topic as far as this subscriber has followed the log; 0 where none was ever published. */
   position(topic: string): number;
+  readonly counters: BusCounters;
   close(): Promise<void>;
 }
 

@@ -83,6 +83,7 @@ class InProcessBus implements Bus {
 
 class InProcessSubscriber implements BusSubscriber {
   epoch: string;
+  readonly counters = { malformed: 0, refills: 0, lostEntries: 0, epochChanges: 0 };
   readonly #log: InProcessLog;
   readonly #forget: () => void;
   #positions = new Map<string, number>();
@@ -176,17 +177,23 @@ class InProcessSubscriber implements BusSubscriber {
     const from = this.#last + 1;
     this.#enterEpoch();
     this.#last = oldest.entry.offset - 1;
-    handlers.onLost({ from, to: this.#last, reason: 'trimmed' });
+    this.#lost(handlers, from);
   }
 
   #changeEpoch(handlers: BusHandlers): void {
     const from = this.#last + 1;
     this.#enterEpoch();
     const oldest = this.#log.at(this.#next);
+    this.counters.epochChanges += 1;
     handlers.onLost({ from, to: from - 1, reason: 'epoch' });
     if (oldest === undefined || oldest.entry.offset === 1) return;
     this.#last = oldest.entry.offset - 1;
-    handlers.onLost({ from: 1, to: this.#last, reason: 'trimmed' });
+    this.#lost(handlers, 1);
+  }
+
+  #lost(handlers: BusHandlers, from: number): void {
+    this.counters.lostEntries += this.#last - from + 1;
+    handlers.onLost({ from, to: this.#last, reason: 'trimmed' });
   }
 
   /** Goes to the oldest entry of the present epoch, with the positions of that place. */

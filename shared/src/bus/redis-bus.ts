@@ -1,9 +1,95 @@
 import type { Logger } from '../log/log.ts';
-import type { Bus } from './bus.ts';
+import { busLimits, type Bus, type BusPublisher, type BusStatus, type BusSubscriber } from './bus.ts';
 import { BusError } from './bus-error.ts';
+import { statusText } from './entry-checks.ts';
+import { databaseOf, RedisConnection } from './redis-connection.ts';
+import { RedisHistory } from './redis-history.ts';
+import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
+import { liveChannel, redisKeys, setStatusScript, statusesScript } from './redis-scripts.ts';
+import { RedisSubscriber } from './redis-subscriber.ts';
 
-/** Connects to Redis. */
-export async function connectRedisBus(urls: readonly string[], log: Logger): Promise<Bus> {
-  log.error({ urls: urls.length }, 'redis_bus_missing');
-  throw new BusError('UNAVAILABLE', 'The Redis bus is not part of this build yet.');
+/**
+ * Connects to Redis, one address, or several of the nodes of one cluster. Rejects with `UNAVAILABLE` when it cannot be
+ * reached, `INCOMPATIBLE` when it is too old or holds a log of another version. `limits` replace those of `busLimits`.
+ */
+export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
+  const connection = await RedisConnection.open(urls, 'bus', log);
+  try {
+    await new RedisHistory(connection, () => {}).state({ epoch: '', offset: 0 });
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return new RedisBus(urls, connection, log, { maxEntries: busLimits.maxEntries, maxTopics: busLimits.maxTopics, ...limits });
+}
+
+class RedisBus implements Bus {
+  readonly #urls: readonly string[];
+  readonly #connection: RedisConnection;
+  readonly #log: Logger;
+  readonly #channel: string;
+  readonly #parts = new Set<BusPublisher | BusSubscriber>();
+  readonly #limits: LogLimits;
+  #closed = false;
+
+  constructor(urls: readonly string[], connection: RedisConnection, log: Logger, limits: LogLimits) {
+    this.#urls = urls;
+    this.#connection = connection;
+    this.#log = log;
+    this.#limits = limits;
+    this.#channel = liveChannel(databaseOf(urls[0] as string));
+  }
+
+  async publisher(): Promise<BusPublisher> {
+    this.#assertOpen();
+    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, this.#log, () => this.#parts.delete(publisher));
+    this.#parts.add(publisher);
+    return publisher;
+  }
+
+  async subscriber(): Promise<BusSubscriber> {
+    this.#assertOpen();
+    // Its own connection: pages of history must not stand in the way of what is published.
+    const reader = await RedisConnection.open(this.#urls, 'reader', this.#log);
+    if (this.#closed) {
+      reader.close();
+      throw closedError();
+    }
+    const subscriber = new RedisSubscriber(this.#urls, this.#channel, reader, this.#log, () => this.#parts.delete(subscriber));
+    this.#parts.add(subscriber);
+    return subscriber;
+  }
+
+  async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
+    this.#assertOpen();
+    const text = statusText(name, value, ttlMs);
+    const stored = await this.#connection.run(setStatusScript, [redisKeys.status], [name, text, ttlMs, busLimits.maxStatuses]);
+    if (stored !== 1) throw new BusError('INVALID', `At most ${busLimits.maxStatuses} statuses live at one time.`);
+  }
+
+  async statuses(): Promise<readonly BusStatus[]> {
+    this.#assertOpen();
+    const reply = (await this.#connection.run(statusesScript, [redisKeys.status], [])) as Buffer[];
+    const statuses: BusStatus[] = [];
+    for (let i = 0; i + 1 < reply.length; i += 2) {
+      const value = JSON.parse((reply[i + 1] as Buffer).toString('utf8')) as Record<string, unknown>;
+      statuses.push({ name: (reply[i] as Buffer).toString('utf8'), value });
+    }
+    return statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all([...this.#parts].map((part) => part.close()));
+    this.#connection.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw closedError();
+  }
+}
+
+function closedError(): BusError {
+  return new BusError('CLOSED', 'The bus is closed.');
 }

@@ -1,0 +1,48 @@
+import type { BusHandlers } from './bus.ts';
+import type { LogMessage } from './message.ts';
+
+/**
+ * Where one subscriber is in the log, and what a message means there:
+ *
+ * - `delivered`: it came next (in part, where its beginning was seen already), and its entries were handed on;
+ * - `seen`: all of it was delivered before;
+ * - `hole`: entries before it are missing;
+ * - `epoch`: it is of another epoch.
+ *
+ * Pure but for the handlers it calls.
+ */
+export class LogFollower {
+  epoch = '';
+  /** Offset of the last entry delivered or told as lost. */
+  last = 0;
+  readonly #handlers: BusHandlers;
+  #positions = new Map<string, number>();
+
+  constructor(handlers: BusHandlers) {
+    this.#handlers = handlers;
+  }
+
+  position(topic: string): number {
+    return this.#positions.get(topic) ?? 0;
+  }
+
+  /** Goes to a place of the log: the next entry expected is `last` + 1. Takes the map over. */
+  moveTo(epoch: string, last: number, positions: Map<string, number>): void {
+    this.epoch = epoch;
+    this.last = last;
+    this.#positions = positions;
+  }
+
+  deliver(message: LogMessage, replayed: boolean): 'delivered' | 'seen' | 'hole' | 'epoch' {
+    if (message.epoch !== this.epoch) return 'epoch';
+    if (message.last <= this.last) return 'seen';
+    if (message.first > this.last + 1) return 'hole';
+    for (const entry of message.entries) {
+      if (entry.offset <= this.last) continue;
+      for (const { topic, seq } of entry.topics) this.#positions.set(topic, seq);
+      this.last = entry.offset;
+      this.#handlers.onEntry(entry, replayed);
+    }
+    return 'delivered';
+  }
+}

@@ -1,0 +1,224 @@
+import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from './bus.ts';
+import { epochLength } from './epoch.ts';
+
+/**
+ * The binary form in which entries stand in the log and are announced. One message carries a batch of entries, so that
+ * a busy publisher pays for one script, one stream entry and one announcement for up to `maxBatchEntries` events; a
+ * quiet one sends batches of one. Numbers are big-endian.
+ *
+ *     u8   version
+ *     12   epoch, ASCII
+ *     u48  offset of the first entry
+ *     u16  entries    u16 topics    u32 bytes of the dictionary     (`counts`)
+ *     u48  x topics: the topic's seq before this message            (written by the script, with all before `counts`)
+ *     dictionary, for each topic: u16 entries that carry it, u8 bytes of its name, name in UTF-8
+ *     entries, for each: u8 topics, u16 x topics: place in the dictionary, u32 bytes of JSON, u32 bytes of MessagePack, both
+ *
+ * The publisher encodes `counts`, dictionary and entries; only the store knows epoch, offset and seqs, and puts them in
+ * front without looking at the payloads.
+ */
+export const formatVersion = 1;
+
+export const maxBatchEntries = 256;
+export const maxBatchBytes = 1024 * 1024;
+
+const countsAt = 1 + epochLength + 6;
+const basesAt = countsAt + 8;
+const seqBytes = 6;
+
+/** One batch as the script takes it. The bytes are valid until the encoder's next batch. */
+export interface EncodedBatch {
+  readonly counts: Buffer;
+  /** Dictionary and entries. */
+  readonly body: Buffer;
+}
+
+interface DictionaryTopic {
+  readonly name: string;
+  readonly bytes: number;
+  count: number;
+}
+
+/** Encodes batches into one buffer that it uses again and again: one batch is under way at a time. */
+export class BatchEncoder {
+  readonly #counts = Buffer.allocUnsafeSlow(8);
+  #body = Buffer.allocUnsafeSlow(64 * 1024);
+  readonly #places = new Map<string, number>();
+  #topics: DictionaryTopic[] = [];
+
+  encode(entries: readonly BusEntry[]): EncodedBatch {
+    const { dictionaryBytes, totalBytes } = this.#measure(entries);
+    if (this.#body.length < totalBytes) this.#body = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(totalBytes)));
+    this.#counts.writeUInt16BE(entries.length, 0);
+    this.#counts.writeUInt16BE(this.#topics.length, 2);
+    this.#counts.writeUInt32BE(dictionaryBytes, 4);
+    this.#writeDictionary();
+    this.#writeEntries(entries, dictionaryBytes);
+    this.#places.clear();
+    this.#topics = [];
+    return { counts: this.#counts, body: this.#body.subarray(0, totalBytes) };
+  }
+
+  #measure(entries: readonly BusEntry[]): { readonly dictionaryBytes: number; readonly totalBytes: number } {
+    let dictionaryBytes = 0;
+    let entryBytes = 0;
+    for (const { topics, json, msgpack } of entries) {
+      entryBytes += 9 + topics.length * 2 + json.length + msgpack.length;
+      for (const name of topics) {
+        const place = this.#places.get(name);
+        if (place === undefined) {
+          const bytes = Buffer.byteLength(name);
+          this.#places.set(name, this.#topics.length);
+          this.#topics.push({ name, bytes, count: 1 });
+          dictionaryBytes += 3 + bytes;
+        } else {
+          (this.#topics[place] as DictionaryTopic).count += 1;
+        }
+      }
+    }
+    return { dictionaryBytes, totalBytes: dictionaryBytes + entryBytes };
+  }
+
+  #writeDictionary(): void {
+    const body = this.#body;
+    let at = 0;
+    for (const { name, bytes, count } of this.#topics) {
+      body.writeUInt16BE(count, at);
+      body[at + 2] = bytes;
+      body.write(name, at + 3, bytes, 'utf8');
+      at += 3 + bytes;
+    }
+  }
+
+  #writeEntries(entries: readonly BusEntry[], start: number): void {
+    const body = this.#body;
+    let at = start;
+    for (const { topics, json, msgpack } of entries) {
+      body[at] = topics.length;
+      at += 1;
+      for (const name of topics) at = body.writeUInt16BE(this.#places.get(name) as number, at);
+      at = body.writeUInt32BE(json.length, at);
+      at = body.writeUInt32BE(msgpack.length, at);
+      body.set(json, at);
+      at += json.length;
+      body.set(msgpack, at);
+      at += msgpack.length;
+    }
+  }
+}
+
+/** What stands before the entries: where the message is in the log, and its topics' seqs. */
+export interface MessageHead {
+  readonly kind: 'head';
+  readonly epoch: string;
+  readonly first: number;
+  readonly last: number;
+  /** Place in the dictionary -> name, seq before this message, entries of it that carry the topic. */
+  readonly names: readonly string[];
+  readonly bases: readonly number[];
+  readonly counts: readonly number[];
+  /** Where the entries begin. */
+  readonly entriesAt: number;
+}
+
+export interface LogMessage {
+  readonly kind: 'message';
+  readonly epoch: string;
+  readonly first: number;
+  readonly last: number;
+  readonly bytes: number;
+  readonly entries: readonly LogEntry[];
+  readonly head: MessageHead;
+}
+
+export interface Malformed {
+  readonly kind: 'malformed';
+  readonly reason: 'length' | 'version' | 'counts' | 'dictionary' | 'entries' | 'seqs';
+}
+
+/** Decodes what stands before the entries; the entries themselves may be missing. Never throws. */
+export function decodeHead(bytes: Buffer): MessageHead | Malformed {
+  if (bytes.length < basesAt) return malformed('length');
+  if (bytes[0] !== formatVersion) return malformed('version');
+  const first = readUint48(bytes, 1 + epochLength);
+  const entryCount = bytes.readUInt16BE(countsAt);
+  const topicCount = bytes.readUInt16BE(countsAt + 2);
+  const dictionaryAt = basesAt + topicCount * seqBytes;
+  const entriesAt = dictionaryAt + bytes.readUInt32BE(countsAt + 4);
+  if (first === 0 || entryCount === 0 || topicCount === 0) return malformed('counts');
+  if (bytes.length < entriesAt) return malformed('length');
+  const names: string[] = [];
+  const bases: number[] = [];
+  const counts: number[] = [];
+  let at = dictionaryAt;
+  for (let place = 0; place < topicCount; place += 1) {
+    if (at + 3 > entriesAt) return malformed('dictionary');
+    const nameAt = at + 3;
+    const end = nameAt + (bytes[at + 2] as number);
+    if (end > entriesAt || end === nameAt) return malformed('dictionary');
+    counts.push(((bytes[at] as number) << 8) | (bytes[at + 1] as number));
+    names.push(bytes.toString('utf8', nameAt, end));
+    bases.push(readUint48(bytes, basesAt + place * seqBytes));
+    at = end;
+  }
+  if (at !== entriesAt) return malformed('dictionary');
+  const epoch = bytes.toString('latin1', 1, 1 + epochLength);
+  return { kind: 'head', epoch, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
+}
+
+/** Decodes one message whole; payloads are views of `bytes`. Never throws: what is not whole and consistent is malformed. */
+export function decodeMessage(bytes: Buffer): LogMessage | Malformed {
+  const head = decodeHead(bytes);
+  if (head.kind === 'malformed') return head;
+  const { epoch, first, last, names, bases, counts } = head;
+  const seqs = [...bases];
+  const entries: LogEntry[] = [];
+  let at = head.entriesAt;
+  for (let offset = first; offset <= last; offset += 1) {
+    if (at >= bytes.length) return malformed('entries');
+    const topicCount = bytes[at] as number;
+    const jsonAt = at + 9 + topicCount * 2;
+    if (topicCount === 0 || topicCount > busLimits.maxTopicsPerEntry || jsonAt > bytes.length) return malformed('entries');
+    const topics: TopicSeq[] = [];
+    at += 1;
+    for (let i = 0; i < topicCount; i += 1, at += 2) {
+      const place = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+      if (place >= names.length) return malformed('entries');
+      const seq = (seqs[place] as number) + 1;
+      seqs[place] = seq;
+      topics.push({ topic: names[place] as string, seq });
+    }
+    const msgpackAt = jsonAt + bytes.readUInt32BE(at);
+    const end = msgpackAt + bytes.readUInt32BE(at + 4);
+    if (end > bytes.length) return malformed('entries');
+    entries.push({ offset, topics, json: bytes.subarray(jsonAt, msgpackAt), msgpack: bytes.subarray(msgpackAt, end) });
+    at = end;
+  }
+  if (at !== bytes.length) return malformed('length');
+  for (let place = 0; place < seqs.length; place += 1) {
+    if (seqs[place] !== (bases[place] as number) + (counts[place] as number)) return malformed('seqs');
+  }
+  return { kind: 'message', epoch, first, last, bytes: bytes.length, entries, head };
+}
+
+/**
+ * Puts the store's part in front of a batch: what the script does in Redis, for tests and tools.
+ * `bases` has the seq before the batch for each topic of the dictionary.
+ */
+export function composeMessage(epoch: string, first: number, bases: readonly number[], batch: EncodedBatch): Buffer {
+  const front = Buffer.alloc(countsAt);
+  front[0] = formatVersion;
+  front.write(epoch.padEnd(epochLength).slice(0, epochLength), 1, 'latin1');
+  front.writeUIntBE(first, 1 + epochLength, 6);
+  const seqs = Buffer.alloc(bases.length * seqBytes);
+  bases.forEach((base, place) => seqs.writeUIntBE(base, place * seqBytes, seqBytes));
+  return Buffer.concat([front, batch.counts, seqs, batch.body]);
+}
+
+function readUint48(bytes: Buffer, at: number): number {
+  return bytes.readUInt16BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 2);
+}
+
+function malformed(reason: Malformed['reason']): Malformed {
+  return { kind: 'malformed', reason };
+}

@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../log/log.ts';
+import type { BusEntry, BusPublisher } from './bus.ts';
+import { BusError, RedisFault } from './bus-error.ts';
+import { checkEntry } from './entry-checks.ts';
+import { newEpoch } from './epoch.ts';
+import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
+import { backoffMs, type RedisConnection } from './redis-connection.ts';
+import { asIncompatible, type LogState } from './redis-history.ts';
+import { logKeys, publishScript, redisKeys } from './redis-scripts.ts';
+
+/**
+ * Entries and bytes that wait to be stored, at most. Beyond, `publish` rejects with `QUEUE_FULL`: the caller sheds, or
+ * waits for its earlier calls. It is also what bounds the retries: while Redis is away the queue fills, and no more.
+ */
+export const publishQueue = { maxEntries: 50_000, maxBytes: 64 * 1024 * 1024 } as const;
+
+/** How long Redis remembers which batch of a publisher was its last; longer than any outage that a batch waits out. */
+const publisherTtlMs = 3_600_000;
+/** How long `close` waits for what is queued. */
+const closeGraceMs = 2_000;
+
+/** Bounds of the log that this publisher writes. */
+export interface LogLimits {
+  readonly maxEntries: number;
+  readonly maxTopics: number;
+}
+
+/** One call of `publish`. */
+interface Call {
+  readonly entries: readonly BusEntry[];
+  /** Entries put into batches so far. */
+  taken: number;
+  readonly resolve: () => void;
+  readonly reject: (error: BusError) => void;
+}
+
+interface Batch {
+  readonly entries: readonly BusEntry[];
+  /** Calls with entries in this batch. */
+  readonly calls: readonly Call[];
+}
+
+/**
+ * Stores batches one after the other: while one is under way, what is published meanwhile gathers to the next. So the
+ * batches grow with the load by themselves, order needs no care, and a batch whose answer was lost can be sent again:
+ * the script knows its number.
+ */
+export class RedisPublisher implements BusPublisher {
+  readonly #connection: RedisConnection;
+  readonly #channel: string;
+  readonly #limits: LogLimits;
+  readonly #log: Logger;
+  readonly #forget: () => void;
+  readonly #encoder = new BatchEncoder();
+  readonly #closing = new AbortController();
+  readonly #keys: readonly string[];
+  #queue: Call[] = [];
+  #queueHead = 0;
+  #queuedEntries = 0;
+  #queuedBytes = 0;
+  #running: Promise<void> | null = null;
+  #accepting = true;
+  #batchNumber = 0;
+  #seen: LogState = { epoch: '', offset: 0 };
+
+  constructor(connection: RedisConnection, channel: string, limits: LogLimits, log: Logger, forget: () => void) {
+    this.#connection = connection;
+    this.#channel = channel;
+    this.#limits = limits;
+    this.#log = log;
+    this.#forget = forget;
+    this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
+  }
+
+  /** Rejects with `INVALID`, `QUEUE_FULL`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` where Redis refuses for good. */
+  publish(entries: readonly BusEntry[]): Promise<void> {
+    if (!this.#accepting) return Promise.reject(closedError());
+    let bytes = 0;
+    try {
+      for (const entry of entries) {
+        checkEntry(entry);
+        bytes += entry.json.length + entry.msgpack.length;
+      }
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (entries.length === 0) return Promise.resolve();
+    if (this.#queuedEntries + entries.length > publishQueue.maxEntries || this.#queuedBytes + bytes > publishQueue.maxBytes) {
+      return Promise.reject(new BusError('QUEUE_FULL', `${this.#queuedEntries} entries wait to be stored already.`));
+    }
+    this.#queuedEntries += entries.length;
+    this.#queuedBytes += bytes;
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ entries, taken: 0, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#accepting) return;
+    this.#accepting = false;
+    if (this.#running !== null) {
+      const grace = new AbortController();
+      const timeout = delay(closeGraceMs, undefined, { signal: grace.signal }).catch(expectAbort);
+      await Promise.race([this.#running, timeout]);
+      grace.abort();
+    }
+    this.#closing.abort();
+    for (const call of this.#queue.slice(this.#queueHead)) call.reject(closedError());
+    this.#queue = [];
+    this.#queueHead = 0;
+    this.#forget();
+  }
+
+  async #run(): Promise<void> {
+    // What one turn of the event loop publishes goes into one batch.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#queueHead < this.#queue.length && !this.#closing.signal.aborted) {
+      const batch = this.#take();
+      const error = await this.#store(this.#encoder.encode(batch.entries), batch.entries.length);
+      this.#settle(batch, error);
+    }
+    this.#running = null;
+  }
+
+  /** Takes the next entries, in order, up to the bounds of a batch. */
+  #take(): Batch {
+    const entries: BusEntry[] = [];
+    const calls: Call[] = [];
+    let bytes = 0;
+    let full = false;
+    while (!full && this.#queueHead < this.#queue.length) {
+      const call = this.#queue[this.#queueHead] as Call;
+      const takenBefore = call.taken;
+      while (call.taken < call.entries.length) {
+        const entry = call.entries[call.taken] as BusEntry;
+        const size = entry.json.length + entry.msgpack.length;
+        full = entries.length === maxBatchEntries || (entries.length > 0 && bytes + size > maxBatchBytes);
+        if (full) break;
+        entries.push(entry);
+        bytes += size;
+        call.taken += 1;
+      }
+      if (call.taken > takenBefore) calls.push(call);
+      if (!full) this.#queueHead += 1;
+    }
+    if (this.#queueHead === this.#queue.length || this.#queueHead > 1024) {
+      this.#queue = this.#queue.slice(this.#queueHead);
+      this.#queueHead = 0;
+    }
+    this.#queuedEntries -= entries.length;
+    this.#queuedBytes -= bytes;
+    return { entries, calls };
+  }
+
+  #settle(batch: Batch, error: BusError | null): void {
+    for (const call of batch.calls) {
+      if (error !== null) call.reject(error);
+      else if (call.taken === call.entries.length) call.resolve();
+    }
+    // A call that failed in part is over: the rest of it would stand in the log without what came before.
+    const next = this.#queue[this.#queueHead];
+    if (error === null || next === undefined || next.taken === 0) return;
+    this.#queueHead += 1;
+    for (const entry of next.entries.slice(next.taken)) {
+      this.#queuedEntries -= 1;
+      this.#queuedBytes -= entry.json.length + entry.msgpack.length;
+    }
+  }
+
+  /** Stores one batch, waiting out what passes; the error where it does not. */
+  async #store(batch: EncodedBatch, entries: number): Promise<BusError | null> {
+    this.#batchNumber += 1;
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.#closing.signal.aborted) return closedError();
+      const error = await this.#send(batch, entries).then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      if (error === null) return null;
+      if (!(error instanceof RedisFault)) {
+        if (error instanceof BusError) return error;
+        throw error;
+      }
+      if (error.kind === 'refused') {
+        this.#log.error({ reason: error.message }, 'bus_publish_refused');
+        return error;
+      }
+      if (attempt === 1) this.#log.warn({ reason: error.message, queued: this.#queuedEntries }, 'bus_publish_waits');
+      await this.#wait(attempt);
+    }
+  }
+
+  async #send(batch: EncodedBatch, entries: number): Promise<void> {
+    const { epoch, offset } = this.#seen;
+    const { counts, body } = batch;
+    const args = [
+      formatVersion,
+      newEpoch(),
+      epoch,
+      offset,
+      this.#batchNumber,
+      this.#channel,
+      counts,
+      body,
+      entries,
+      counts.readUInt16BE(2),
+      this.#limits.maxEntries + maxBatchEntries,
+      this.#limits.maxTopics,
+      publisherTtlMs,
+    ];
+    try {
+      const reply = (await this.#connection.run(publishScript, this.#keys, args)) as [Buffer, number];
+      this.#seen = { epoch: reply[0].toString('latin1'), offset: reply[1] };
+    } catch (error) {
+      throw asIncompatible(error);
+    }
+  }
+
+  /** Waits a backoff, cut short when the connection is back or the publisher closes. */
+  async #wait(attempt: number): Promise<void> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    const stop = this.#connection.onReady(() => over.abort());
+    await delay(backoffMs(attempt), undefined, { signal }).catch(expectAbort);
+    stop();
+  }
+}
+
+function expectAbort(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+}
+
+function closedError(): BusError {
+  return new BusError('CLOSED', 'The publisher is closed.');
+}

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { epochLength } from './epoch.ts';
+
+/** One Lua script and the name under which Redis caches it. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** All keys share one hash tag, so that in a cluster one node has them all and a script may touch them together. */
+export const redisKeys = {
+  version: '{sluice}:version',
+  epoch: '{sluice}:epoch',
+  offset: '{sluice}:offset',
+  /** Hash: topic -> its last seq. */
+  seq: '{sluice}:seq',
+  /**
+   * Stream: one entry a message, field `m`, id `<offset of its first entry>-0`. The offset is the id's first half, not
+   * its second, so that a bare offset is an id everywhere (ranges, and MINID for trimming by offset).
+   */
+  log: '{sluice}:log',
+  status: '{sluice}:status',
+  publisher: (id: string): string => `{sluice}:publisher:${id}`,
+} as const;
+
+/** Pub/sub knows no database numbers, so the channel carries it: two logs of one Redis don't hear each other. */
+export function liveChannel(database: number): string {
+  return database === 0 ? '{sluice}:live' : `{sluice}:live:${database}`;
+}
+
+export const logKeys = [redisKeys.version, redisKeys.epoch, redisKeys.offset, redisKeys.seq, redisKeys.log] as const;
+/** Error replies of these scripts begin with this word. */
+export const versionMismatch = 'SLUICEVERSION';
+
+/**
+ * Reads where the log stands. A part that is missing means that memory was lost, and a log behind what the caller has
+ * seen of the same epoch means that it went back in time (a restart from an older file, a failover to a replica that
+ * lagged): seqs would be given out twice. Both begin a new epoch.
+ */
+const state = `
+local function begin_epoch(version, name)
+  redis.call('UNLINK', KEYS[4], KEYS[5])
+  redis.call('MSET', KEYS[1], version, KEYS[2], name, KEYS[3], '0')
+end
+local function read_state(version, fresh, known_epoch, known_offset)
+  local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+  local epoch, offset = got[2], got[3]
+  if got[1] and got[1] ~= version then
+    return nil, nil, redis.error_reply('${versionMismatch} ' .. got[1])
+  end
+  local whole = got[1] and epoch and offset
+  if whole then
+    offset = tonumber(offset)
+    if offset > 0 and redis.call('EXISTS', KEYS[4]) == 0 then whole = false end
+    if epoch == known_epoch and offset < known_offset then whole = false end
+  end
+  if not whole then
+    begin_epoch(version, fresh)
+    return fresh, 0, nil
+  end
+  return epoch, offset, nil
+end
+`;
+
+/** KEYS: logKeys. ARGV: version, name for a new epoch, epoch and offset that the caller has seen. -> [epoch, offset] */
+export const stateScript = script(`${state}
+local epoch, offset, refused = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
+if refused then return refused end
+return {epoch, offset}
+`);
+
+/**
+ * Stores and announces one batch. KEYS: logKeys, the publisher's key. ARGV: version, name for a new epoch, epoch and
+ * offset that the caller has seen, number of the batch, channel, `counts`, body, entries, topics, entries to keep,
+ * topics to keep, ttl of the publisher's key in ms. -> [epoch, offset]
+ *
+ * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. What can
+ * fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
+ * doubles here: exact up to 2^53.
+ */
+export const publishScript = script(`${state}
+local epoch, offset, refused = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
+if refused then return refused end
+if offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {epoch, offset} end
+
+local body, topics = ARGV[8], tonumber(ARGV[10])
+local names, counts, seqs, at = {}, {}, {}, 1
+for i = 1, topics do
+  counts[i], names[i], at = struct.unpack('>HBc0', body, at)
+end
+-- unpack() has room for some 8,000 values, a batch for more.
+local step, missing = 1000, 0
+for from = 1, topics, step do
+  local till = math.min(from + step - 1, topics)
+  local got = redis.call('HMGET', KEYS[4], unpack(names, from, till))
+  for i = from, till do
+    local seq = got[i - from + 1]
+    if seq then seqs[i] = tonumber(seq) else seqs[i] = 0; missing = missing + 1 end
+  end
+end
+if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[12]) then
+  begin_epoch(ARGV[1], ARGV[2])
+  epoch, offset = ARGV[2], 0
+  for i = 1, topics do seqs[i] = 0 end
+end
+
+local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), epoch, offset + 1), ARGV[7]}
+for i = 1, topics do parts[i + 2] = struct.pack('>I6', seqs[i]) end
+parts[topics + 3] = body
+local message = table.concat(parts)
+local last = offset + tonumber(ARGV[9])
+local oldest = math.max(0, last - tonumber(ARGV[11]))
+redis.call('XADD', KEYS[5], 'MINID', '~', string.format('%.0f', oldest), string.format('%.0f-0', offset + 1), 'm', message)
+for from = 1, topics, step do
+  local fields, n = {}, 0
+  for i = from, math.min(from + step - 1, topics) do
+    fields[n + 1], fields[n + 2] = names[i], seqs[i] + counts[i]
+    n = n + 2
+  end
+  redis.call('HSET', KEYS[4], unpack(fields))
+end
+redis.call('SET', KEYS[3], last)
+redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[13])
+redis.call('PUBLISH', ARGV[6], message)
+return {epoch, last}
+`);
+
+/**
+ * Reads what stands before the entries of messages, without their payloads. KEYS: log. ARGV: first and last offset,
+ * bound of messages, bound of bytes looked at. -> heads
+ */
+export const headsScript = script(`
+local heads, bytes, from = {}, 0, ARGV[1]
+for i = 1, tonumber(ARGV[3]) do
+  local got = redis.call('XRANGE', KEYS[1], from, ARGV[2], 'COUNT', 1)[1]
+  if not got then break end
+  local message = got[2][2]
+  if got[2][1] == 'm' and #message >= ${1 + epochLength + 6 + 8} then
+    local topics, dictionary = struct.unpack('>HI4', message, ${1 + epochLength + 6 + 2 + 1})
+    heads[#heads + 1] = string.sub(message, 1, ${1 + epochLength + 6 + 8} + topics * 6 + dictionary)
+  else
+    heads[#heads + 1] = ''
+  end
+  bytes, from = bytes + #message, '(' .. got[1]
+  if bytes >= tonumber(ARGV[4]) then break end
+end
+return heads
+`);
+
+/** KEYS: status. ARGV: name, value, ttl in ms, bound of statuses. -> 1, or 0 when there are too many. */
+export const setStatusScript = script(`
+local now = redis.call('TIME')
+local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
+local all = redis.call('HGETALL', KEYS[1])
+local alive, known = 0, false
+for i = 1, #all, 2 do
+  if (struct.unpack('>I6', all[i + 1])) <= now_ms then
+    redis.call('HDEL', KEYS[1], all[i])
+  else
+    alive = alive + 1
+    if all[i] == ARGV[1] then known = true end
+  end
+end
+if not known and alive >= tonumber(ARGV[4]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], struct.pack('>I6', now_ms + tonumber(ARGV[3])) .. ARGV[2])
+return 1
+`);
+
+/** KEYS: status. -> [name, value, name, value, ...] of those that have not expired, by Redis' clock. */
+export const statusesScript = script(`
+local now = redis.call('TIME')
+local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
+local all, out = redis.call('HGETALL', KEYS[1]), {}
+for i = 1, #all, 2 do
+  if (struct.unpack('>I6', all[i + 1])) > now_ms then
+    out[#out + 1] = all[i]
+    out[#out + 1] = string.sub(all[i + 1], 7)
+  end
+end
+return out
+`);

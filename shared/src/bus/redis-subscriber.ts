@@ -1,0 +1,317 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../log/log.ts';
+import type { BusHandlers, BusSubscriber } from './bus.ts';
+import { BusError, RedisFault } from './bus-error.ts';
+import { LogFollower } from './log-follower.ts';
+import { decodeMessage, type LogMessage } from './message.ts';
+import { PendingMessages } from './pending-messages.ts';
+import { backoffMs, LiveConnection, type RedisConnection } from './redis-connection.ts';
+import { ownBytes, RedisHistory } from './redis-history.ts';
+
+/** How often the end of the log is compared with what was delivered: a lost last message shows in no later one. */
+const tailCheckMs = 500;
+
+/**
+ * Follows the log in Redis: announcements as they come, and the log itself for whatever they left out. Announcements
+ * are at most once, so each is checked to come next; while the log is read, later ones wait (`PendingMessages`).
+ */
+export class RedisSubscriber implements BusSubscriber {
+  readonly counters = { malformed: 0, refills: 0, lostEntries: 0, epochChanges: 0 };
+  readonly #urls: readonly string[];
+  readonly #channel: string;
+  readonly #log: Logger;
+  readonly #reader: RedisConnection;
+  readonly #history: RedisHistory;
+  readonly #pending = new PendingMessages();
+  readonly #closing = new AbortController();
+  readonly #forget: () => void;
+  #live: LiveConnection | null = null;
+  #handlers: BusHandlers | null = null;
+  #follower: LogFollower;
+  #timer: NodeJS.Timeout | null = null;
+  /** Announcements arrive. */
+  #subscribed = false;
+  /** The log is being read; announcements wait. */
+  #syncing = true;
+  #syncAgain = false;
+  #linkUp = false;
+  #checking = false;
+  /** End of the log at the check before this one. */
+  #tail = 0;
+
+  constructor(urls: readonly string[], channel: string, reader: RedisConnection, log: Logger, forget: () => void) {
+    this.#urls = urls;
+    this.#channel = channel;
+    this.#reader = reader;
+    this.#log = log;
+    this.#forget = forget;
+    this.#history = new RedisHistory(reader, () => {
+      this.counters.malformed += 1;
+    });
+    this.#follower = new LogFollower({ onEntry: () => {}, onLost: () => {} });
+  }
+
+  get epoch(): string {
+    return this.#follower.epoch;
+  }
+
+  position(topic: string): number {
+    return this.#follower.position(topic);
+  }
+
+  /** Rejects with `UNAVAILABLE`, `INCOMPATIBLE` or `CLOSED`. */
+  async start(handlers: BusHandlers): Promise<void> {
+    if (this.#closed) throw closedError();
+    if (this.#handlers !== null) throw new BusError('INVALID', 'A subscriber starts once.');
+    this.#handlers = handlers;
+    this.#follower = new LogFollower(handlers);
+    const live = await LiveConnection.open(
+      this.#urls,
+      this.#channel,
+      {
+        onMessage: (bytes) => this.#onLive(bytes),
+        onUp: () => this.#onLiveUp(),
+        onDown: () => this.#onLiveDown(),
+      },
+      this.#log,
+    );
+    this.#live = live;
+    if (this.#closed) {
+      live.close();
+      throw closedError();
+    }
+    await this.#sync(true);
+    if (this.#closed) throw closedError();
+    this.#timer = setInterval(() => void this.#checkTail(), tailCheckMs);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closing.abort();
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#live?.close();
+    this.#reader.close();
+    this.#pending.clear();
+    this.#forget();
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  #onLive(bytes: Buffer): void {
+    if (this.#closed) return;
+    const message = decodeMessage(ownBytes(bytes));
+    if (message.kind === 'malformed') {
+      this.counters.malformed += 1;
+      return;
+    }
+    if (this.#syncing) {
+      this.#pending.push(message);
+      return;
+    }
+    const outcome = this.#follower.deliver(message, false);
+    if (outcome === 'delivered' || outcome === 'seen') return;
+    this.#pending.push(message);
+    this.#refill(outcome);
+  }
+
+  #onLiveUp(): void {
+    this.#subscribed = true;
+    if (this.#syncing) this.#syncAgain = true;
+    else this.#refill('link');
+  }
+
+  #onLiveDown(): void {
+    this.#subscribed = false;
+    this.#setLink(false);
+  }
+
+  #setLink(up: boolean): void {
+    if (this.#closed || this.#linkUp === up) return;
+    this.#linkUp = up;
+    this.#log.info({ up, epoch: this.epoch, offset: this.#follower.last }, 'bus_link');
+    this.#handlers?.onLink?.(up);
+  }
+
+  #refill(cause: 'hole' | 'epoch' | 'link' | 'tail'): void {
+    this.counters.refills += 1;
+    this.#log.debug({ cause, epoch: this.epoch, offset: this.#follower.last }, 'bus_refill');
+    void this.#sync(false);
+  }
+
+  /**
+   * Reads the log until announcements can be followed (`#join` then ends `#syncing`). Tries for as long as it is open;
+   * at the start it rejects where trying again does not help.
+   */
+  async #sync(starting: boolean): Promise<void> {
+    this.#syncing = true;
+    for (let attempt = 1; this.#syncing && !this.#closed; attempt += 1) {
+      const error = await this.#catchUp().then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      if (error === null || this.#closed) continue;
+      const passes = error instanceof RedisFault && error.kind !== 'refused';
+      if (!(error instanceof BusError) || (starting && !passes)) throw error;
+      if (attempt === 1) this.#log.warn({ reason: error.message }, 'bus_read_failed');
+      this.#setLink(false);
+      await delay(backoffMs(attempt), undefined, { signal: this.#closing.signal }).catch(expectAbort);
+    }
+    if (this.#subscribed && !this.#syncing) this.#setLink(true);
+  }
+
+  /** Reads to the end of the log, then hands on what waited, until nothing is missing. Rejects when the link fails. */
+  async #catchUp(): Promise<void> {
+    const follower = this.#follower;
+    do {
+      const waiting = this.#pending.length;
+      this.#pending.overflowed = false;
+      this.#syncAgain = false;
+      const { epoch, offset } = await this.#history.state({ epoch: follower.epoch, offset: follower.last });
+      if (this.#closed) return;
+      if (epoch !== follower.epoch && !(await this.#enterEpoch(epoch, offset))) continue;
+      // Those were announced before the state was read, so an epoch other than the state's is a past one.
+      this.#pending.dropOtherEpochs(epoch, waiting);
+      if (follower.last < offset && !(await this.#readTo(offset))) continue;
+      this.#join();
+    } while (this.#syncing && !this.#closed);
+  }
+
+  /** Reads history up to `offset`; false when the state must be read again. */
+  async #readTo(offset: number): Promise<boolean> {
+    const follower = this.#follower;
+    while (follower.last < offset) {
+      const from = follower.last + 1;
+      const messages = await this.#history.page(from);
+      if (this.#closed) return false;
+      for (const [index, message] of messages.entries()) {
+        if (message.epoch !== follower.epoch) {
+          if (await this.#epochChanged()) return false;
+          this.counters.malformed += 1;
+          continue;
+        }
+        if (message.first > follower.last + 1 && !(await this.#lose(message.first - 1, messages.slice(index)))) return false;
+        follower.deliver(message, true);
+      }
+      if (follower.last < from && !(await this.#loseRest())) return false;
+    }
+    return true;
+  }
+
+  async #epochChanged(): Promise<boolean> {
+    const follower = this.#follower;
+    const { epoch } = await this.#history.state({ epoch: follower.epoch, offset: follower.last });
+    return epoch !== follower.epoch || this.#closed;
+  }
+
+  /** Reports everything up to `to` as lost; `held` are the messages that follow. False when the epoch changed meanwhile. */
+  async #lose(to: number, held: readonly LogMessage[]): Promise<boolean> {
+    const follower = this.#follower;
+    const from = follower.last + 1;
+    const positions = await this.#history.positionsBefore(to + 1, held, { epoch: follower.epoch, offset: follower.last });
+    if (positions === null || this.#closed) return false;
+    follower.moveTo(follower.epoch, to, positions);
+    this.#reportTrimmed(from, to);
+    return true;
+  }
+
+  /** Nothing readable is stored after the last entry, though the log is longer: what is up to its end is gone. */
+  async #loseRest(): Promise<boolean> {
+    const follower = this.#follower;
+    const { epoch, offset } = await this.#history.state({ epoch: follower.epoch, offset: follower.last });
+    if (epoch !== follower.epoch || this.#closed) return false;
+    const messages = await this.#history.page(follower.last + 1);
+    if (messages.some((message) => message.epoch === epoch)) return false;
+    return this.#lose(offset, []);
+  }
+
+  #reportTrimmed(from: number, to: number): void {
+    this.counters.lostEntries += to - from + 1;
+    this.#log.warn({ from, to, epoch: this.epoch }, 'bus_entries_lost');
+    this.#handlers?.onLost({ from, to, reason: 'trimmed' });
+  }
+
+  /**
+   * Goes to the oldest entry of an epoch, with the positions of that place; false when it changed again meanwhile.
+   * At the start nothing is reported: what was trimmed before was never this subscriber's.
+   */
+  async #enterEpoch(epoch: string, offset: number): Promise<boolean> {
+    const follower = this.#follower;
+    const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => message.epoch === epoch);
+    if (this.#closed) return false;
+    const last = stored[0] === undefined ? offset : stored[0].first - 1;
+    const positions =
+      last === 0 ? new Map<string, number>() : await this.#history.positionsBefore(last + 1, stored, { epoch, offset: last });
+    if (positions === null || this.#closed) return false;
+    if (follower.epoch === '') {
+      follower.moveTo(epoch, last, positions);
+      return true;
+    }
+    const missingTo = this.#finishEpoch();
+    const from = follower.last + 1;
+    follower.moveTo(epoch, last, positions);
+    this.counters.epochChanges += 1;
+    this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
+    this.#handlers?.onLost({ from, to: Math.max(missingTo, from - 1), reason: 'epoch' });
+    if (last > 0) this.#reportTrimmed(1, last);
+    return true;
+  }
+
+  /** Delivers what was announced of the epoch that ended, up to its first hole; returns the last offset heard of. */
+  #finishEpoch(): number {
+    const follower = this.#follower;
+    let heardOf = follower.last;
+    this.#pending.drain((message) => {
+      if (message.epoch !== follower.epoch) return false;
+      follower.deliver(message, false);
+      heardOf = Math.max(heardOf, message.last);
+      return true;
+    });
+    return heardOf;
+  }
+
+  /** Hands on what waited. Where nothing is missing then, announcements are followed from here on. */
+  #join(): void {
+    let whole = !this.#pending.overflowed && !this.#syncAgain;
+    this.#pending.drain((message) => {
+      if (!whole) return false;
+      const outcome = this.#follower.deliver(message, false);
+      whole = outcome === 'delivered' || outcome === 'seen';
+      return whole;
+    });
+    if (whole) this.#syncing = false;
+  }
+
+  /** Compares the end of the log with what was delivered; twice, as what was announced just now may be on its way. */
+  async #checkTail(): Promise<void> {
+    if (this.#syncing || this.#checking || this.#closed) return;
+    this.#checking = true;
+    void this.#live?.ping();
+    const follower = this.#follower;
+    const seen = { epoch: follower.epoch, offset: follower.last };
+    const outcome = await this.#history.state(seen).then(
+      (state) => ({ state, error: null }),
+      (error: unknown) => ({ state: null, error }),
+    );
+    this.#checking = false;
+    if (this.#syncing || this.#closed || follower.epoch !== seen.epoch) return;
+    if (outcome.state === null) {
+      if (!(outcome.error instanceof BusError)) throw outcome.error;
+      this.#refill('link');
+      return;
+    }
+    const { epoch, offset } = outcome.state;
+    if (epoch !== follower.epoch) this.#refill('epoch');
+    else if (follower.last < this.#tail) this.#refill('tail');
+    this.#tail = epoch === follower.epoch ? offset : 0;
+  }
+}
+
+function expectAbort(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+}
+
+function closedError(): BusError {
+  return new BusError('CLOSED', 'The subscriber is closed.');
+}

@@ -1,0 +1,205 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A real redis-server of one test, on a free port of the loopback, in a directory of its own. */
+export interface TestRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Of the process that runs now; another after `restart`. */
+  readonly pid: number;
+  /** Ends it and removes its directory. */
+  stop(): Promise<void>;
+  /** SIGKILL: nothing is saved that was not saved before. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and directory, after `kill`. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay open, nothing answers. */
+  pause(): void;
+  /** SIGCONT. */
+  resume(): void;
+  /** One command over a connection of its own; the reply as text (`redis-cli` form is not needed by tests). */
+  command(...args: readonly string[]): Promise<string>;
+}
+
+export interface TestRedisOptions {
+  /** Appends every write to a file before it is answered; default: nothing is kept. */
+  readonly appendOnly?: boolean;
+  /** A node that may join a cluster. */
+  readonly cluster?: boolean;
+  /** Further settings, as `redis-server` takes them on its command line: `--maxmemory 10mb` is `['--maxmemory', '10mb']`. */
+  readonly args?: readonly string[];
+}
+
+/** How long a start may take. */
+const startTimeoutMs = 10_000;
+const pollMs = 10;
+/** Tries with another port, where the free one was taken in between. */
+const maxStarts = 3;
+
+/** Signals a process that may have ended by itself. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Starts a Redis, ready when it answers. Throws a clear error where `redis-server` is not installed. */
+export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-redis-'));
+  try {
+    for (let start = 1; ; start += 1) {
+      const port = await freePort();
+      const child = await launch(port, directory, options);
+      if (child !== null) return handle(port, directory, options, child);
+      if (start === maxStarts) throw new Error(`redis-server did not start in ${maxStarts} tries.`);
+    }
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly watcher: ChildProcess;
+}
+
+function handle(port: number, directory: string, options: TestRedisOptions, first: Running): TestRedis {
+  let { child, watcher } = first;
+  const kill = async (): Promise<void> => {
+    watcher.kill('SIGKILL');
+    if (hasExited(child)) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    signal(child.pid as number, 'SIGKILL');
+    await exited;
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return child.pid as number;
+    },
+    stop: async () => {
+      await kill();
+      rmSync(directory, { recursive: true, force: true });
+    },
+    kill,
+    restart: async () => {
+      const next = await launch(port, directory, options);
+      if (next === null) throw new Error(`redis-server did not start again on port ${port}.`);
+      ({ child, watcher } = next);
+    },
+    pause: () => signal(child.pid as number, 'SIGSTOP'),
+    resume: () => signal(child.pid as number, 'SIGCONT'),
+    command: (...args) => command(port, args),
+  };
+}
+
+/** Null where the process ended before it answered (its port was taken). */
+async function launch(port: number, directory: string, options: TestRedisOptions): Promise<Running | null> {
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    directory,
+    '--save',
+    '',
+    '--daemonize',
+    'no',
+    '--loglevel',
+    'warning',
+  ];
+  if (options.appendOnly === true) args.push('--appendonly', 'yes', '--appendfsync', 'always');
+  if (options.cluster === true) args.push('--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`);
+  const child = spawn('redis-server', [...args, ...(options.args ?? [])], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const keepOutput = (chunk: Buffer): void => {
+    output = (output + chunk.toString()).slice(-4096);
+  };
+  child.stdout.on('data', keepOutput);
+  child.stderr.on('data', keepOutput);
+  // Neither the process nor its pipes keep the test process.
+  child.unref();
+  (child.stdout as Socket).unref();
+  (child.stderr as Socket).unref();
+  const failed = new Promise<Error | null>((resolve) => {
+    child.once('error', resolve);
+    child.once('exit', () => resolve(null));
+  });
+  const ready = answers(port, () => hasExited(child));
+  const failure = await Promise.race([failed, ready]);
+  if (failure instanceof Error) {
+    const missing = (failure as NodeJS.ErrnoException).code === 'ENOENT';
+    throw missing
+      ? new Error('redis-server is not installed (Debian and Ubuntu: apt-get install redis-server).', { cause: failure })
+      : failure;
+  }
+  if (failure === 'timeout') {
+    child.kill('SIGKILL');
+    throw new Error(`redis-server did not answer within ${startTimeoutMs} ms: ${output}`);
+  }
+  if (failure === null || hasExited(child)) return null;
+  return { child, watcher: watch(child.pid as number, directory) };
+}
+
+/** Ends the server and removes its directory when the test process is gone, however that ended: its pipe closes. */
+function watch(pid: number, directory: string): ChildProcess {
+  const script = 'read _; kill -9 "$1"; rm -rf "$2"';
+  const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
+  watcher.unref();
+  (watcher.stdin as Socket).unref();
+  return watcher;
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function answers(port: number, gaveUp: () => boolean): Promise<'ready' | 'timeout' | null> {
+  const deadlineMs = performance.now() + startTimeoutMs;
+  while (performance.now() < deadlineMs) {
+    if (gaveUp()) return null;
+    const reply = await command(port, ['PING']).catch((error: Error) => error);
+    if (reply === '+PONG\r\n') return 'ready';
+    await delay(pollMs);
+  }
+  return 'timeout';
+}
+
+/** Sends one command and resolves with the raw reply, as far as it came in one piece that ends a line. */
+function command(port: number, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let reply = '';
+    socket.setTimeout(startTimeoutMs, () => socket.destroy(new Error('Redis did not answer.')));
+    socket.once('error', reject);
+    socket.on('data', (chunk) => {
+      reply += chunk.toString('latin1');
+      if (!reply.endsWith('\r\n')) return;
+      resolve(reply);
+      socket.destroy();
+    });
+    socket.once('close', () => reject(new Error('Redis closed the connection.')));
+    socket.write(`*${args.length}\r\n${args.map((arg) => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('')}`);
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
