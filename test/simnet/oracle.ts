@@ -1,0 +1,113 @@
+import { readLogs } from '@sluice/shared/solana/logs.ts';
+import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
+
+/** Transactions remembered; the oldest slots go first and are counted in `forgotten`. */
+export const maxOracleTransactions = 50_000;
+/** Slots remembered, also empty ones. */
+const maxOracleSlots = 100_000;
+
+/** One `Program data:` line: innermost program, path of the instruction, and the bytes as base64. */
+export interface OracleEvent {
+  readonly programId: string;
+  readonly path: string;
+  readonly data: string;
+}
+
+export interface OracleTransaction {
+  readonly signature: string;
+  readonly index: number;
+  readonly err: TransactionErrorJson | null;
+  /** What its log lines say. */
+  readonly events: readonly OracleEvent[];
+}
+
+export interface OracleSlot {
+  readonly slot: number;
+  /** The slot died with a fork. */
+  readonly dead: boolean;
+  readonly transactions: readonly OracleTransaction[];
+}
+
+/** What truly happened on the chain, whatever a misbehaving server told: cut, lost and forged lines do not show here. */
+export interface Oracle {
+  /** All remembered slots, oldest first. A slot that died and was built again stands twice. */
+  slots(): readonly OracleSlot[];
+  slot(slot: number): OracleSlot | null;
+  /** Events of successful transactions in slots that live, in chain order; `id` is `<signature>:<path>`. */
+  liveEvents(programId?: string): readonly (OracleEvent & { readonly id: string; readonly slot: number })[];
+  /** Transactions that are no longer remembered. */
+  readonly forgotten: number;
+  close(): void;
+}
+
+interface Kept {
+  readonly block: Block;
+  dead: boolean;
+}
+
+function eventsOf(record: TransactionRecord): readonly OracleEvent[] {
+  const events: OracleEvent[] = [];
+  readLogs(record.logs, (programId, path, data) => {
+    events.push({ programId, path, data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') });
+  });
+  return events;
+}
+
+function describe({ block, dead }: Kept): OracleSlot {
+  const transactions = block.transactions.map((record) => ({
+    signature: record.signature,
+    index: record.index,
+    err: record.err,
+    events: eventsOf(record),
+  }));
+  return { slot: block.slot, dead, transactions };
+}
+
+/** Watches a chain. Lines are read when asked for, so watching costs next to nothing. */
+export function createOracle(chain: Chain): Oracle {
+  let kept: Kept[] = [];
+  let transactions = 0;
+  let forgotten = 0;
+  const forget = (): void => {
+    let gone = 0;
+    while ((transactions > maxOracleTransactions || kept.length - gone > maxOracleSlots) && gone < kept.length - 1) {
+      const count = kept[gone++]?.block.transactions.length ?? 0;
+      transactions -= count;
+      forgotten += count;
+    }
+    if (gone > 0) kept = kept.slice(gone);
+  };
+  const unlisten = chain.listen({
+    onFrozen: (block) => {
+      kept.push({ block, dead: false });
+      transactions += block.transactions.length;
+      forget();
+    },
+    onDead: (slots) => {
+      const gone = new Set(slots);
+      for (const item of kept) if (gone.has(item.block.slot)) item.dead = true;
+    },
+  });
+  return {
+    slots: () => kept.map(describe),
+    slot: (slot) => {
+      const found = kept.findLast((item) => item.block.slot === slot);
+      return found === undefined ? null : describe(found);
+    },
+    liveEvents: (programId) =>
+      kept
+        .filter((item) => !item.dead)
+        .flatMap(({ block }) =>
+          block.transactions
+            .filter((record) => record.err === null)
+            .flatMap((record) =>
+              eventsOf(record).map((event) => ({ ...event, id: `${record.signature}:${event.path}`, slot: block.slot })),
+            ),
+        )
+        .filter((event) => programId === undefined || event.programId === programId),
+    get forgotten() {
+      return forgotten;
+    },
+    close: unlisten,
+  };
+}

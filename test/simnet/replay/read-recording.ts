@@ -1,0 +1,111 @@
+import { open, readFile } from 'node:fs/promises';
+import type { TransactionRecord } from '../chain.ts';
+import { rebuildTransaction } from './rebuild-transaction.ts';
+
+/** Transactions of one recording; what lies beyond is refused and counted. */
+export const maxRecordedTransactions = 200_000;
+/** Refusals that are described; beyond it they are only counted. */
+const maxReasons = 100;
+
+export interface Recording {
+  /** By slot, and within a slot by index, where the recording has one, or in its own order. */
+  readonly records: readonly TransactionRecord[];
+  readonly refused: number;
+  /** `where: why`, the first ones. */
+  readonly reasons: readonly string[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Single transactions of a block, each with the block's slot and time and its own place. */
+function ofBlock(block: Json, slot: number | null): readonly unknown[] {
+  const transactions = Array.isArray(block['transactions']) ? block['transactions'] : [];
+  const parent = block['parentSlot'];
+  const own = slot ?? (typeof parent === 'number' ? parent + 1 : null);
+  return transactions.map((item: unknown, index) =>
+    isObject(item) ? { transactionIndex: index, blockTime: block['blockTime'], ...(own === null ? {} : { slot: own }), ...item } : item,
+  );
+}
+
+/**
+ * The transactions in one recorded value: a getTransaction result (bare or as the whole JSON-RPC answer), a getBlock result, a
+ * blockSubscribe notification or an element of its block, or a list of any of these.
+ */
+export function transactionsIn(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => transactionsIn(item));
+  if (!isObject(value)) return [value];
+  if (isObject(value['params'])) return transactionsIn(value['params']);
+  if (isObject(value['result'])) return transactionsIn(value['result']);
+  if (isObject(value['value']) && isObject(value['value']['block'])) {
+    const { slot, block } = value['value'] as { readonly slot?: unknown; readonly block: Json };
+    return ofBlock(block, typeof slot === 'number' ? slot : null);
+  }
+  if (isObject(value['block'])) return ofBlock(value['block'], typeof value['slot'] === 'number' ? value['slot'] : null);
+  return Array.isArray(value['transactions']) ? ofBlock(value, null) : [value];
+}
+
+class Collector {
+  readonly records: { readonly record: TransactionRecord; readonly order: number }[] = [];
+  readonly reasons: string[] = [];
+  refused = 0;
+  private readonly signatures = new Set<string>();
+  private lastSlot = 0;
+
+  refuse(where: string, why: string): void {
+    this.refused++;
+    if (this.reasons.length < maxReasons) this.reasons.push(`${where}: ${why}`);
+  }
+
+  add(where: string, value: unknown): void {
+    for (const item of transactionsIn(value)) {
+      const rebuilt = rebuildTransaction(item);
+      if (!rebuilt.ok) this.refuse(where, rebuilt.reason);
+      else if (this.signatures.has(rebuilt.record.signature)) this.refuse(where, 'the transaction stands there already');
+      else if (this.records.length >= maxRecordedTransactions) this.refuse(where, `more than ${maxRecordedTransactions} transactions`);
+      else {
+        // A block's element recorded alone has no slot: it follows what stands before it.
+        const slot = rebuilt.slot ?? this.lastSlot + 1;
+        this.lastSlot = slot;
+        this.signatures.add(rebuilt.record.signature);
+        this.records.push({ record: { ...rebuilt.record, slot }, order: this.records.length });
+      }
+    }
+  }
+
+  addText(where: string, text: string): void {
+    try {
+      this.add(where, JSON.parse(text) as unknown);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      this.refuse(where, 'not JSON');
+    }
+  }
+
+  result(): Recording {
+    const sorted = this.records.sort((a, b) => a.record.slot - b.record.slot || a.record.index - b.record.index || a.order - b.order);
+    return { records: sorted.map(({ record }) => record), refused: this.refused, reasons: this.reasons };
+  }
+}
+
+async function readLines(file: string, collector: Collector): Promise<void> {
+  const handle = await open(file);
+  let number = 0;
+  for await (const line of handle.readLines()) {
+    number++;
+    if (line.trim() !== '') collector.addText(`${file}:${number}`, line);
+  }
+}
+
+/** Reads `.jsonl` (one recorded value a line) or `.json` files. Rejects when a file cannot be read; what is in it never throws. */
+export async function readRecording(...files: readonly string[]): Promise<Recording> {
+  const collector = new Collector();
+  for (const file of files) {
+    if (file.endsWith('.jsonl') || file.endsWith('.ndjson')) await readLines(file, collector);
+    else collector.addText(file, await readFile(file, 'utf8'));
+  }
+  return collector.result();
+}

@@ -1,0 +1,50 @@
+import type { Block, Chain } from '../chain.ts';
+
+/** Blocks kept for `getBlock`, `getBlockTime` and for heights and blockhashes by commitment; the oldest go first. */
+export const maxHistoryBlocks = 2_048;
+
+/** The newest blocks of the chain by slot, without those of dead forks. */
+export class BlockHistory {
+  private readonly bySlot = new Map<number, Block>();
+  private readonly unlisten: () => void;
+
+  constructor(chain: Chain) {
+    this.unlisten = chain.listen({
+      onFrozen: (block) => this.add(block),
+      onDead: (slots) => {
+        for (const slot of slots) this.bySlot.delete(slot);
+      },
+    });
+  }
+
+  private add(block: Block): void {
+    this.bySlot.set(block.slot, block);
+    if (this.bySlot.size <= maxHistoryBlocks) return;
+    const oldest = this.bySlot.keys().next();
+    if (oldest.done !== true) this.bySlot.delete(oldest.value);
+  }
+
+  at(slot: number): Block | null {
+    return this.bySlot.get(slot) ?? null;
+  }
+
+  /** The newest block at or below `slot`; null where none is kept. */
+  newestUpTo(slot: number): Block | null {
+    const exact = this.bySlot.get(slot);
+    if (exact !== undefined) return exact;
+    let best: Block | null = null;
+    for (const block of this.bySlot.values()) {
+      if (block.slot <= slot && (best === null || block.slot > best.slot)) best = block;
+    }
+    return best;
+  }
+
+  /** Slots kept in `from..to`, ascending. */
+  slots(from: number, to: number): readonly number[] {
+    return [...this.bySlot.keys()].filter((slot) => slot >= from && slot <= to).sort((a, b) => a - b);
+  }
+
+  close(): void {
+    this.unlisten();
+  }
+}

@@ -1,0 +1,162 @@
+import { decodeBase58, isAddress } from '@sluice/shared/solana/base58.ts';
+import { decodeTransaction, maxTransactionBytes, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { Execution } from '../../chain.ts';
+import { contextFault, healthFault, withContext, type RpcContext, type RpcMethod } from '../context.ts';
+import { encodeAccount, type AccountFormat } from '../encode-account.ts';
+import { encodeInner, encodeReturnData } from '../encode-transaction.ts';
+import { feeOf } from '../fee.ts';
+import { u64 } from '../json.ts';
+import type { Fields, Params } from '../params.ts';
+import { answer, fault, invalidParams, rpcCodes } from '../rpc-fault.ts';
+
+const maxPriorityFeeAccounts = 128;
+const typeName = 'solana_transaction::versioned::VersionedTransaction';
+/** Most lamports of one airdrop, as of a test validator's faucet. */
+const maxAirdropLamports = 1_000_000_000_000_000;
+
+interface SentTransaction {
+  readonly wire: Uint8Array;
+  readonly decoded: DecodedTransaction;
+}
+
+/** Strict base64: what Node's lenient decoder passes over is refused, as a node does. */
+function decodeBase64(text: string): Uint8Array | null {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? new Uint8Array(bytes) : null;
+}
+
+/** The transaction in parameter 0, in the encoding that `fields` name (base58 by default). A fault is left in `params`. */
+function readTransaction(params: Params, fields: Fields): SentTransaction | null {
+  const text = params.string(0);
+  const encoding = fields.choice('encoding', ['base58', 'base64', 'json', 'jsonParsed', 'binary'] as const, 'base58');
+  if (encoding === 'json' || encoding === 'jsonParsed') {
+    params.fail(`unsupported encoding: ${encoding}. Supported encodings: base58, base64`);
+  }
+  if (params.fault !== null) return null;
+  const wire = encoding === 'base64' ? decodeBase64(text) : decodeBase58(text);
+  if (wire === null) params.fail(`invalid ${encoding} encoding`);
+  else if (wire.length > maxTransactionBytes) {
+    params.fail(`decoded ${typeName} too large: ${wire.length} bytes (max: ${maxTransactionBytes} bytes)`);
+  } else {
+    const decoded = decodeTransaction(wire);
+    if (decoded.kind === 'decoded') return { wire, decoded };
+    params.fail(`failed to deserialize ${typeName}: ${decoded.reason}`);
+  }
+  return null;
+}
+
+/** `accounts` of simulateTransaction: encoding and the addresses whose state after the simulation is wanted. */
+function readWantedAccounts(fields: Fields): { readonly format: AccountFormat; readonly addresses: readonly string[] } | null {
+  const wanted = fields.object('accounts');
+  if (wanted === null) return null;
+  const encoding = wanted.choice('encoding', ['base64', 'base64+zstd', 'jsonParsed', 'base58', 'binary'] as const, 'base64');
+  if (encoding === 'base58' || encoding === 'binary') wanted.params.fail('base58 encoding not supported');
+  if (encoding === 'base64+zstd') wanted.params.fail('Invalid params: base64+zstd is not supported by this node, use base64');
+  const addresses = wanted.list('addresses').filter((address) => typeof address === 'string' && isAddress(address)) as string[];
+  if (addresses.length !== wanted.list('addresses').length) wanted.params.fail('Invalid param: Invalid');
+  return { format: { encoding: encoding === 'jsonParsed' ? 'jsonParsed' : 'base64', dataSlice: null }, addresses };
+}
+
+function accountsAfter(context: RpcContext, execution: Execution, wanted: ReturnType<typeof readWantedAccounts>): unknown {
+  if (wanted === null) return null;
+  if (execution.err !== null) return wanted.addresses.map(() => null);
+  const accountOf = (address: string) => execution.written.get(address) ?? context.chain.account(address);
+  return wanted.addresses.map((address) => {
+    const account = accountOf(address);
+    // An account that the transaction emptied is gone, as after a real execution.
+    return account === null || account.lamports === 0n ? null : encodeAccount(account, wanted.format, accountOf);
+  });
+}
+
+const simulateTransaction: RpcMethod = (context, params) => {
+  const fields = params.config(1);
+  const sent = readTransaction(params, fields);
+  const sigVerify = fields.flag('sigVerify');
+  const replaceRecentBlockhash = fields.flag('replaceRecentBlockhash');
+  const wanted = readWantedAccounts(fields);
+  const inner = fields.flag('innerInstructions');
+  const commitment = fields.commitment();
+  if (sigVerify && replaceRecentBlockhash) params.fail('sigVerify may not be used with replaceRecentBlockhash');
+  const refused = contextFault(context, fields, commitment);
+  if (refused !== null || sent === null) return refused ?? invalidParams('Invalid params');
+  const keys = sent.decoded.accountKeys.length;
+  if (wanted !== null && wanted.addresses.length > keys) return invalidParams(`Too many accounts provided; max ${keys}`);
+  const execution = context.chain.simulate(sent.wire, { sigVerify, replaceRecentBlockhash });
+  return withContext(context, commitment, {
+    accounts: accountsAfter(context, execution, wanted),
+    err: execution.err,
+    fee: u64(execution.fee),
+    ...(inner ? { innerInstructions: encodeInner(execution, 'addresses') } : {}),
+    logs: execution.logs,
+    postBalances: execution.postBalances.map(u64),
+    preBalances: execution.preBalances.map(u64),
+    replacementBlockhash: replaceRecentBlockhash ? context.chain.latestBlockhash() : null,
+    returnData: encodeReturnData(execution),
+    unitsConsumed: execution.unitsConsumed,
+  });
+};
+
+const sendTransaction: RpcMethod = (context, params) => {
+  const fields = params.config(1);
+  const skipPreflight = fields.flag('skipPreflight');
+  const preflightCommitment = fields.choice('preflightCommitment', ['processed', 'confirmed', 'finalized'] as const, 'finalized');
+  // Nothing is resent here: a transaction waits in this node's own queue for the next bank.
+  fields.uint('maxRetries');
+  const sent = readTransaction(params, fields);
+  const refused = contextFault(context, fields, preflightCommitment);
+  if (refused !== null || sent === null) return refused ?? invalidParams('Invalid params');
+  const unhealthy = skipPreflight ? null : healthFault(context);
+  if (unhealthy !== null) return unhealthy;
+  const outcome = context.chain.send(sent.wire, { skipPreflight });
+  if (!outcome.ok) return fault(outcome.code, outcome.message, outcome.data);
+  context.onReceived(outcome.signature);
+  return answer(outcome.signature);
+};
+
+const getFeeForMessage: RpcMethod = (context, params) => {
+  const text = params.string(0);
+  const fields = params.config(1);
+  const commitment = fields.commitment();
+  const message = decodeBase64(text);
+  const decoded = message === null ? null : decodeTransaction(withEmptySignatures(message));
+  if (decoded?.kind !== 'decoded') params.fail('Invalid param: not a transaction message');
+  const refused = contextFault(context, fields, commitment);
+  if (refused !== null || decoded?.kind !== 'decoded') return refused ?? invalidParams('Invalid params');
+  const known = context.chain.isBlockhashValid(decoded.recentBlockhash);
+  return withContext(context, commitment, known ? u64(feeOf(decoded)) : null);
+};
+
+/** A message made a transaction with signatures of zeros, which is what the decoder reads. */
+function withEmptySignatures(message: Uint8Array): Uint8Array {
+  const first = message[0] ?? 0;
+  const versioned = first >= 128;
+  const signatures = new Uint8Array(64 * ((versioned ? message[1] : first) ?? 0));
+  if (first === 129) return new Uint8Array(Buffer.concat([message, signatures]));
+  const count = signatures.length / 64;
+  // A count above 127 takes two bytes; no transaction of that many signatures fits its size limit, so it decodes as malformed.
+  return new Uint8Array(Buffer.concat([Uint8Array.of(count), signatures, message]));
+}
+
+const getRecentPrioritizationFees: RpcMethod = (context, params) => {
+  const accounts = params.list.length === 0 || params.list[0] === null ? [] : params.strings(0, maxPriorityFeeAccounts, isAddress);
+  return params.fault ?? answer(context.chain.recentPriorityFees(accounts));
+};
+
+const requestAirdrop: RpcMethod = (context, params) => {
+  const address = params.address(0);
+  const lamports = params.uint(1);
+  params.config(2).commitment();
+  if (lamports > maxAirdropLamports) params.fail(`Invalid request: at most ${maxAirdropLamports} lamports`);
+  if (params.fault !== null) return params.fault;
+  const signature = context.chain.airdrop(address, BigInt(lamports));
+  return signature === '' ? fault(rpcCodes.internal, 'This chain has no faucet: it replays a recording') : answer(signature);
+};
+
+/** What changes the chain, or asks what a change would cost. */
+export const sendingMethods: Readonly<Record<string, RpcMethod>> = {
+  simulateTransaction,
+  sendTransaction,
+  getFeeForMessage,
+  getRecentPrioritizationFees,
+  requestAirdrop,
+};

@@ -1,0 +1,307 @@
+import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { Block, Chain, ChainAccount, TransactionRecord } from '../../chain.ts';
+import { simnetVersion } from '../context.ts';
+import { encodeAccount } from '../encode-account.ts';
+import { passesFilters } from '../account-filters.ts';
+import { toJson } from '../json.ts';
+import { subscriptionKey, type Subscription, type SubscriptionKind } from './subscription.ts';
+
+/** Frozen slots kept until they are final; above it the oldest is let go and its later notifications are not sent. */
+const maxPendingSlots = 1_024;
+
+/** Where notifications of one connection go. */
+export interface Outlet {
+  notify(frame: Buffer, kind: SubscriptionKind): void;
+  /** Holds the socket's writes together while a block is told. */
+  cork(): void;
+  uncork(): void;
+  /** The one-shot subscription `id` has been answered. */
+  ended(id: number): void;
+}
+
+/** One distinct subscription and all who share it. */
+interface Channel {
+  readonly id: number;
+  readonly key: string;
+  readonly subscription: Subscription;
+  readonly outlets: Set<Outlet>;
+  /** Slot of the state last told (account subscriptions). */
+  lastSlot: number;
+}
+
+/** What a frozen block changed, kept until it is final. */
+interface PendingSlot {
+  readonly block: Block;
+  readonly changed: ReadonlyMap<string, ChainAccount>;
+  confirmed: boolean;
+}
+
+/** Accounts as a block left them. A failed transaction still changed its fee payer. */
+function changedAccounts(block: Block, chain: Chain): ReadonlyMap<string, ChainAccount> {
+  const changed = new Map<string, ChainAccount>();
+  for (const transaction of block.transactions) {
+    for (const [address, account] of transaction.written) {
+      // Set again, so that the order is that of the last write.
+      changed.delete(address);
+      changed.set(address, account);
+    }
+    const payer = transaction.err === null ? undefined : transaction.accountKeys[0];
+    const account = payer === undefined ? null : chain.account(payer);
+    if (payer !== undefined && account !== null) changed.set(payer, account);
+  }
+  return changed;
+}
+
+/**
+ * Tells subscribers what happens on the chain, as a node does: `processed` when a bank is frozen, in block order; `confirmed`
+ * and `finalized` at their time. Equal subscriptions share one id, and each notification is encoded once for all of them.
+ */
+export class Hub {
+  private readonly chain: Chain;
+  private readonly order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[];
+  private readonly channels = new Map<number, Channel>();
+  private readonly byKey = new Map<string, Channel>();
+  private readonly pending = new Map<number, PendingSlot>();
+  /** Accounts whose state went back with a dead fork: told again with the next bank. */
+  private readonly rolledBack = new Set<string>();
+  private readonly unlisten: () => void;
+  private nextId = 1;
+  private notified = 0;
+
+  /** `order` may change the order in which a block's logs are told. */
+  constructor(chain: Chain, order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[] = (list) => list) {
+    this.chain = chain;
+    this.order = order;
+    this.unlisten = chain.listen({
+      onFrozen: (block) => this.frozen(block),
+      onConfirmed: (slot) => this.settled('confirmed', slot),
+      onFinalized: (slot) => this.settled('finalized', slot),
+      onDead: (slots) => this.dead(slots),
+    });
+  }
+
+  /** Notifications told so far, each once for every distinct subscription. */
+  get notifications(): number {
+    return this.notified;
+  }
+
+  count(kind: SubscriptionKind): number {
+    let count = 0;
+    for (const channel of this.channels.values()) if (channel.subscription.kind === kind) count += channel.outlets.size;
+    return count;
+  }
+
+  /** Adds a subscription and answers its id, which equal subscriptions share. */
+  subscribe(subscription: Subscription, outlet: Outlet): number {
+    const key = subscriptionKey(subscription);
+    let channel = this.byKey.get(key);
+    if (channel === undefined) {
+      channel = { id: this.nextId++, key, subscription, outlets: new Set(), lastSlot: -1 };
+      this.byKey.set(key, channel);
+      this.channels.set(channel.id, channel);
+    }
+    channel.outlets.add(outlet);
+    return channel.id;
+  }
+
+  unsubscribe(id: number, outlet: Outlet): void {
+    const channel = this.channels.get(id);
+    if (channel === undefined) return;
+    channel.outlets.delete(outlet);
+    if (channel.outlets.size === 0) this.drop(channel);
+  }
+
+  /** `sendTransaction` took a transaction: told to those who asked for `enableReceivedNotification`. */
+  received(signature: string): void {
+    for (const channel of this.channels.values()) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'signature' || !subscription.received || subscription.signature !== signature) continue;
+      this.tell(channel, this.frame(channel, this.contextJson(this.chain.slot, '"receivedSignature"')));
+    }
+  }
+
+  close(): void {
+    this.unlisten();
+    this.channels.clear();
+    this.byKey.clear();
+    this.pending.clear();
+  }
+
+  private drop(channel: Channel): void {
+    this.channels.delete(channel.id);
+    this.byKey.delete(channel.key);
+  }
+
+  private frozen(block: Block): void {
+    const changed = changedAccounts(block, this.chain);
+    this.pending.set(block.slot, { block, changed, confirmed: false });
+    if (this.pending.size > maxPendingSlots) {
+      const oldest = this.pending.keys().next();
+      if (oldest.done !== true) this.pending.delete(oldest.value);
+    }
+    this.corked(() => {
+      this.tellSlot(block);
+      this.tellBlock('processed', block, changed);
+      this.tellRolledBack(block.slot, changed);
+      this.tellSignatures('processed', block.slot);
+    });
+  }
+
+  private settled(commitment: 'confirmed' | 'finalized', slot: number): void {
+    const slots = [...this.pending.keys()].filter((kept) => kept <= slot).sort((a, b) => a - b);
+    this.corked(() => {
+      for (const kept of slots) this.settleSlot(commitment, kept);
+      if (commitment === 'finalized') this.tellRoot(slot);
+      this.tellSignatures(commitment, slot);
+    });
+  }
+
+  private settleSlot(commitment: 'confirmed' | 'finalized', slot: number): void {
+    const kept = this.pending.get(slot);
+    if (kept === undefined) return;
+    if (commitment === 'confirmed') {
+      if (!kept.confirmed) this.tellBlock('confirmed', kept.block, kept.changed);
+      kept.confirmed = true;
+      return;
+    }
+    this.pending.delete(slot);
+    this.tellBlock('finalized', kept.block, kept.changed);
+  }
+
+  private dead(slots: readonly number[]): void {
+    for (const slot of slots) {
+      const kept = this.pending.get(slot);
+      if (kept === undefined) continue;
+      for (const address of kept.changed.keys()) this.rolledBack.add(address);
+      this.pending.delete(slot);
+    }
+  }
+
+  private corked(tell: () => void): void {
+    const outlets = new Set<Outlet>();
+    for (const channel of this.channels.values()) for (const outlet of channel.outlets) outlets.add(outlet);
+    for (const outlet of outlets) outlet.cork();
+    tell();
+    for (const outlet of outlets) outlet.uncork();
+  }
+
+  private channelsOf(kind: SubscriptionKind): readonly Channel[] {
+    return [...this.channels.values()].filter((channel) => channel.subscription.kind === kind);
+  }
+
+  private contextJson(slot: number, valueJson: string): string {
+    return `{"context":{"apiVersion":"${simnetVersion}","slot":${slot}},"value":${valueJson}}`;
+  }
+
+  private frame(channel: Channel, resultJson: string): Buffer {
+    const method = `${channel.subscription.kind}Notification`;
+    return Buffer.from(`{"jsonrpc":"2.0","method":"${method}","params":{"result":${resultJson},"subscription":${channel.id}}}`);
+  }
+
+  private tell(channel: Channel, frame: Buffer): void {
+    this.notified++;
+    for (const outlet of channel.outlets) outlet.notify(frame, channel.subscription.kind);
+  }
+
+  private tellSlot(block: Block): void {
+    const result = `{"parent":${block.parentSlot},"root":${this.chain.finalizedSlot},"slot":${block.slot}}`;
+    for (const channel of this.channelsOf('slot')) this.tell(channel, this.frame(channel, result));
+  }
+
+  private tellRoot(slot: number): void {
+    for (const channel of this.channelsOf('root')) this.tell(channel, this.frame(channel, String(slot)));
+  }
+
+  private tellBlock(commitment: Commitment, block: Block, changed: ReadonlyMap<string, ChainAccount>): void {
+    this.tellLogs(commitment, block);
+    this.tellPrograms(commitment, block.slot, changed);
+    for (const channel of this.channelsOf('account')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'account' || subscription.commitment !== commitment) continue;
+      const account = changed.get(subscription.address);
+      if (account !== undefined) this.tellAccount(channel, block.slot, account);
+    }
+  }
+
+  private tellLogs(commitment: Commitment, block: Block): void {
+    const everything: Channel[] = [];
+    const byMention = new Map<string, Channel>();
+    for (const channel of this.channelsOf('logs')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'logs' || subscription.commitment !== commitment) continue;
+      if (subscription.mention === null) everything.push(channel);
+      else byMention.set(subscription.mention, channel);
+    }
+    if (everything.length === 0 && byMention.size === 0) return;
+    for (const transaction of this.order(block.transactions)) {
+      const interested = [...everything];
+      for (const address of new Set(transaction.accountKeys)) {
+        const channel = byMention.get(address);
+        if (channel !== undefined) interested.push(channel);
+      }
+      if (interested.length === 0) continue;
+      const { signature, err, logs } = transaction;
+      const json = this.contextJson(block.slot, JSON.stringify({ signature, err, logs }));
+      for (const channel of interested) this.tell(channel, this.frame(channel, json));
+    }
+  }
+
+  private tellPrograms(commitment: Commitment, slot: number, changed: ReadonlyMap<string, ChainAccount>): void {
+    const byProgram = new Map<string, Channel[]>();
+    for (const channel of this.channelsOf('program')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'program' || subscription.commitment !== commitment) continue;
+      const same = byProgram.get(subscription.programId);
+      if (same === undefined) byProgram.set(subscription.programId, [channel]);
+      else same.push(channel);
+    }
+    if (byProgram.size === 0) return;
+    for (const [pubkey, account] of changed) {
+      for (const channel of byProgram.get(account.owner) ?? []) {
+        const { subscription } = channel;
+        if (subscription.kind !== 'program' || !passesFilters(account, subscription.filters)) continue;
+        const value = { account: encodeAccount(account, subscription.format, (address) => this.chain.account(address)), pubkey };
+        this.tell(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
+      }
+    }
+  }
+
+  private tellAccount(channel: Channel, slot: number, account: ChainAccount): void {
+    if (channel.subscription.kind !== 'account') return;
+    channel.lastSlot = slot;
+    const value = encodeAccount(account, channel.subscription.format, (address) => this.chain.account(address));
+    this.tell(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
+  }
+
+  /** As a node does: state that went back with a fork is told with the next bank. An account that is gone has no lamports. */
+  private tellRolledBack(slot: number, changed: ReadonlyMap<string, ChainAccount>): void {
+    if (this.rolledBack.size === 0) return;
+    for (const channel of this.channelsOf('account')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'account' || subscription.commitment !== 'processed') continue;
+      if (!this.rolledBack.has(subscription.address) || changed.has(subscription.address)) continue;
+      this.tellAccount(channel, slot, this.chain.account(subscription.address) ?? emptyAccount);
+    }
+    this.rolledBack.clear();
+  }
+
+  /** Also answers what landed before it was subscribed to, with the next bank of its commitment. */
+  private tellSignatures(commitment: Commitment, reached: number): void {
+    for (const channel of this.channelsOf('signature')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'signature' || subscription.commitment !== commitment) continue;
+      const record = this.chain.transaction(subscription.signature);
+      if (record === null || record.slot > reached) continue;
+      this.tell(channel, this.frame(channel, this.contextJson(reached, JSON.stringify({ err: record.err }))));
+      for (const outlet of channel.outlets) outlet.ended(channel.id);
+      this.drop(channel);
+    }
+  }
+}
+
+const emptyAccount: ChainAccount = {
+  lamports: 0n,
+  owner: '11111111111111111111111111111111',
+  data: new Uint8Array(0),
+  executable: false,
+};

@@ -1,0 +1,79 @@
+import type { Commitment } from '@sluice/shared/wire/events.ts';
+import { readFilters, type AccountFilter } from '../account-filters.ts';
+import { readAccountFormat, type AccountFormat } from '../encode-account.ts';
+import type { Params } from '../params.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+
+/** What one subscription asks for, after reading its parameters. */
+export type Subscription =
+  | { readonly kind: 'logs'; readonly mention: string | null; readonly votes: boolean; readonly commitment: Commitment }
+  | { readonly kind: 'account'; readonly address: string; readonly format: AccountFormat; readonly commitment: Commitment }
+  | {
+      readonly kind: 'program';
+      readonly programId: string;
+      readonly filters: readonly AccountFilter[];
+      readonly format: AccountFormat;
+      readonly commitment: Commitment;
+    }
+  | { readonly kind: 'signature'; readonly signature: string; readonly received: boolean; readonly commitment: Commitment }
+  | { readonly kind: 'slot' }
+  | { readonly kind: 'root' };
+
+export type SubscriptionKind = Subscription['kind'];
+
+function readLogs(params: Params): Subscription {
+  const filter = params.list[0];
+  const commitment = params.config(1).commitment();
+  if (filter === 'all' || filter === 'allWithVotes') return { kind: 'logs', mention: null, votes: filter === 'allWithVotes', commitment };
+  if (typeof filter === 'object' && filter !== null && 'mentions' in filter && Array.isArray(filter.mentions)) {
+    const mentions: readonly unknown[] = filter.mentions;
+    const [mention] = mentions;
+    if (mentions.length !== 1) params.fail('Invalid Request: Only 1 address supported');
+    else if (typeof mention !== 'string' || !isAddress(mention)) params.fail('Invalid param: Invalid');
+    return { kind: 'logs', mention: String(mention), votes: true, commitment };
+  }
+  params.fail('Invalid params: expected `all`, `allWithVotes` or {"mentions":[address]}');
+  return { kind: 'logs', mention: null, votes: false, commitment };
+}
+
+const readers: Readonly<Record<string, (params: Params) => Subscription>> = {
+  logsSubscribe: readLogs,
+  accountSubscribe: (params) => {
+    const address = params.address(0);
+    const fields = params.config(1);
+    return { kind: 'account', address, format: readAccountFormat(fields), commitment: fields.commitment() };
+  },
+  programSubscribe: (params) => {
+    const programId = params.address(0);
+    const fields = params.config(1);
+    const filters = readFilters(fields);
+    return { kind: 'program', programId, filters, format: readAccountFormat(fields), commitment: fields.commitment() };
+  },
+  signatureSubscribe: (params) => {
+    const signature = params.signature(0);
+    const fields = params.config(1);
+    return { kind: 'signature', signature, received: fields.flag('enableReceivedNotification'), commitment: fields.commitment() };
+  },
+  slotSubscribe: () => ({ kind: 'slot' }),
+  rootSubscribe: () => ({ kind: 'root' }),
+};
+
+const kinds: readonly SubscriptionKind[] = ['logs', 'account', 'program', 'signature', 'slot', 'root'];
+const unsubscribes: ReadonlySet<string> = new Set(kinds.map((kind) => `${kind}Unsubscribe`));
+
+export function isUnsubscribe(method: string): boolean {
+  return unsubscribes.has(method);
+}
+
+/** Reads a `*Subscribe` call; null where the method is none. A fault is left in `params`. */
+export function readSubscription(method: string, params: Params): Subscription | null {
+  const read = Object.hasOwn(readers, method) ? readers[method] : undefined;
+  return read === undefined ? null : read(params);
+}
+
+/** Equal for equal subscriptions: those share one subscription id and one encoded notification. */
+export function subscriptionKey(subscription: Subscription): string {
+  return JSON.stringify(subscription, (_name, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+  );
+}
