@@ -1,0 +1,114 @@
+import type { HouseCheck } from './house-check.ts';
+import { importsOf, type Import } from './imports.ts';
+import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
+
+/** Which folders a folder may import from, besides itself. */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  'shared/src': [],
+  'ingest/src': ['shared/src'],
+  'gateway/src': ['shared/src'],
+  cli: ['shared/src', 'ingest/src', 'gateway/src', 'test/simnet'],
+  test: ['shared/src', 'ingest/src', 'gateway/src', 'cli'],
+};
+/** A scanner that finds nothing finds no fault either: so many modules there are at least. */
+const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
+  'shared/src': 30,
+  'ingest/src': 10,
+  'gateway/src': 25,
+  cli: 8,
+  test: 25,
+};
+
+/** Each outside library is touched in one place. `test` may use all. */
+const packageHomes: Readonly<Record<string, readonly string[]>> = {
+  'uWebSockets.js': ['gateway/src/transport/'],
+  ioredis: ['shared/src/bus/'],
+  libsql: ['gateway/src/store/database.ts'],
+  pino: ['shared/src/log/', 'shared/src/config/config.ts'],
+  'pino-pretty': ['shared/src/log/'],
+  ws: ['ingest/src/sources/', 'gateway/src/transport/', 'cli/watch/'],
+  typebox: ['shared/src/wire/', 'shared/src/venues/', 'gateway/src/'],
+  msgpackr: ['shared/src/wire/', 'gateway/src/stream/'],
+  '@solana/web3.js': ['shared/src/solana/'],
+  '@coral-xyz/anchor': [],
+  '@pump-fun/pump-sdk': [],
+  litesvm: [],
+  'fast-check': [],
+  vitest: [],
+  'node:child_process': ['cli/'],
+  'node:net': ['gateway/src/transport/', 'cli/'],
+  'node:http': ['gateway/src/transport/'],
+  'node:https': ['gateway/src/transport/'],
+  'node:tls': ['gateway/src/transport/'],
+};
+
+/** No I/O, no environment, no logger: these may import only each other and these packages. */
+const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors/'];
+const pureMayUse = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors/', 'shared/src/solana/'];
+const purePackages: ReadonlySet<string> = new Set(['typebox', 'msgpackr', 'node:buffer', 'node:crypto']);
+
+/** Nothing but these reaches custody. */
+const custodyUsers = ['gateway/src/custody/', 'gateway/src/trade/', 'cli/', 'test/'];
+
+export const boundaries: HouseCheck = {
+  name: 'boundaries between folders',
+  async run(root) {
+    const files = sourceFiles(root).filter(isTypeScript);
+    const paths = new Set(files.map((file) => file.path));
+    const counts = countModules(files);
+    const tooFew = Object.entries(fewestModules)
+      .filter(([layer, fewest]) => (counts.get(layer) ?? 0) < fewest)
+      .map(([layer, fewest]) => `${layer}: only ${counts.get(layer) ?? 0} modules seen, expected ${fewest} or more`);
+    return [...tooFew, ...boundaryFaults(files.flatMap(importsOf), paths)];
+  },
+};
+
+function countModules(files: readonly SourceFile[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const file of files) {
+    const layer = layerOf(file.path);
+    if (layer !== null) counts.set(layer, (counts.get(layer) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function layerOf(path: string): string | null {
+  return Object.keys(layers).find((layer) => path.startsWith(`${layer}/`)) ?? null;
+}
+
+/** One sentence for each import that crosses a boundary. */
+export function boundaryFaults(imports: readonly Import[], paths: ReadonlySet<string>): readonly string[] {
+  return imports.flatMap((one) => {
+    const why = one.to === null ? packageFault(one) : fileFault(one, one.to, paths);
+    return why === null ? [] : [`${one.from} imports ${one.specifier}: ${why}`];
+  });
+}
+
+function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): string | null {
+  if (!paths.has(to) && !to.endsWith('.json')) return 'there is no such file';
+  const layer = layerOf(from);
+  if (layer === null) return null;
+  const allowed = [layer, ...(layers[layer] ?? [])];
+  if (!allowed.some((folder) => to.startsWith(`${folder}/`))) return `${layer} may import from ${allowed.join(', ')} only`;
+  if (isPure(from) && !pureMayUse.some((folder) => to.startsWith(folder))) return 'the pure core may not';
+  if (to.startsWith('gateway/src/custody/') && !custodyUsers.some((folder) => from.startsWith(folder))) return 'only trade reaches custody';
+  const [venue, otherVenue] = [venueOf(from), venueOf(to)];
+  if (venue !== null && otherVenue !== null && venue !== otherVenue) return 'a venue never imports a venue';
+  return null;
+}
+
+function packageFault({ from, package: name }: Import): string | null {
+  if (name === null || from.startsWith('test/')) return null;
+  if (isPure(from) && !purePackages.has(name)) return 'the pure core may not';
+  const homes = packageHomes[name];
+  if (homes !== undefined && !homes.some((home) => from.startsWith(home))) return `only ${homes.join(', ') || 'test/'} may`;
+  return homes === undefined && !name.startsWith('node:') ? 'no folder is named as the home of this package' : null;
+}
+
+function isPure(path: string): boolean {
+  return pureFolders.some((folder) => path.startsWith(folder));
+}
+
+function venueOf(path: string): string | null {
+  return /^shared\/src\/venues\/([^/]+)\//.exec(path)?.[1] ?? null;
+}

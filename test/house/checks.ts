@@ -1,0 +1,21 @@
+import { boundaries } from './boundaries.ts';
+import { documentedErrors, generatedFiles } from './documented.ts';
+import type { HouseCheck } from './house-check.ts';
+import { licences } from './licences.ts';
+import { reach } from './reach.ts';
+import { deadCode, format, lint, types } from './tools.ts';
+import { words } from './words.ts';
+
+/** The rules of the house, run by `pnpm check` and before the suites. */
+export const houseChecks: readonly HouseCheck[] = [
+  types,
+  lint,
+  format,
+  deadCode,
+  reach,
+  boundaries,
+  words,
+  documentedErrors,
+  generatedFiles,
+  licences,
+];

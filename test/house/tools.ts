@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HouseCheck } from './house-check.ts';
+
+const timeoutMs = 3 * 60_000;
+
+/** A check that is a program of one of our packages: it holds where the program ends with 0. */
+function tool(name: string, packageName: string, program: string, args: readonly string[]): HouseCheck {
+  return {
+    name,
+    run: (root) =>
+      new Promise((resolve) => {
+        const script = programOf(root, packageName, program);
+        execFile(
+          process.execPath,
+          [script, ...args],
+          { cwd: root, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' } },
+          (error, stdout, stderr) => resolve(error === null ? [] : faultsOf(`${stdout}\n${stderr}`, error)),
+        );
+      }),
+  };
+}
+
+const maxLines = 60;
+
+function faultsOf(output: string, error: Error): readonly string[] {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length === 0) return [error.message];
+  return lines.length <= maxLines ? lines : [...lines.slice(0, maxLines), `… and ${lines.length - maxLines} more lines`];
+}
+
+function programOf(root: string, packageName: string, program: string): string {
+  const folder = join(root, 'node_modules', packageName);
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly bin: string | Readonly<Record<string, string>>;
+  };
+  const path = typeof bin === 'string' ? bin : bin[program];
+  if (path === undefined) throw new Error(`${packageName} has no program ${program}`);
+  return join(folder, path);
+}
+
+export const types = tool('types', 'typescript', 'tsc', ['-p', '.']);
+export const lint = tool('lint', 'oxlint', 'oxlint', ['--deny-warnings', '--format=unix']);
+export const format = tool('format', 'oxfmt', 'oxfmt', ['--check', '.']);
+export const deadCode = tool('dead code and unused packages', 'knip', 'knip', ['--no-progress']);

@@ -1,0 +1,59 @@
+import type { HouseCheck } from './house-check.ts';
+import { isTypeScript, place, sourceFiles, type SourceFile } from './source-files.ts';
+
+interface Rule {
+  readonly what: string;
+  readonly pattern: RegExp;
+  readonly applies?: (path: string) => boolean;
+}
+
+const own = 'test/house/words.ts';
+const isMarkdown = (path: string): boolean => path.endsWith('.md');
+const isCode = (path: string): boolean => path.endsWith('.ts') || path.endsWith('.mts');
+const isTest = (path: string): boolean => path.endsWith('.test.ts');
+const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|errors)\//.test(path);
+/** Configuration is read once, at the edge. `test` starts processes of its own. */
+const readsEnvironment = (path: string): boolean => /^(cli|test)\//.test(path) || path.endsWith('/src/main.ts');
+
+const rules: readonly Rule[] = [
+  { what: 'unfinished by its own words', pattern: /\b(TODO|FIXME|XXX|HACK)\b|\bnot implemented\b|\bfor now\b/i },
+  { what: 'a path of one machine', pattern: /(?<![\w.-])\/(work|farm|home|Users|root)\/[\w.-]+|\/tmp\/[\w-]+/ },
+  { what: "a package registry's host", pattern: /registry\.npm|\bdeb\.debian\.org|\barchive\.ubuntu\.com/i },
+  { what: 'a test that does not run', pattern: /\b(it|test|describe)\.(only|skip|todo)\(/, applies: isTest },
+  {
+    what: 'an error swallowed',
+    pattern: /\bcatch\s*(\([^)]*\))?\s*\{\s*\}|\.catch\(\s*\(\w*\)\s*=>\s*(\{\s*\}|undefined|null)\s*\)/,
+    applies: isCode,
+  },
+  {
+    what: 'the environment, read outside the edge',
+    pattern: /\bprocess\.env\b/,
+    applies: (path) => isCode(path) && !readsEnvironment(path),
+  },
+  {
+    what: 'a clock, chance or the process in the pure core',
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.|\bconsole\./,
+    applies: (path) => isCode(path) && isPure(path),
+  },
+];
+
+const fewestFiles = 100;
+
+/** Words and calls that must not stand in the project. */
+export const words: HouseCheck = {
+  name: 'forbidden words and calls',
+  async run(root) {
+    const files = sourceFiles(root).filter((file) => file.path !== own);
+    const tooFew = files.length < fewestFiles ? [`only ${files.length} files seen, expected ${fewestFiles} or more`] : [];
+    return [...tooFew, ...files.flatMap(wordFaults)];
+  },
+};
+
+export function wordFaults(file: SourceFile): readonly string[] {
+  return rules
+    .filter((rule) => rule.applies?.(file.path) ?? (isTypeScript(file) || isMarkdown(file.path) || !isCode(file.path)))
+    .flatMap((rule) => {
+      const match = rule.pattern.exec(file.text);
+      return match === null ? [] : [`${place(file, match.index)}: ${rule.what}: ${match[0].trim()}`];
+    });
+}

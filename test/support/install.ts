@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+
+/** A server or program that suites drive and that no package registry of JavaScript has. */
+interface Tool {
+  readonly name: string;
+  /** Any of these in PATH will do. */
+  readonly programs: readonly string[];
+  /** Where distributions put it outside PATH. */
+  readonly folders?: readonly string[];
+  /** Debian package. */
+  readonly aptPackage: string;
+  /** The helper in `test/` through which suites use it: installed only where that file is there. */
+  readonly helper: string;
+}
+
+const tools: readonly Tool[] = [
+  { name: 'Redis', programs: ['redis-server'], aptPackage: 'redis-server', helper: 'support/redis.ts' },
+  {
+    name: 'PostgreSQL',
+    programs: ['postgres'],
+    folders: ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/16/bin', '/usr/lib/postgresql/15/bin', '/usr/lib/postgresql/14/bin'],
+    aptPackage: 'postgresql',
+    helper: 'support/postgres.ts',
+  },
+  { name: 'Chromium', programs: ['chromium', 'chromium-browser', 'google-chrome'], aptPackage: 'chromium', helper: 'support/chromium.ts' },
+];
+
+const attempts = 3;
+const firstPauseMs = 3000;
+const aptTimeoutMs = 5 * 60_000;
+
+/** Installs what the suites need and the machine lacks. Returns what could not be had, one sentence each. */
+export async function installMissing(testFolder: string, tell: (text: string) => void): Promise<readonly string[]> {
+  const missing = tools.filter((tool) => existsSync(join(testFolder, tool.helper)) && !isThere(tool));
+  if (missing.length === 0) return [];
+  const names = missing.map((tool) => tool.name).join(', ');
+  const packages = missing.map((tool) => tool.aptPackage);
+  const command = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  if (!isDebian() || process.getuid?.() !== 0) {
+    return [`${names} is missing. ${isDebian() ? `Install it: sudo ${command}` : `Install it with your system's package manager.`}`];
+  }
+  tell(`installing ${names}`);
+  let fault = '';
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    if (attempt > 1) await sleep(firstPauseMs * 2 ** (attempt - 2));
+    fault = apt('update') ?? apt('install', '-y', '--no-install-recommends', ...packages) ?? '';
+    if (fault === '') break;
+    tell(`attempt ${attempt} of ${attempts} failed: ${fault}`);
+  }
+  return missing.filter((tool) => !isThere(tool)).map((tool) => `${tool.name} could not be installed (${command}): ${fault}`);
+}
+
+/** Null: done; otherwise the end of what it said. */
+function apt(...args: readonly string[]): string | null {
+  const result = spawnSync('apt-get', ['-q', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120', ...args], {
+    // RUNLEVEL=1: the package's own service is not started, the suites start servers of their own.
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    timeout: aptTimeoutMs,
+  });
+  if (result.status === 0) return null;
+  if (result.error !== undefined) return result.error.message;
+  return `${result.stdout}${result.stderr}`.trim().split('\n').slice(-3).join(' ');
+}
+
+function isThere(tool: Tool): boolean {
+  const folders = [...(process.env['PATH'] ?? '').split(':'), ...(tool.folders ?? [])];
+  return tool.programs.some((program) => folders.some((folder) => folder !== '' && existsSync(join(folder, program))));
+}
+
+function isDebian(): boolean {
+  if (!existsSync('/etc/os-release')) return false;
+  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync('/etc/os-release', 'utf8'));
+}
