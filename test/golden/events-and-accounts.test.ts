@@ -85,10 +85,6 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
   });
 });
 
-interface AnchorCurve {
-  readonly data: AnchorRecord;
-}
-
 describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
   const curves = [
     {
@@ -151,7 +147,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
           creatorFeeBps: 0,
         },
       });
-      const anchor = pumpAccounts.decode('BondingCurve', Buffer.from(data)) as AnchorCurve['data'];
+      const anchor = pumpAccounts.decode<AnchorRecord>('BondingCurve', Buffer.from(data));
       expect(anchor['virtual_token_reserves']!.toString(10)).toBe(reserves.virtualBase.toString());
       expect(anchor['virtual_quote_reserves']!.toString(10)).toBe(reserves.virtualQuote.toString());
       expect(anchor['real_token_reserves']!.toString(10)).toBe(reserves.realBase.toString());
@@ -184,7 +180,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
         creatorFeeBps: 0,
       },
     });
-    const anchor = pumpAmmAccounts.decode('Pool', Buffer.from(data)) as AnchorRecord;
+    const anchor = pumpAmmAccounts.decode<AnchorRecord>('Pool', Buffer.from(data));
     expect(anchor['virtual_quote_reserves']!.toString(10)).toBe('17584505289');
     expect(anchor['pool_quote_token_account']!.toString()).toBe('6TdWv5tPv5PQxWdyscCTxcfEvdYWXsQoqDFKQpVv7yan');
   });

@@ -1,0 +1,755 @@
+import { BN, BorshCoder } from '@coral-xyz/anchor';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
+import { pump } from '@sluice/shared/venues/pump/index.ts';
+import type { DecodedEvent, FeePart, Venue } from '@sluice/shared/venues/venue.ts';
+import { PublicKey } from '@solana/web3.js';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  anchorEvent,
+  type AnchorRecord,
+  pumpAccounts,
+  pumpAmmAccounts,
+  pumpAmmEvents,
+  pumpAmmIdl,
+  pumpEvents,
+  pumpIdl,
+} from '../golden/anchor.ts';
+
+/** Anchor 0.32.1 with the IDLs of pump-sdk 2.0.0 writes and reads the records; ours must read the same. */
+const runs = { seed: 20261121, numRuns: 1500 };
+const maxU64 = 2n ** 64n - 1n;
+
+const u64 = fc.bigInt({ min: 0n, max: maxU64 });
+const positive = fc.bigInt({ min: 1n, max: maxU64 });
+const half = fc.bigInt({ min: 1n, max: 2n ** 62n });
+const seconds = fc.integer({ min: 0, max: 2 ** 33 - 1 });
+const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
+const zeroKey = new Uint8Array(32);
+const maybeZeroKey = fc.oneof(key, fc.constant(zeroKey));
+const text = fc.string({ unit: 'grapheme', maxLength: 24 });
+const bool = fc.boolean();
+
+const bn = (value: bigint | number): BN => new BN(value.toString());
+const publicKey = (bytes: Uint8Array): PublicKey => new PublicKey(bytes);
+const address = (bytes: Uint8Array): string => encodeBase58(bytes);
+
+/** Turns a record of plain values into what anchor encodes: bigint and number → BN, bytes → PublicKey. */
+function toAnchor(value: unknown): unknown {
+  if (typeof value === 'bigint' || typeof value === 'number') return bn(value);
+  if (value instanceof Uint8Array) return publicKey(value);
+  if (Array.isArray(value)) return value.map(toAnchor);
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toAnchor(item)]));
+  return value;
+}
+
+const coders = { pump: new BorshCoder(pumpIdl), 'pump-amm': new BorshCoder(pumpAmmIdl) };
+const idls = { pump: pumpIdl, 'pump-amm': pumpAmmIdl };
+
+function encodeWith(program: keyof typeof coders, kind: 'events' | 'accounts', name: string, record: Record<string, unknown>): Buffer {
+  const discriminator = idls[program][kind]!.find((item) => item.name === name)!.discriminator;
+  return Buffer.concat([Buffer.from(discriminator), coders[program].types.encode(name, toAnchor(record))]);
+}
+
+const fee = (bps: bigint, amount: bigint): FeePart => ({ bps: Number(bps), amount });
+
+/** The creator's share once the holders of a holder-reward coin got theirs. */
+function creatorShare(creator: FeePart, holders: FeePart): FeePart {
+  if (holders.amount === 0n) return creator;
+  if (holders.amount >= creator.amount) return fee(0n, 0n);
+  return { amount: creator.amount - holders.amount, bps: Math.max(0, creator.bps - holders.bps) };
+}
+
+function cut(data: Uint8Array, bytes: number): Uint8Array {
+  return data.subarray(0, data.length - bytes);
+}
+
+const shareholder = fc.record({ address: key, share_bps: fc.constant(7) });
+const tradeEvent = fc.record({
+  mint: key,
+  sol_amount: u64,
+  token_amount: u64,
+  is_buy: bool,
+  user: key,
+  timestamp: seconds,
+  virtual_sol_reserves: positive,
+  virtual_token_reserves: positive,
+  real_sol_reserves: u64,
+  real_token_reserves: u64,
+  fee_recipient: key,
+  fee_basis_points: u64,
+  fee: u64,
+  creator: key,
+  creator_fee_basis_points: u64,
+  creator_fee: u64,
+  track_volume: bool,
+  total_unclaimed_tokens: u64,
+  total_claimed_tokens: u64,
+  current_sol_volume: u64,
+  last_update_timestamp: seconds,
+  ix_name: text,
+  mayhem_mode: bool,
+  cashback_fee_basis_points: u64,
+  cashback: u64,
+  buyback_fee_basis_points: u64,
+  buyback_fee: u64,
+  shareholders: fc.array(shareholder, { maxLength: 5 }),
+  quote_mint: maybeZeroKey,
+  quote_amount: u64,
+  virtual_quote_reserves: positive,
+  real_quote_reserves: u64,
+  holder_rewards_bps: u64,
+  holder_rewards: u64,
+});
+
+type Trade = typeof tradeEvent extends fc.Arbitrary<infer T> ? T : never;
+
+/** Bytes of each part of the tail, last first: what older layouts lack. */
+function tailParts(trade: Trade): { readonly name: string; readonly bytes: number }[] {
+  return [
+    { name: 'all', bytes: 0 },
+    { name: 'holder rewards', bytes: 16 },
+    { name: 'quote', bytes: 56 },
+    { name: 'shareholders', bytes: 4 + 34 * trade.shareholders.length },
+    { name: 'buyback', bytes: 16 },
+    { name: 'cashback', bytes: 16 },
+    { name: 'mayhem', bytes: 1 },
+    { name: 'ix_name', bytes: 4 + Buffer.byteLength(trade.ix_name) },
+    { name: 'volume', bytes: 33 },
+    { name: 'creator', bytes: 48 },
+    { name: 'fee', bytes: 48 },
+  ];
+}
+
+/** What the decoder must say of a trade whose layout lacks the last `lacking` parts. */
+function expectedTrade(t: Trade, lacking: number): DecodedEvent {
+  const protocol = lacking >= 10 ? fee(0n, 0n) : fee(t.fee_basis_points, t.fee);
+  const creator = lacking >= 9 ? fee(0n, 0n) : fee(t.creator_fee_basis_points, t.creator_fee);
+  const cashback = lacking >= 5 ? fee(0n, 0n) : fee(t.cashback_fee_basis_points, t.cashback);
+  const holderRewards = lacking >= 1 ? fee(0n, 0n) : fee(t.holder_rewards_bps, t.holder_rewards);
+  const otherQuote = lacking < 2 && Buffer.compare(t.quote_mint, zeroKey) !== 0;
+  return {
+    kind: 'decoded',
+    event: {
+      type: 'trade',
+      pool: null,
+      mint: address(t.mint),
+      quoteMint: otherQuote ? address(t.quote_mint) : wrappedSolMint,
+      side: t.is_buy ? 'buy' : 'sell',
+      trader: address(t.user),
+      baseAmount: t.token_amount,
+      quoteAmount: otherQuote ? t.quote_amount : t.sol_amount,
+      reserves: {
+        virtualBase: t.virtual_token_reserves,
+        virtualQuote: otherQuote ? t.virtual_quote_reserves : t.virtual_sol_reserves,
+        realBase: t.real_token_reserves,
+        realQuote: otherQuote ? t.real_quote_reserves : t.real_sol_reserves,
+      },
+      fees: {
+        protocol,
+        creator: creatorShare(creator, holderRewards),
+        lp: fee(0n, 0n),
+        cashback,
+        holderRewards,
+        total: protocol.amount + creator.amount + cashback.amount,
+      },
+      supply: null,
+      timestamp: t.timestamp,
+    },
+  };
+}
+
+describe('pump TradeEvent', () => {
+  it('agrees with anchor on every field used, with and without unknown bytes behind', () => {
+    fc.assert(
+      fc.property(tradeEvent, fc.uint8Array({ maxLength: 24 }), (trade, extra) => {
+        const data = encodeWith('pump', 'events', 'TradeEvent', trade);
+        const anchor = anchorEvent(pumpEvents, data);
+        const decoded = pump.decodeEvent(Buffer.concat([data, extra]));
+        expect(decoded).toEqual(expectedTrade(trade, 0));
+        expect(anchor['mint']!.toString()).toBe(address(trade.mint));
+        expect(anchor['user']!.toString()).toBe(address(trade.user));
+        for (const name of [
+          'sol_amount',
+          'token_amount',
+          'virtual_sol_reserves',
+          'quote_amount',
+          'virtual_quote_reserves',
+          'holder_rewards',
+          'fee',
+          'cashback',
+        ] as const) {
+          expect(anchor[name]!.toString(10)).toBe(trade[name].toString());
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('reads every older layout, and refuses one that ends inside a field', () => {
+    fc.assert(
+      fc.property(tradeEvent, fc.nat(10), fc.nat(), (trade, lacking, inside) => {
+        const full = encodeWith('pump', 'events', 'TradeEvent', trade);
+        const parts = tailParts(trade);
+        const older = cut(
+          full,
+          parts.slice(0, lacking + 1).reduce((sum, part) => sum + part.bytes, 0),
+        );
+        expect(pump.decodeEvent(older)).toEqual(expectedTrade(trade, lacking));
+        const last = parts[lacking + 1]?.bytes ?? 121;
+        const torn = cut(older, 1 + (inside % (last - 1)));
+        if (last > 1) expect(pump.decodeEvent(torn).kind).toBe('malformed');
+      }),
+      runs,
+    );
+  });
+
+  it('refuses a side that is no bool, a time that is none, and empty reserves', () => {
+    const trade = fc.sample(tradeEvent, { seed: 1, numRuns: 1 })[0]!;
+    const data = encodeWith('pump', 'events', 'TradeEvent', trade);
+    const torn = (at: number, ...bytes: number[]): Uint8Array => {
+      const copy = Buffer.from(data);
+      copy.set(bytes, at);
+      return copy;
+    };
+    expect(pump.decodeEvent(torn(56, 2)).kind).toBe('malformed');
+    expect(pump.decodeEvent(torn(89, 0, 0, 0, 0, 0, 0, 0, 128)).kind).toBe('malformed');
+    expect(pump.decodeEvent(torn(105, 0, 0, 0, 0, 0, 0, 0, 0)).kind).toBe('malformed');
+  });
+});
+
+const createEvent = fc.record({
+  name: text,
+  symbol: text,
+  uri: text,
+  mint: key,
+  bonding_curve: key,
+  user: key,
+  creator: key,
+  timestamp: seconds,
+  virtual_token_reserves: positive,
+  virtual_sol_reserves: positive,
+  real_token_reserves: u64,
+  token_total_supply: u64,
+  token_program: key,
+  is_mayhem_mode: bool,
+  is_cashback_enabled: bool,
+  quote_mint: maybeZeroKey,
+  virtual_quote_reserves: positive,
+  creator_fee_bps: fc.bigInt({ min: 0n, max: 2n ** 53n - 1n }),
+  is_holder_reward: bool,
+});
+
+describe('pump CreateEvent', () => {
+  it('agrees with anchor in every layout', () => {
+    const parts = [0, 1, 8, 40, 1, 1, 32, 72];
+    fc.assert(
+      fc.property(createEvent, fc.nat(parts.length - 1), (c, lacking) => {
+        const full = encodeWith('pump', 'events', 'CreateEvent', c);
+        expect(anchorEvent(pumpEvents, full)['bonding_curve']!.toString()).toBe(address(c.bonding_curve));
+        const data = cut(
+          full,
+          parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
+        );
+        const otherQuote = lacking < 3 && Buffer.compare(c.quote_mint, zeroKey) !== 0;
+        const first = lacking >= 7;
+        expect(pump.decodeEvent(data)).toEqual({
+          kind: 'decoded',
+          event: {
+            type: 'created',
+            mint: address(c.mint),
+            quoteMint: otherQuote ? address(c.quote_mint) : wrappedSolMint,
+            pool: address(c.bonding_curve),
+            name: c.name,
+            symbol: c.symbol,
+            uri: c.uri,
+            creator: first ? address(c.user) : address(c.creator),
+            trader: address(c.user),
+            tokenProgram: lacking >= 6 ? null : address(c.token_program),
+            supply: first ? 1_000_000_000_000_000n : c.token_total_supply,
+            decimals: 6,
+            reserves: first
+              ? { virtualBase: 1_073_000_000_000_000n, virtualQuote: 30_000_000_000n, realBase: 793_100_000_000_000n, realQuote: 0n }
+              : {
+                  virtualBase: c.virtual_token_reserves,
+                  virtualQuote: otherQuote ? c.virtual_quote_reserves : c.virtual_sol_reserves,
+                  realBase: c.real_token_reserves,
+                  realQuote: 0n,
+                },
+            mayhemMode: lacking < 5 && c.is_mayhem_mode,
+            cashback: lacking < 4 && c.is_cashback_enabled,
+            holderReward: lacking < 1 && c.is_holder_reward,
+            creatorFeeBps: lacking < 2 ? Number(c.creator_fee_bps) : 0,
+            timestamp: first ? null : c.timestamp,
+          },
+        });
+      }),
+      runs,
+    );
+  });
+
+  it('takes names that are no UTF-8, and refuses lengths beyond the event', () => {
+    const create = fc.sample(createEvent, { seed: 2, numRuns: 1 })[0]!;
+    const data = encodeWith('pump', 'events', 'CreateEvent', { ...create, name: 'abcd' });
+    const broken = Buffer.from(data);
+    broken.set([0xff, 0xfe, 0xc3, 0x28], 12);
+    const decoded = pump.decodeEvent(broken);
+    expect(decoded).toMatchObject({ kind: 'decoded', event: { name: '\ufffd\ufffd\ufffd(' } });
+    const endless = Buffer.from(data);
+    endless.writeUInt32LE(0xffff_ffff, 8);
+    expect(pump.decodeEvent(endless).kind).toBe('malformed');
+  });
+});
+
+describe('pump, other events', () => {
+  it('CompleteEvent, migration and mayhem parameters agree with anchor, with and without a quote mint', () => {
+    const complete = fc.record({ user: key, mint: key, bonding_curve: key, timestamp: seconds, quote_mint: maybeZeroKey });
+    const migration = fc.record({
+      user: key,
+      mint: key,
+      mint_amount: u64,
+      sol_amount: u64,
+      pool_migration_fee: u64,
+      bonding_curve: key,
+      timestamp: seconds,
+      pool: key,
+      quote_mint: maybeZeroKey,
+    });
+    const mayhem = fc.record({
+      timestamp: seconds,
+      mint: key,
+      virtual_token_reserves: u64,
+      virtual_sol_reserves: u64,
+      new_virtual_token_reserves: positive,
+      new_virtual_sol_reserves: positive,
+      real_token_reserves: u64,
+      real_sol_reserves: u64,
+    });
+    const quoteOf = (bytes: Uint8Array, older: boolean): string =>
+      older || Buffer.compare(bytes, zeroKey) === 0 ? wrappedSolMint : address(bytes);
+    fc.assert(
+      fc.property(complete, migration, mayhem, bool, (c, m, v, older) => {
+        const lacking = older ? 32 : 0;
+        expect(pump.decodeEvent(cut(encodeWith('pump', 'events', 'CompleteEvent', c), lacking))).toEqual({
+          kind: 'decoded',
+          event: {
+            type: 'completed',
+            mint: address(c.mint),
+            pool: address(c.bonding_curve),
+            quoteMint: quoteOf(c.quote_mint, older),
+            timestamp: c.timestamp,
+          },
+        });
+        expect(pump.decodeEvent(cut(encodeWith('pump', 'events', 'CompletePumpAmmMigrationEvent', m), lacking))).toEqual({
+          kind: 'decoded',
+          event: {
+            type: 'migrated',
+            mint: address(m.mint),
+            quoteMint: quoteOf(m.quote_mint, older),
+            fromPool: address(m.bonding_curve),
+            toVenue: 'pump-amm',
+            toPool: address(m.pool),
+            baseAmount: m.mint_amount,
+            quoteAmount: m.sol_amount,
+            fee: m.pool_migration_fee,
+            timestamp: m.timestamp,
+          },
+        });
+        expect(pump.decodeEvent(encodeWith('pump', 'events', 'UpdateMayhemVirtualParamsEvent', v))).toEqual({
+          kind: 'decoded',
+          event: {
+            type: 'reserves',
+            mint: address(v.mint),
+            timestamp: v.timestamp,
+            reserves: {
+              virtualBase: v.new_virtual_token_reserves,
+              virtualQuote: v.new_virtual_sol_reserves,
+              realBase: v.real_token_reserves,
+              realQuote: v.real_sol_reserves,
+            },
+          },
+        });
+      }),
+      { ...runs, numRuns: 300 },
+    );
+  });
+});
+
+const ammCommon = {
+  timestamp: seconds,
+  user_base_token_reserves: u64,
+  user_quote_token_reserves: u64,
+  pool_base_token_reserves: half,
+  pool_quote_token_reserves: half,
+  lp_fee_basis_points: u64,
+  lp_fee: u64,
+  protocol_fee_basis_points: u64,
+  protocol_fee: u64,
+  pool: key,
+  user: key,
+  user_base_token_account: key,
+  user_quote_token_account: key,
+  protocol_fee_recipient: key,
+  protocol_fee_recipient_token_account: key,
+  coin_creator: key,
+  coin_creator_fee_basis_points: u64,
+  coin_creator_fee: u64,
+  cashback_fee_basis_points: u64,
+  cashback: u64,
+  buyback_fee_basis_points: u64,
+  buyback_fee: u64,
+  virtual_quote_reserves: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 70n }),
+  can_boost: bool,
+  base_supply: fc.oneof(u64, fc.constant(0n)),
+  holder_rewards_bps: u64,
+  holder_rewards: u64,
+};
+const buyEvent = fc.record({
+  ...ammCommon,
+  base_amount_out: half,
+  max_quote_amount_in: u64,
+  quote_amount_in: u64,
+  quote_amount_in_with_lp_fee: half,
+  user_quote_amount_in: u64,
+  track_volume: bool,
+  total_unclaimed_tokens: u64,
+  total_claimed_tokens: u64,
+  current_sol_volume: u64,
+  last_update_timestamp: seconds,
+  min_base_amount_out: u64,
+  ix_name: text,
+});
+const sellEvent = fc.record({
+  ...ammCommon,
+  base_amount_in: half,
+  min_quote_amount_out: u64,
+  quote_amount_out: u64,
+  quote_amount_out_without_lp_fee: half,
+  user_quote_amount_out: u64,
+});
+
+type CommonField = keyof typeof ammCommon & keyof AmmTrade;
+
+interface AmmAmounts {
+  readonly side: 'buy' | 'sell';
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly realBase: bigint;
+  readonly realQuote: bigint;
+  readonly total: bigint;
+}
+
+type AmmTrade = typeof sellEvent extends fc.Arbitrary<infer T> ? T : never;
+
+/** `lacking` counts the parts missing at the tail: holder rewards, supply, can_boost, virtual quote, buyback, cashback, (name, bound, volume), creator. */
+function expectedAmm(
+  t: Pick<AmmTrade, CommonField>,
+  amounts: AmmAmounts,
+  has: { holders: boolean; supply: boolean; virtual: boolean; cashback: boolean; creator: boolean },
+): DecodedEvent | 'malformed' {
+  const { side, baseAmount, quoteAmount, realBase, realQuote, total } = amounts;
+  const virtualQuote = realQuote + (has.virtual ? t.virtual_quote_reserves : 0n);
+  if (realBase <= 0n || realQuote < 0n || virtualQuote <= 0n || total < 0n) return 'malformed';
+  const creator = has.creator ? fee(t.coin_creator_fee_basis_points, t.coin_creator_fee) : fee(0n, 0n);
+  const holderRewards = has.holders ? fee(t.holder_rewards_bps, t.holder_rewards) : fee(0n, 0n);
+  return {
+    kind: 'decoded',
+    event: {
+      type: 'trade',
+      pool: address(t.pool),
+      mint: null,
+      quoteMint: null,
+      side,
+      trader: address(t.user),
+      baseAmount,
+      quoteAmount,
+      reserves: { virtualBase: realBase, virtualQuote, realBase, realQuote },
+      fees: {
+        protocol: fee(t.protocol_fee_basis_points, t.protocol_fee),
+        creator: creatorShare(creator, holderRewards),
+        lp: fee(t.lp_fee_basis_points, t.lp_fee),
+        cashback: has.cashback ? fee(t.cashback_fee_basis_points, t.cashback) : fee(0n, 0n),
+        holderRewards,
+        total,
+      },
+      supply: has.supply && t.base_supply !== 0n ? t.base_supply : null,
+      timestamp: t.timestamp,
+    },
+  };
+}
+
+function check(venue: Venue, data: Uint8Array, expected: DecodedEvent | 'malformed'): void {
+  const decoded = venue.decodeEvent(data);
+  if (expected === 'malformed') expect(decoded.kind).toBe('malformed');
+  else expect(decoded).toEqual(expected);
+}
+
+describe('PumpSwap trades', () => {
+  it('BuyEvent agrees with anchor in every layout', () => {
+    fc.assert(
+      fc.property(buyEvent, fc.nat(10), fc.uint8Array({ maxLength: 16 }), (b, lacking, extra) => {
+        const full = encodeWith('pump-amm', 'events', 'BuyEvent', b);
+        const anchor = anchorEvent(pumpAmmEvents, full);
+        expect(anchor['virtual_quote_reserves']!.toString(10)).toBe(b.virtual_quote_reserves.toString());
+        expect(anchor['quote_amount_in']!.toString(10)).toBe(b.quote_amount_in.toString());
+        const parts = [0, 16, 8, 1, 16, 16, 16, 4 + Buffer.byteLength(b.ix_name), 8, 33, 48];
+        const older = cut(
+          full,
+          parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
+        );
+        const amounts: AmmAmounts = {
+          side: 'buy',
+          baseAmount: b.base_amount_out,
+          quoteAmount: b.quote_amount_in,
+          realBase: b.pool_base_token_reserves - b.base_amount_out,
+          realQuote: b.pool_quote_token_reserves + b.quote_amount_in_with_lp_fee,
+          total: b.user_quote_amount_in - b.quote_amount_in,
+        };
+        const has = { holders: lacking < 1, supply: lacking < 2, virtual: lacking < 4, cashback: lacking < 6, creator: lacking < 10 };
+        check(pumpAmm, lacking === 0 ? Buffer.concat([full, extra]) : older, expectedAmm(b, amounts, has));
+      }),
+      runs,
+    );
+  });
+
+  it('SellEvent agrees with anchor in every layout', () => {
+    fc.assert(
+      fc.property(sellEvent, fc.nat(7), (s, lacking) => {
+        const full = encodeWith('pump-amm', 'events', 'SellEvent', s);
+        expect(anchorEvent(pumpAmmEvents, full)['user_quote_amount_out']!.toString(10)).toBe(s.user_quote_amount_out.toString());
+        const parts = [0, 16, 8, 1, 16, 16, 16, 48];
+        const older = cut(
+          full,
+          parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
+        );
+        const amounts: AmmAmounts = {
+          side: 'sell',
+          baseAmount: s.base_amount_in,
+          quoteAmount: s.quote_amount_out,
+          realBase: s.pool_base_token_reserves + s.base_amount_in,
+          realQuote: s.pool_quote_token_reserves - s.quote_amount_out_without_lp_fee,
+          total: s.quote_amount_out - s.user_quote_amount_out,
+        };
+        const has = { holders: lacking < 1, supply: lacking < 2, virtual: lacking < 4, cashback: lacking < 6, creator: lacking < 7 };
+        check(pumpAmm, older, expectedAmm(s, amounts, has));
+      }),
+      runs,
+    );
+  });
+
+  it('CreatePoolEvent agrees with anchor in every layout', () => {
+    const createPool = fc.record({
+      timestamp: seconds,
+      index: fc.nat(65_535),
+      creator: key,
+      base_mint: key,
+      quote_mint: key,
+      base_mint_decimals: fc.nat(255),
+      quote_mint_decimals: fc.nat(255),
+      base_amount_in: u64,
+      quote_amount_in: u64,
+      pool_base_amount: positive,
+      pool_quote_amount: positive,
+      minimum_liquidity: u64,
+      initial_liquidity: u64,
+      lp_token_amount_out: u64,
+      pool_bump: fc.nat(255),
+      pool: key,
+      lp_mint: key,
+      user_base_token_account: key,
+      user_quote_token_account: key,
+      coin_creator: key,
+      is_mayhem_mode: bool,
+      creator_fee_bps: u64,
+      can_edit_creator_fee: bool,
+      is_holder_reward: bool,
+    });
+    const small = new Set(['index', 'base_mint_decimals', 'quote_mint_decimals', 'pool_bump']);
+    fc.assert(
+      fc.property(createPool, fc.nat(4), (p, lacking) => {
+        const discriminator = pumpAmmIdl.events!.find(({ name }) => name === 'CreatePoolEvent')!.discriminator;
+        const record = Object.fromEntries(Object.entries(p).map(([name, value]) => [name, small.has(name) ? value : toAnchor(value)]));
+        const full = Buffer.concat([Buffer.from(discriminator), coders['pump-amm'].types.encode('CreatePoolEvent', record)]);
+        expect(anchorEvent(pumpAmmEvents, full)['pool_base_amount']!.toString(10)).toBe(p.pool_base_amount.toString());
+        const parts = [0, 1, 9, 1, 32];
+        expect(
+          pumpAmm.decodeEvent(
+            cut(
+              full,
+              parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
+            ),
+          ),
+        ).toEqual({
+          kind: 'decoded',
+          event: {
+            type: 'poolCreated',
+            pool: address(p.pool),
+            baseMint: address(p.base_mint),
+            quoteMint: address(p.quote_mint),
+            baseDecimals: p.base_mint_decimals,
+            quoteDecimals: p.quote_mint_decimals,
+            creator: address(p.creator),
+            timestamp: p.timestamp,
+            reserves: {
+              virtualBase: p.pool_base_amount,
+              virtualQuote: p.pool_quote_amount,
+              realBase: p.pool_base_amount,
+              realQuote: p.pool_quote_amount,
+            },
+          },
+        });
+      }),
+      { ...runs, numRuns: 500 },
+    );
+  });
+});
+
+describe('accounts', () => {
+  const curve = fc.record({
+    virtual_token_reserves: u64,
+    virtual_quote_reserves: u64,
+    real_token_reserves: u64,
+    real_quote_reserves: u64,
+    token_total_supply: u64,
+    complete: bool,
+    creator: key,
+    is_mayhem_mode: bool,
+    is_cashback_coin: bool,
+    quote_mint: maybeZeroKey,
+    creator_fee_bps: fc.bigInt({ min: 0n, max: 2n ** 53n - 1n }),
+    can_edit_creator_fee: bool,
+    is_holder_reward: bool,
+  });
+
+  it('BondingCurve of every length from 49 to 256 agrees with anchor on the bytes zero-padded', () => {
+    fc.assert(
+      fc.property(curve, fc.integer({ min: 49, max: 256 }), (record, length) => {
+        const full = encodeWith('pump', 'accounts', 'BondingCurve', record);
+        expect(full).toHaveLength(125);
+        // A layout ends between fields: what is cut inside one is missing as a whole.
+        const ends = [49, 81, 82, 83, 115, 123, 124, 125];
+        const kept = ends.filter((end) => end <= length).at(-1)!;
+        const data = Buffer.alloc(length);
+        full.copy(data, 0, 0, Math.min(length, full.length));
+        const padded = Buffer.alloc(256);
+        full.copy(padded, 0, 0, kept);
+        const anchor = pumpAccounts.decode<AnchorRecord>('BondingCurve', padded);
+        const quote = anchor['quote_mint']!.toString();
+        expect(pump.decodeAccount(data)).toEqual({
+          kind: 'decoded',
+          account: {
+            type: 'curve',
+            quoteMint: quote === zeroAddress ? wrappedSolMint : quote,
+            reserves: {
+              virtualBase: BigInt(anchor['virtual_token_reserves']!.toString(10)),
+              virtualQuote: BigInt(anchor['virtual_quote_reserves']!.toString(10)),
+              realBase: BigInt(anchor['real_token_reserves']!.toString(10)),
+              realQuote: BigInt(anchor['real_quote_reserves']!.toString(10)),
+            },
+            supply: BigInt(anchor['token_total_supply']!.toString(10)),
+            complete: anchor['complete'],
+            creator: anchor['creator']!.toString(),
+            mayhemMode: anchor['is_mayhem_mode'],
+            cashback: anchor['is_cashback_coin'],
+            holderReward: anchor['is_holder_reward'],
+            creatorFeeBps: Number(anchor['creator_fee_bps']!.toString(10)),
+          },
+        });
+      }),
+      runs,
+    );
+  });
+
+  it('Pool of every length from 211 to 301 agrees with anchor on the bytes zero-padded', () => {
+    const pool = fc.record({
+      pool_bump: fc.nat(255),
+      index: fc.nat(65_535),
+      creator: key,
+      base_mint: key,
+      quote_mint: key,
+      lp_mint: key,
+      pool_base_token_account: key,
+      pool_quote_token_account: key,
+      lp_supply: u64,
+      coin_creator: key,
+      is_mayhem_mode: bool,
+      is_cashback_coin: bool,
+      virtual_quote_reserves: fc.bigInt({ min: -(2n ** 100n), max: 2n ** 100n }),
+      creator_fee_bps: fc.bigInt({ min: 0n, max: 2n ** 53n - 1n }),
+      can_edit_creator_fee: bool,
+      is_holder_reward: bool,
+    });
+    const small = new Set(['pool_bump', 'index']);
+    fc.assert(
+      fc.property(pool, fc.integer({ min: 211, max: 301 }), (p, length) => {
+        const discriminator = pumpAmmIdl.accounts!.find(({ name }) => name === 'Pool')!.discriminator;
+        const record = Object.fromEntries(Object.entries(p).map(([name, value]) => [name, small.has(name) ? value : toAnchor(value)]));
+        const full = Buffer.concat([Buffer.from(discriminator), coders['pump-amm'].types.encode('Pool', record)]);
+        expect(full).toHaveLength(271);
+        const ends = [211, 243, 244, 245, 261, 269, 270, 271];
+        const kept = ends.filter((end) => end <= length).at(-1)!;
+        const data = Buffer.alloc(length);
+        full.copy(data, 0, 0, Math.min(length, full.length));
+        const padded = Buffer.alloc(301);
+        full.copy(padded, 0, 0, kept);
+        const anchor = pumpAmmAccounts.decode<AnchorRecord>('Pool', padded);
+        const quote = anchor['quote_mint']!.toString();
+        expect(pumpAmm.decodeAccount(data)).toEqual({
+          kind: 'decoded',
+          account: {
+            type: 'pool',
+            baseMint: anchor['base_mint']!.toString(),
+            quoteMint: quote === zeroAddress ? wrappedSolMint : quote,
+            baseVault: anchor['pool_base_token_account']!.toString(),
+            quoteVault: anchor['pool_quote_token_account']!.toString(),
+            lpMint: anchor['lp_mint']!.toString(),
+            creator: anchor['creator']!.toString(),
+            coinCreator: anchor['coin_creator']!.toString(),
+            virtualQuote: BigInt(anchor['virtual_quote_reserves']!.toString(10)),
+            mayhemMode: anchor['is_mayhem_mode'],
+            cashback: anchor['is_cashback_coin'],
+            holderReward: anchor['is_holder_reward'],
+            creatorFeeBps: Number(anchor['creator_fee_bps']!.toString(10)),
+          },
+        });
+      }),
+      runs,
+    );
+  });
+});
+
+describe('the whole IDL', () => {
+  const decodedEvents = new Set([
+    'TradeEvent',
+    'CreateEvent',
+    'CompleteEvent',
+    'CompletePumpAmmMigrationEvent',
+    'UpdateMayhemVirtualParamsEvent',
+    'BuyEvent',
+    'SellEvent',
+    'CreatePoolEvent',
+  ]);
+  for (const [venue, idl] of [
+    [pump, pumpIdl],
+    [pumpAmm, pumpAmmIdl],
+  ] as const) {
+    it(`${venue.name}: no event and no account is unknown, and each ignored one bears its name`, () => {
+      for (const { name, discriminator } of idl.events!) {
+        const decoded = venue.decodeEvent(Uint8Array.from(discriminator));
+        if (decodedEvents.has(name)) expect(decoded.kind, name).toBe('malformed');
+        else expect(decoded).toEqual({ kind: 'ignored', name });
+      }
+      for (const { name, discriminator } of idl.accounts!) {
+        const decoded = venue.decodeAccount(Uint8Array.from(discriminator));
+        const ours = (venue === pump && name === 'BondingCurve') || (venue === pumpAmm && name === 'Pool');
+        if (ours) expect(decoded.kind, name).toBe('malformed');
+        else expect(decoded).toEqual({ kind: 'ignored', name });
+      }
+      expect(venue.decodeEvent(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9))).toEqual({ kind: 'unknown', discriminator: '0102030405060708' });
+      expect(venue.decodeAccount(new Uint8Array(7)).kind).toBe('malformed');
+    });
+  }
+});
