@@ -1,6 +1,7 @@
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startSimnet } from '@sluice/test/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { readInteger } from '../integer.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';
 
 export const simnetCommand: Command = {
@@ -42,12 +43,6 @@ ingest, gateway or start. The same seed gives the same market. --port 0 takes a 
     return untilAborted(signal);
   },
 };
-
-export function readInteger(option: string, text: string, min: number, max: number): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw new UsageError(`${option} takes a whole number from ${min} to ${max}`);
-  return value;
-}
 
 /** Never gives an exit code before: the signal handler ends the process when everything is closed. */
 function untilAborted(signal: AbortSignal): Promise<number> {

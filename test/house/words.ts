@@ -22,7 +22,7 @@ const rules: readonly Rule[] = [
   { what: 'a test that does not run', pattern: /\b(it|test|describe)\.(only|skip|todo)\(/, applies: isTest },
   {
     what: 'an error swallowed',
-    pattern: /\bcatch\s*(\([^)]*\))?\s*\{\s*\}|\.catch\(\s*\(\w*\)\s*=>\s*(\{\s*\}|undefined|null)\s*\)/,
+    pattern: /\bcatch\s*(\([^)]*\))?\s*\{\s*\}|\.catch\(\s*\(\w*\)\s*=>\s*\{\s*\}\s*\)/,
     applies: isCode,
   },
   {

@@ -1,0 +1,35 @@
+import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
+import { readSettings } from '@sluice/shared/config/settings.ts';
+import { parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { checkChain } from '../doctor/chain.ts';
+import { fail, ok, type Finding } from '../doctor/finding.ts';
+import { checkGateway } from '../doctor/gateway.ts';
+import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../doctor/machine.ts';
+import { checkRedis } from '../doctor/redis.ts';
+
+export const doctorCommand: Command = {
+  name: 'doctor',
+  summary: 'checks settings, Redis, RPCs, clock, data and the gateway',
+  help: `Usage: sluice doctor [--json]
+
+Looks at all that sluice needs and prints a line for each thing: ok, warn or fail. Ends with 1 where one failed.`,
+  async run(argv) {
+    const { values, positionals } = parseCommand(argv, { json: { type: 'boolean', default: false } });
+    positionalsOf(positionals);
+    const findings = await examine();
+    const healthy = findings.every((finding) => finding.state !== 'fail');
+    if (values.json) printJson({ ok: healthy, checks: findings });
+    else for (const { name, state, detail } of findings) console.log(`${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`);
+    return healthy ? 0 : 1;
+  },
+};
+
+async function examine(): Promise<readonly Finding[]> {
+  loadEnvFile();
+  const machine = [checkNode(), checkNativeServer()];
+  const settings = readSettings(process.env);
+  if (!settings.ok) return [...machine, ...settings.faults.map((fault) => fail('settings', fault))];
+  const { config } = settings;
+  const reached = await Promise.all([checkRedis(config), checkChain(config), checkGateway(config).then((finding) => [finding])]);
+  return [...machine, ok('settings', 'all right'), ...checkDataDir(config), checkPassphrase(config), ...reached.flat()];
+}

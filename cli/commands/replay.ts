@@ -1,0 +1,118 @@
+import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { replayFile, type ReplayNode } from '@sluice/test/simnet/simnet.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Command } from '../command.ts';
+import { readInteger } from '../integer.ts';
+import { Closers, stopOnSignals } from '../lifecycle.ts';
+import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
+
+const maxSpeed = 1000;
+/** All is through when nothing moved for so long, milliseconds. */
+const settleMs = 1000;
+const lookEveryMs = 50;
+
+export const replayCommand: Command = {
+  name: 'replay',
+  summary: 'plays recorded transactions from a file',
+  help: `Usage: sluice replay FILE… [--speed 1] [--port 0] [--events] [--json]
+
+  FILE      recorded transactions as getTransaction gives them: one JSON object, an array, or one object a line.
+  --speed   1 is the recorded pace, 10 ten times it; 0 is as fast as the reader takes it.
+  --events  decodes them in this process and prints the events, then ends.
+
+Without --events it serves the recording as a node does, prints its addresses for SOLANA_RPC_URL and SOLANA_WS_URL, begins when the
+first reader subscribes, and stays until it is stopped.`,
+  async run(argv) {
+    const { values, positionals } = parseCommand(argv, {
+      speed: { type: 'string', default: '1' },
+      port: { type: 'string', default: '0' },
+      events: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    });
+    if (positionals.length === 0) throw new UsageError('missing: FILE');
+    const speed = readSpeed(values.speed);
+    const port = readInteger('--port', values.port, 0, 65_535);
+    const config = loadConfig();
+    const log = createLog({ level: process.env['LOG_LEVEL'] === undefined ? 'warn' : config.logLevel, name: 'replay' });
+    const closers = new Closers();
+    const signal = stopOnSignals(log, closers);
+    const node = await replayFile(positionals, { speed, host: '127.0.0.1', port, log, signal }).catch((error: unknown) => {
+      throw new CommandError(`The recording cannot be played: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    });
+    closers.add('node', () => node.close());
+    if (node.recording.records.length === 0) {
+      await closers.closeAll(log);
+      throw new CommandError(['No transaction could be read.', ...node.recording.reasons].join('\n  '));
+    }
+    for (const reason of node.recording.reasons) console.error(`left out: ${reason}`);
+    if (!values.events) return serve(node, values.json);
+    await printEvents(node, config, log, closers, signal, values.json);
+    return 0;
+  },
+};
+
+function readSpeed(text: string): number {
+  const speed = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(speed <= maxSpeed)) throw new UsageError(`--speed takes a number from 0 to ${maxSpeed}`);
+  return speed;
+}
+
+async function serve(node: ReplayNode, json: boolean): Promise<number> {
+  const { rpcUrl, wsUrl, recording } = node;
+  if (json) printJson({ rpcUrl, wsUrl, transactions: recording.records.length, refused: recording.refused, simulated: true });
+  else console.log(`${recording.records.length} recorded transactions.\n\n  SOLANA_RPC_URL=${rpcUrl}\n  SOLANA_WS_URL=${wsUrl}\n`);
+  const report = await node.finished;
+  if (json) printJson({ finished: true, ...report });
+  else console.error(`played ${report.transactions} transactions in ${report.blocks} blocks; Ctrl-C ends it`);
+  return 0;
+}
+
+async function printEvents(
+  node: ReplayNode,
+  settings: Config,
+  log: Logger,
+  closers: Closers,
+  signal: AbortSignal,
+  json: boolean,
+): Promise<void> {
+  const config: Config = { ...settings, rpc: { httpUrls: [node.rpcUrl], wsUrls: [node.wsUrl] }, redisUrls: null };
+  const bus = await createBus({ redisUrls: null, log });
+  closers.add('bus', () => bus.close());
+  const subscriber = await bus.subscriber();
+  const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
+  let count = 0;
+  await subscriber.start({
+    onEntry: (entry) => {
+      count++;
+      const text = Buffer.from(entry.json).toString('utf8');
+      console.log(json ? text : eventLine(JSON.parse(text) as StreamEvent, paint));
+    },
+    onLost: ({ from, to, reason }) => console.error(`events ${from} to ${to} were lost: ${reason}`),
+  });
+  const ingest = await startIngest({ config, bus, log, signal });
+  closers.add('ingest', () => ingest.close());
+  const report = await node.finished;
+  await settled(ingest, () => count, signal);
+  await closers.closeAll(log);
+  console.error(`${count} events from ${report.transactions} transactions`);
+}
+
+/** Resolves when ingest holds nothing back and no event came for a while. */
+function settled(ingest: Ingest, count: () => number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let last = -1;
+    let quietSinceMs = performance.now();
+    const timer = setInterval(() => {
+      const { pipeline, publisher } = ingest.stats();
+      const isBusy = pipeline.waiting > 0 || publisher.buffered > 0 || count() !== last;
+      last = count();
+      if (isBusy) quietSinceMs = performance.now();
+      if (!signal.aborted && performance.now() - quietSinceMs < settleMs) return;
+      clearInterval(timer);
+      resolve();
+    }, lookEveryMs);
+  });
+}

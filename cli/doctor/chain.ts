@@ -1,0 +1,110 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { simnetGenesisHash } from '@sluice/shared/solana/well-known.ts';
+import { WebSocket } from 'ws';
+import { fail, ok, reason, warn, type Finding } from './finding.ts';
+
+const timeoutMs = 5_000;
+/** Some 6 s behind the others. */
+const maxLagSlots = 15;
+/** Block times are whole seconds and lag by a few; more than this is a clock that is wrong, or a chain that stands. */
+const maxSkewSeconds = 30;
+
+/** Clusters by `getGenesisHash`. */
+const clusters: Readonly<Record<string, string>> = {
+  '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'mainnet-beta',
+  EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'devnet',
+  '4uhcVJyU9pJkvQyS88uRDiswHXSGkQPq4XDyMQZ7LH1Z': 'testnet',
+  [simnetGenesisHash]: 'simnet',
+};
+
+interface NodeView {
+  readonly name: string;
+  readonly slot: number;
+  readonly genesis: string;
+  readonly version: string;
+  readonly skewSeconds: number | null;
+}
+
+/** Asks every RPC for itself, then compares them: all must be of one cluster and near its head. */
+export async function checkChain(config: Config): Promise<readonly Finding[]> {
+  if (config.rpc === null) return [ok('chain', 'simnet: SOLANA_RPC_URL is not set')];
+  const { httpUrls, wsUrls } = config.rpc;
+  const views: NodeView[] = [];
+  const findings = await Promise.all(
+    httpUrls.map(async (url, index) => {
+      const name = httpUrls.length === 1 ? 'rpc' : `rpc ${index + 1}`;
+      try {
+        const view = await askNode(name, createRpc([url], { timeoutMs }));
+        views.push(view);
+        return ok(name, `${clusters[view.genesis] ?? 'an unknown cluster'}, version ${view.version}, slot ${view.slot}`);
+      } catch (error) {
+        return fail(name, reason(error));
+      }
+    }),
+  );
+  const sockets = await Promise.all(wsUrls.map((url, index) => checkPubSub(wsUrls.length === 1 ? 'pubsub' : `pubsub ${index + 1}`, url)));
+  return [...findings, ...sockets, ...compare(views)];
+}
+
+async function askNode(name: string, rpc: Rpc): Promise<NodeView> {
+  await rpc.call('getHealth', []);
+  const slot = Number(await rpc.call('getSlot', [{ commitment: 'processed' }]));
+  const genesis = String(await rpc.call('getGenesisHash', []));
+  const version = (await rpc.call('getVersion', [])) as Readonly<Record<string, unknown>>;
+  return { name, slot, genesis, version: String(version['solana-core']), skewSeconds: await clockSkew(rpc) };
+}
+
+/** This machine's clock less the chain's; null where the node has no block time at hand. */
+async function clockSkew(rpc: Rpc): Promise<number | null> {
+  try {
+    const slot = Number(await rpc.call('getSlot', [{ commitment: 'confirmed' }]));
+    const time = await rpc.call('getBlockTime', [slot]);
+    return typeof time === 'number' ? Math.round(Date.now() / 1000 - time) : null;
+  } catch {
+    // Skipped slots have no time, and not every node keeps them: the clock is then judged by another node, or not at all.
+    return null;
+  }
+}
+
+function compare(views: readonly NodeView[]): readonly Finding[] {
+  const [first] = views;
+  if (first === undefined) return [];
+  const findings: Finding[] = [];
+  const strangers = views.filter((view) => view.genesis !== first.genesis);
+  if (strangers.length > 0)
+    findings.push(fail('chain', `${strangers.map((view) => view.name).join(', ')} and ${first.name} are of two clusters`));
+  const head = Math.max(...views.map((view) => view.slot));
+  const behind = views.filter((view) => head - view.slot > maxLagSlots);
+  for (const view of behind) findings.push(warn('lag', `${view.name} is ${head - view.slot} slots behind`));
+  if (behind.length === 0 && views.length > 1) findings.push(ok('lag', `all within ${maxLagSlots} slots`));
+  const skews = views.flatMap((view) => (view.skewSeconds === null ? [] : [view.skewSeconds]));
+  if (skews.length === 0) return [...findings, warn('clock', 'no node told the time of a block')];
+  const skew = skews.reduce((best, one) => (Math.abs(one) < Math.abs(best) ? one : best));
+  const detail = `this machine is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the newest block`;
+  return [
+    ...findings,
+    Math.abs(skew) > maxSkewSeconds ? warn('clock', `${detail}: a wrong clock, or a chain that stands`) : ok('clock', detail),
+  ];
+}
+
+/** Connects, subscribes to slots and waits for one. */
+function checkPubSub(name: string, url: string): Promise<Finding> {
+  return new Promise((resolve) => {
+    const startedMs = performance.now();
+    const socket = new WebSocket(url, { handshakeTimeout: timeoutMs });
+    const finish = (finding: Finding): void => {
+      clearTimeout(timer);
+      socket.terminate();
+      resolve(finding);
+    };
+    const timer = setTimeout(() => finish(fail(name, `no slot within ${(2 * timeoutMs) / 1000} s`)), 2 * timeoutMs);
+    socket.on('open', () => socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotSubscribe', params: [] })));
+    socket.on('message', (data) => {
+      const isSlot = data instanceof Buffer && data.includes('slotNotification');
+      if (isSlot) finish(ok(name, `a slot after ${Math.round(performance.now() - startedMs)} ms`));
+    });
+    socket.on('error', (error) => finish(fail(name, error.message)));
+    socket.on('close', () => finish(fail(name, 'the node closed the connection')));
+  });
+}

@@ -1,0 +1,80 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { fail, ok, reason, warn, type Finding } from './finding.ts';
+
+const fewestNode = [20, 19] as const;
+
+export function checkNode(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const isOld = major < fewestNode[0] || (major === fewestNode[0] && minor < fewestNode[1]);
+  const detail = `Node.js ${process.versions.node}`;
+  return isOld ? fail('node', `${detail}; ${fewestNode.join('.')} or later is needed`) : ok('node', detail);
+}
+
+/** The native server is loaded only with the very bytes that are pinned; without it a slower twin serves. */
+export function checkNativeServer(): Finding {
+  const load = loadUws();
+  if (load.kind === 'loaded') return ok('native server', 'uWebSockets.js loads, its bytes are the pinned ones');
+  if (load.reason === 'hash_mismatch') return fail('native server', `its bytes are not the pinned ones (SHA-256 ${load.detail})`);
+  return warn('native server', `does not load (${load.reason}: ${load.detail}); the slower server on node:http serves`);
+}
+
+export function checkDataDir(config: Config): readonly Finding[] {
+  const dir = resolve(config.dataDir);
+  if (!existsSync(dir)) return [isWritable(parentThere(dir)) ? ok('data', `${dir} will be made`) : fail('data', `${dir} cannot be made`)];
+  const mode = statSync(dir).mode & 0o777;
+  const findings = [
+    (mode & 0o077) === 0 ? ok('data', dir) : warn('data', `${dir} is open to other users (mode ${mode.toString(8)}); chmod 700 shuts it`),
+  ];
+  const loose = ['sluice.db', 'pepper', 'simnet-passphrase']
+    .filter((name) => existsSync(join(dir, name)))
+    .filter((name) => (statSync(join(dir, name)).mode & 0o077) !== 0);
+  if (loose.length > 0) findings.push(fail('data', `other users can read ${loose.join(', ')} in it; chmod 600 shuts them`));
+  if (!existsSync(join(dir, 'sluice.db'))) return findings;
+  return [...findings, checkStore(config)];
+}
+
+function checkStore(config: Config): Finding {
+  try {
+    const store = openStore(config);
+    const keys = store.keys.all().filter((key) => key.revokedAtMs === null).length;
+    store.close();
+    return ok('store', `${keys} ${keys === 1 ? 'key' : 'keys'}`);
+  } catch (error) {
+    return fail('store', reason(error));
+  }
+}
+
+export function checkPassphrase(config: Config): Finding {
+  const file = config.keystorePassphraseFile;
+  if (file === null) {
+    if (config.rpc === null) return ok('keystore', 'its passphrase is under DATA_DIR: the chain is simulated');
+    return config.trading === 'off'
+      ? ok('keystore', 'no passphrase, and none is needed while TRADING is off')
+      : fail('keystore', 'KEYSTORE_PASSPHRASE_FILE is not set: no wallet can be unlocked');
+  }
+  try {
+    readPassphrase(config);
+  } catch (error) {
+    return fail('keystore', reason(error));
+  }
+  const mode = statSync(file).mode & 0o777;
+  return (mode & 0o077) === 0 ? ok('keystore', file) : warn('keystore', `${file} can be read by other users (mode ${mode.toString(8)})`);
+}
+
+function parentThere(dir: string): string {
+  return existsSync(dir) ? dir : parentThere(dirname(dir));
+}
+
+function isWritable(dir: string): boolean {
+  try {
+    accessSync(dir, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,43 @@
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { fail, ok, reason, warn, type Finding } from './finding.ts';
+
+const timeoutMs = 5_000;
+const slowMs = 20;
+const roundTrips = 10;
+
+/** Connects to the bus as ingest and gateway do, times it, and tells who else is on it. */
+export async function checkRedis({ redisUrls }: Config): Promise<readonly Finding[]> {
+  if (redisUrls === null) return [ok('bus', 'in the process (REDIS_URL is not set): one process runs all, with start')];
+  try {
+    return await withTimeout(askRedis(redisUrls));
+  } catch (error) {
+    return [fail('redis', reason(error))];
+  }
+}
+
+async function askRedis(redisUrls: readonly string[]): Promise<readonly Finding[]> {
+  const bus = await createBus({ redisUrls, log: createLog({ level: 'silent', name: 'doctor' }) });
+  try {
+    const startedMs = performance.now();
+    for (let round = 0; round < roundTrips; round++) await bus.statuses();
+    const eachMs = (performance.now() - startedMs) / roundTrips;
+    const statuses = await bus.statuses();
+    const ingests = statuses.filter((status) => status.name.startsWith('ingest:')).length;
+    const detail = `answers in ${eachMs.toFixed(1)} ms`;
+    return [
+      eachMs > slowMs ? warn('redis', `${detail}; every event waits for it`) : ok('redis', detail),
+      ingests > 0 ? ok('ingest', `${ingests} running`) : warn('ingest', 'none is running on this Redis'),
+    ];
+  } finally {
+    await bus.close();
+  }
+}
+
+function withTimeout<T>(work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
