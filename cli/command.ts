@@ -4,8 +4,6 @@ import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings.ts';
 
 export interface Command {
-  readonly name: string;
-  readonly summary: string;
   readonly help: string;
   /** Resolves with the exit code. Throws `UsageError` on arguments that it does not take. */
   run(argv: readonly string[]): Promise<number>;

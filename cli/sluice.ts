@@ -1,12 +1,36 @@
 import { CommandError, UsageError, shown, type Command } from './command.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { keysCommand } from './commands/keys.ts';
-import { replayCommand } from './commands/replay.ts';
-import { simnetCommand } from './commands/simnet.ts';
-import { walletsCommand } from './commands/wallets.ts';
-import { watchCommand } from './commands/watch.ts';
 
-const commands: readonly Command[] = [keysCommand, walletsCommand, watchCommand, simnetCommand, replayCommand, doctorCommand];
+interface Entry {
+  readonly name: string;
+  readonly summary: string;
+  /** Each command brings its own part of the program along, and only when it is asked for. */
+  load(): Promise<Command>;
+}
+
+const commands: readonly Entry[] = [
+  {
+    name: 'keys',
+    summary: 'makes, lists, rotates and revokes API keys',
+    load: async () => (await import('./commands/keys.ts')).keysCommand,
+  },
+  {
+    name: 'wallets',
+    summary: 'makes, imports and lists custodial wallets',
+    load: async () => (await import('./commands/wallets.ts')).walletsCommand,
+  },
+  { name: 'watch', summary: 'shows live events in the terminal', load: async () => (await import('./commands/watch.ts')).watchCommand },
+  { name: 'simnet', summary: 'runs the simulated chain alone', load: async () => (await import('./commands/simnet.ts')).simnetCommand },
+  {
+    name: 'replay',
+    summary: 'plays recorded transactions from a file',
+    load: async () => (await import('./commands/replay.ts')).replayCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'checks settings, Redis, RPCs, clock, data and the gateway',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  },
+];
 
 function overview(): string {
   return [
@@ -25,11 +49,12 @@ async function main(argv: readonly string[]): Promise<number> {
     console.log(overview());
     return name === undefined ? 2 : 0;
   }
-  const command = commands.find((candidate) => candidate.name === name);
-  if (command === undefined) {
+  const entry = commands.find((candidate) => candidate.name === name);
+  if (entry === undefined) {
     console.error(`There is no command ${shown(name)}.\n\n${overview()}`);
     return 2;
   }
+  const command = await entry.load();
   if (rest.includes('--help') || rest.includes('-h')) {
     console.log(command.help);
     return 0;

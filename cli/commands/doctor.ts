@@ -8,8 +8,6 @@ import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../
 import { checkRedis } from '../doctor/redis.ts';
 
 export const doctorCommand: Command = {
-  name: 'doctor',
-  summary: 'checks settings, Redis, RPCs, clock, data and the gateway',
   help: `Usage: sluice doctor [--json]
 
 Looks at all that sluice needs and prints a line for each thing: ok, warn or fail. Ends with 1 where one failed.`,

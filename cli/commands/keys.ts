@@ -18,8 +18,6 @@ import {
 const maxLabelLength = 64;
 
 export const keysCommand: Command = {
-  name: 'keys',
-  summary: 'makes, lists, rotates and revokes API keys',
   help: `Usage:
   sluice keys create --plan standard|premium|enterprise [--scopes stream,read,trade] [--label L] [--expires 30d]
       makes a key and shows it: this once, for only its hash is stored. Without --scopes it has all of them.

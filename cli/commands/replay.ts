@@ -15,8 +15,6 @@ const settleMs = 1000;
 const lookEveryMs = 50;
 
 export const replayCommand: Command = {
-  name: 'replay',
-  summary: 'plays recorded transactions from a file',
   help: `Usage: sluice replay FILE… [--speed 1] [--port 0] [--events] [--json]
 
   FILE      recorded transactions as getTransaction gives them: one JSON object, an array, or one object a line.

@@ -5,8 +5,6 @@ import { readInteger } from '../integer.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';
 
 export const simnetCommand: Command = {
-  name: 'simnet',
-  summary: 'runs the simulated chain alone',
   help: `Usage: sluice simnet [--host 127.0.0.1] [--port 8899] [--seed 1] [--trades-per-second N] [--no-market] [--json]
 
 Runs a simulated Solana chain that speaks JSON-RPC and PubSub, and prints its addresses: SOLANA_RPC_URL and SOLANA_WS_URL for

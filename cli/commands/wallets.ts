@@ -19,8 +19,6 @@ import {
 import { isoTime, readLabel } from './keys.ts';
 
 export const walletsCommand: Command = {
-  name: 'wallets',
-  summary: 'makes, imports and lists custodial wallets',
   help: `Usage:
   sluice wallets create [--label L]
   sluice wallets import [FILE] [--label L]

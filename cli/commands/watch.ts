@@ -13,8 +13,6 @@ const keyLabel = 'sluice watch';
 const keyLifeMs = 24 * 3_600_000;
 
 export const watchCommand: Command = {
-  name: 'watch',
-  summary: 'shows live events in the terminal',
   help: `Usage: sluice watch <channel> [key…] [--url http://127.0.0.1:8080] [--key API_KEY] [--json]
 
   channel  ${channelNames.join(', ')}
