@@ -1,0 +1,51 @@
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { startIngest } from '@sluice/ingest/ingest.ts';
+
+/** The process that is measured: ingest alone on its core. argv: HTTP URL, WS URL, Redis URL or `-`. */
+const [, , httpUrl = '', wsUrl = '', redisUrl = '-'] = process.argv;
+
+/** Takes all, keeps nothing: what is measured is ingest up to the bus. */
+function countingBus(): Bus {
+  const never = (): never => {
+    throw new Error('The counting bus has no readers.');
+  };
+  return {
+    publisher: async () => ({
+      publish: async (entries: readonly BusEntry[]): Promise<void> => {
+        for (const { json, msgpack } of entries) bytes += json.length + msgpack.length;
+      },
+      close: async () => undefined,
+    }),
+    subscriber: never,
+    setStatus: async () => undefined,
+    statuses: never,
+    close: async () => undefined,
+  };
+}
+
+let bytes = 0;
+const log = createLog({ level: 'error', name: 'bench' });
+const bus = redisUrl === '-' ? countingBus() : await createBus({ redisUrls: [redisUrl], log });
+const config = {
+  host: '127.0.0.1',
+  port: 0,
+  tls: null,
+  redisUrls: null,
+  rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
+  grpc: null,
+  dataDir: '.data',
+  databaseUrl: null,
+  trading: 'off',
+  keystorePassphraseFile: null,
+  logLevel: 'error',
+} as const;
+const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
+
+process.on('message', (message) => {
+  if (message === 'stats') {
+    const { user, system } = process.cpuUsage();
+    process.send?.({ cpuUs: user + system, bytes, stats: ingest.stats() });
+  } else if (message === 'end') void ingest.close().then(() => process.exit(0));
+});

@@ -1,0 +1,116 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cpus } from 'node:os';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { WebSocket } from 'ws';
+import type { IngestStats } from '@sluice/ingest/stats.ts';
+import { buyFrames } from '../ingest/pump-frames.ts';
+import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
+import type { BenchRow } from './row.ts';
+
+const coins = 10_000;
+const passes = 4;
+const targetPerSecond = 25_000;
+/** Bytes on their way to the measured process before the sender waits. */
+const maxAheadBytes = 4 * 1024 * 1024;
+const withinMs = 120_000;
+
+interface Report {
+  readonly cpuUs: number;
+  readonly bytes: number;
+  readonly stats: IngestStats;
+}
+
+/** The measured process on core 0 where there is more than one; sender and Redis have the others. */
+function startChild(node: ScriptedNode, redisUrl: string | null): ChildProcess {
+  const script = fileURLToPath(new URL('ingest-child.ts', import.meta.url));
+  const args = ['--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-'];
+  const pinned = cpus().length > 1 ? ['taskset', '-c', '0', process.execPath, ...args] : [process.execPath, ...args];
+  return spawn(pinned[0]!, pinned.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+async function ask(child: ChildProcess): Promise<Report> {
+  child.send('stats');
+  const [report] = (await once(child, 'message')) as [Report];
+  return report;
+}
+
+async function until(child: ChildProcess, met: (report: Report) => boolean): Promise<Report> {
+  const deadlineMs = performance.now() + withinMs;
+  for (;;) {
+    const report = await ask(child);
+    if (met(report)) return report;
+    if (performance.now() > deadlineMs) throw new Error(`The measured process did not get there: ${JSON.stringify(report.stats)}`);
+    await pause(5);
+  }
+}
+
+async function send(socket: WebSocket, frames: readonly Buffer[]): Promise<void> {
+  for (const frame of frames) {
+    socket.send(frame, { binary: false });
+    while (socket.bufferedAmount > maxAheadBytes) await turn();
+  }
+}
+
+export interface IngestFigure {
+  readonly coldPerSecond: number;
+  /** By the process's own CPU time, user and system. */
+  readonly cpuPerSecond: number;
+  /** By the clock, with whatever else ran on the machine. */
+  readonly wallPerSecond: number;
+  readonly bytesPerNotification: number;
+}
+
+/** Whole JSON-RPC frames over a WebSocket in, published bytes out; the best of several passes over the same coins. */
+export async function measure(redisUrl: string | null): Promise<IngestFigure> {
+  const node = await startScriptedNode();
+  const child = startChild(node, redisUrl);
+  try {
+    const ready = await until(child, ({ stats }) => stats.endpointsUp === 1);
+    const [socket] = node.subscriptions.keys();
+    if (socket === undefined) throw new Error('The measured process is not connected.');
+    let before = ready;
+    let coldPerSecond = 0;
+    let cpuPerSecond = 0;
+    let wallPerSecond = 0;
+    for (let pass = 0; pass <= passes; pass++) {
+      const frames = buyFrames(coins, `pass ${pass}`);
+      before = await ask(child);
+      const startedMs = performance.now();
+      await send(socket, frames);
+      const wanted = (pass + 1) * coins * 2;
+      const after = await until(child, ({ stats }) => stats.publisher.published >= wanted);
+      const wall = coins / ((performance.now() - startedMs) / 1000);
+      const cpu = coins / ((after.cpuUs - before.cpuUs) / 1_000_000);
+      // The first pass meets every coin for the first time and runs code that is not compiled yet.
+      if (pass === 0) coldPerSecond = cpu;
+      else {
+        cpuPerSecond = Math.max(cpuPerSecond, cpu);
+        wallPerSecond = Math.max(wallPerSecond, wall);
+      }
+      before = after;
+    }
+    return { coldPerSecond, cpuPerSecond, wallPerSecond, bytesPerNotification: before.bytes / ((passes + 1) * coins) };
+  } finally {
+    child.kill();
+    await node.close();
+  }
+}
+
+function row(name: string, figure: IngestFigure): BenchRow {
+  return {
+    name,
+    figure: `${Math.round(figure.cpuPerSecond).toLocaleString('en')} notifications/s of one core`,
+    target: `>= ${targetPerSecond.toLocaleString('en')}`,
+    pass: figure.cpuPerSecond >= targetPerSecond,
+    note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s by the clock; ${Math.round(figure.coldPerSecond).toLocaleString('en')}/s in the first second, over ${coins.toLocaleString('en')} coins never seen`,
+  };
+}
+
+/** Ingest on one core: a pump buy's notification in, its trade and its price as JSON and MessagePack out. */
+export async function run(options: { readonly redisUrl?: string } = {}): Promise<BenchRow[]> {
+  const rows = [row('Ingest, to a counting bus', await measure(null))];
+  if (options.redisUrl !== undefined) rows.push(row('Ingest, through Redis', await measure(options.redisUrl)));
+  return rows;
+}

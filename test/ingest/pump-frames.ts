@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { associatedTokenProgram, computeBudgetProgram, systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { eventDiscriminators, feeProgram, programId } from '@sluice/shared/venues/pump/program.ts';
+
+const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';
+
+/** 32 bytes that follow from a name: the same coin and trader in every run. */
+export function keyOf(name: string): Uint8Array {
+  return createHash('sha256').update(name).digest();
+}
+
+export const addressOf = (name: string): string => encodeBase58(keyOf(name));
+
+export function signatureOf(name: string): string {
+  return encodeBase58(createHash('sha512').update(name).digest());
+}
+
+export interface PumpTrade {
+  readonly mint: Uint8Array;
+  readonly trader: Uint8Array;
+  readonly side: 'buy' | 'sell';
+  readonly solAmount: bigint;
+  readonly tokenAmount: bigint;
+  readonly virtualSol: bigint;
+  readonly virtualToken: bigint;
+  readonly timestamp: number;
+  readonly feeBps?: bigint;
+  readonly creatorFeeBps?: bigint;
+}
+
+class Writer {
+  #parts: Buffer[] = [];
+
+  bytes(bytes: Uint8Array): this {
+    this.#parts.push(Buffer.from(bytes));
+    return this;
+  }
+
+  u64(...values: readonly bigint[]): this {
+    for (const value of values) {
+      const part = Buffer.alloc(8);
+      part.writeBigUInt64LE(value);
+      this.#parts.push(part);
+    }
+    return this;
+  }
+
+  u8(value: number): this {
+    this.#parts.push(Buffer.from([value]));
+    return this;
+  }
+
+  text(value: string): this {
+    const bytes = Buffer.from(value);
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    this.#parts.push(length, bytes);
+    return this;
+  }
+
+  done(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+}
+
+const zeroKey = new Uint8Array(32);
+const initialRealToken = 793_100_000_000_000n;
+const initialVirtualToken = 1_073_000_000_000_000n;
+const initialVirtualSol = 30_000_000_000n;
+
+/** TradeEvent in the layout of 2026-10 (382 bytes for a `buy`). */
+export function tradeEventBytes(trade: PumpTrade): Buffer {
+  const { feeBps = 95n, creatorFeeBps = 30n, solAmount, virtualSol, virtualToken } = trade;
+  const fee = (solAmount * feeBps) / 10_000n;
+  const creatorFee = (solAmount * creatorFeeBps) / 10_000n;
+  const realSol = virtualSol - initialVirtualSol;
+  const realToken = virtualToken - (initialVirtualToken - initialRealToken);
+  return new Writer()
+    .bytes(eventDiscriminators.trade)
+    .bytes(trade.mint)
+    .u64(solAmount, trade.tokenAmount)
+    .u8(trade.side === 'buy' ? 1 : 0)
+    .bytes(trade.trader)
+    .u64(BigInt(trade.timestamp), virtualSol, virtualToken, realSol, realToken)
+    .bytes(keyOf('fee recipient'))
+    .u64(feeBps, fee)
+    .bytes(keyOf('creator'))
+    .u64(creatorFeeBps, creatorFee)
+    .u8(0)
+    .u64(0n, 0n, 0n, 0n)
+    .text(trade.side)
+    .u8(0)
+    .u64(0n, 0n, 5_000n, fee / 2n)
+    .bytes(new Uint8Array(4))
+    .bytes(zeroKey)
+    .u64(solAmount, virtualSol, realSol, 0n, 0n)
+    .done();
+}
+
+export interface PumpCreation {
+  readonly mint: Uint8Array;
+  readonly curve: Uint8Array;
+  readonly trader: Uint8Array;
+  readonly name: string;
+  readonly symbol: string;
+  readonly uri: string;
+  readonly timestamp: number;
+  /** Null for a layout from before the event told it. */
+  readonly tokenProgram: Uint8Array | null;
+}
+
+export function createEventBytes(creation: PumpCreation): Buffer {
+  const writer = new Writer()
+    .bytes(eventDiscriminators.create)
+    .text(creation.name)
+    .text(creation.symbol)
+    .text(creation.uri)
+    .bytes(creation.mint)
+    .bytes(creation.curve)
+    .bytes(creation.trader)
+    .bytes(creation.trader)
+    .u64(BigInt(creation.timestamp), initialVirtualToken, initialVirtualSol, initialRealToken, 1_000_000_000_000_000n);
+  if (creation.tokenProgram === null) return writer.done();
+  return writer.bytes(creation.tokenProgram).u8(0).u8(0).bytes(zeroKey).u64(initialVirtualSol, 30n).u8(0).done();
+}
+
+/** Log lines of one program around its own, as the runtime writes them. */
+export function invoked(program: string, depth: number, lines: readonly string[], units = 2170): string[] {
+  return [
+    `Program ${program} invoke [${depth}]`,
+    ...lines,
+    `Program ${program} consumed ${units} of 1${units}0 compute units`,
+    `Program ${program} success`,
+  ];
+}
+
+function silent(program: string, depth: number): string[] {
+  return [`Program ${program} invoke [${depth}]`, `Program ${program} success`];
+}
+
+export const dataLine = (event: Uint8Array): string => `Program data: ${Buffer.from(event).toString('base64')}`;
+
+/** The 41 log lines of a buy through a router, as on mainnet in 2026-10; the event's path is `3.0`. */
+export function routedTradeLogs(event: Uint8Array): string[] {
+  const fees = invoked(feeProgram, 3, ['Program log: Instruction: GetFeesWithQuoteMint'], 3360);
+  fees.splice(3, 0, `Program return: ${feeProgram} AAAAAAAAAABfAAAAAAAAAB4AAAAAAAAA`);
+  const pump = invoked(
+    programId,
+    2,
+    [
+      'Program log: Instruction: Buy',
+      ...fees,
+      ...invoked(token2022Program, 3, ['Program log: Instruction: TransferChecked'], 2562),
+      ...silent(systemProgram, 3),
+      ...silent(systemProgram, 3),
+      ...silent(systemProgram, 3),
+      ...silent(systemProgram, 3),
+      dataLine(event),
+      ...invoked(programId, 3, []),
+    ],
+    71431,
+  );
+  return [
+    ...silent(computeBudgetProgram, 1),
+    ...silent(computeBudgetProgram, 1),
+    ...invoked(associatedTokenProgram, 1, ['Program log: CreateIdempotent'], 5857),
+    ...invoked(router, 1, ['Program log: Instruction: Buy', ...pump], 90272),
+    ...silent(systemProgram, 1),
+    ...silent(systemProgram, 1),
+  ];
+}
+
+/** A `logsNotification` as an RPC node frames it. */
+export function logsFrame(signature: string, slot: number, logs: readonly string[], subscription = 1, err: unknown = null): string {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'logsNotification',
+    params: { result: { context: { slot }, value: { signature, err, logs } }, subscription },
+  });
+}
+
+/** `count` buys, each of its own coin by its own trader, with reserves as the curve's formula gives them. */
+export function buyFrames(count: number, label = 'buy'): Buffer[] {
+  const frames: Buffer[] = [];
+  for (let index = 0; index < count; index++) {
+    const solAmount = 10_000_000n + BigInt(index) * 1_003n;
+    const virtualSol = initialVirtualSol + solAmount;
+    const virtualToken = (initialVirtualSol * initialVirtualToken) / virtualSol + 1n;
+    const event = tradeEventBytes({
+      mint: keyOf(`mint ${index}`),
+      trader: keyOf(`trader ${index}`),
+      side: 'buy',
+      solAmount,
+      tokenAmount: initialVirtualToken - virtualToken,
+      virtualSol,
+      virtualToken,
+      timestamp: 1_791_485_924 + index,
+    });
+    frames.push(Buffer.from(logsFrame(signatureOf(`${label} ${index}`), 454_631_564 + (index >> 5), routedTradeLogs(event))));
+  }
+  return frames;
+}
