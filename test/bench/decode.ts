@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { BorshEventCoder, type Idl } from '@coral-xyz/anchor';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { findProgramAddress } from '@sluice/shared/solana/pda.ts';
+import { pump } from '@sluice/shared/venues/pump/index.ts';
+import { eventDiscriminators, programId } from '@sluice/shared/venues/pump/program.ts';
+import type { BenchRow } from './row.ts';
+
+/** Distinct mints and distinct traders, so that no cache of either can help. */
+const distinct = 10_000;
+const rounds = 9;
+const targetFactor = 5;
+
+/** 32 bytes that depend on a label and a number only: the same input in every run. */
+function keyOf(label: string, index: number): Uint8Array {
+  return createHash('sha256').update(`${label}:${index}`).digest();
+}
+
+/** One TradeEvent in the layout of 2026-10 (`buy`, 374 bytes and the 8 unknown ones behind), as base64. */
+function tradeEvent(index: number): string {
+  const data = Buffer.alloc(382);
+  data.set(eventDiscriminators.trade, 0);
+  data.set(keyOf('mint', index), 8);
+  data.writeBigUInt64LE(9_876_542n + BigInt(index), 40);
+  data.writeBigUInt64LE(159_676_340_219n + BigInt(index), 48);
+  data[56] = index % 3 === 0 ? 0 : 1;
+  data.set(keyOf('trader', index), 57);
+  data.writeBigInt64LE(1_791_485_924n, 89);
+  data.writeBigUInt64LE(44_626_284_175n, 97);
+  data.writeBigUInt64LE(721_323_787_674_865n, 105);
+  data.writeBigUInt64LE(14_626_284_175n, 113);
+  data.writeBigUInt64LE(441_423_787_674_865n, 121);
+  data.set(keyOf('fee recipient', index % 8), 129);
+  data.writeBigUInt64LE(95n, 161);
+  data.writeBigUInt64LE(93_828n, 169);
+  data.set(keyOf('creator', index), 177);
+  data.writeBigUInt64LE(30n, 209);
+  data.writeBigUInt64LE(29_630n, 217);
+  data.writeUInt32LE(3, 258);
+  data.write('buy', 262);
+  data.writeBigUInt64LE(5000n, 282);
+  data.writeBigUInt64LE(46_914n, 290);
+  // no shareholders at 298; quote mint, the zero key, at 302
+  data.writeBigUInt64LE(9_876_542n + BigInt(index), 334);
+  data.writeBigUInt64LE(44_626_284_175n, 342);
+  data.writeBigUInt64LE(14_626_284_175n, 350);
+  return data.toString('base64');
+}
+
+/** The log of a buy through a router: 41 lines, as the chain has them. */
+function buyLog(event: string): string[] {
+  const router = encodeBase58(keyOf('router', 0));
+  const token = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+  const system = '11111111111111111111111111111111';
+  const fees = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
+  const budget = 'ComputeBudget111111111111111111111111111111';
+  const empty = (id: string, depth: number): string[] => [`Program ${id} invoke [${depth}]`, `Program ${id} success`];
+  const busy = (id: string, depth: number, ...inside: string[]): string[] => [
+    `Program ${id} invoke [${depth}]`,
+    ...inside,
+    `Program ${id} consumed 3360 of 99493 compute units`,
+    `Program ${id} success`,
+  ];
+  const pumpLines = [
+    'Program log: Instruction: Buy',
+    ...busy(fees, 3, 'Program log: Instruction: GetFeesWithQuoteMint', `Program return: ${fees} AAAAAAAAAABfAAAAAAAAAB4AAAAAAAAA`),
+    ...busy(token, 3, 'Program log: Instruction: TransferChecked'),
+    ...[0, 1, 2, 3].flatMap(() => empty(system, 3)),
+    `Program data: ${event}`,
+    ...busy(programId, 3),
+  ];
+  return [
+    ...empty(budget, 1),
+    ...empty(budget, 1),
+    ...busy('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL', 1, 'Program log: CreateIdempotent'),
+    ...busy(router, 1, 'Program log: Instruction: Buy', ...busy(programId, 2, ...pumpLines)),
+    ...empty(system, 1),
+    ...empty(system, 1),
+  ];
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+/** Median microseconds a call over interleaved rounds, so that a slow moment of the machine hits all alike. */
+function measure(cases: readonly (() => number)[]): number[] {
+  const times = cases.map((): number[] => []);
+  for (const warmUp of cases) warmUp();
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, batch] of cases.entries()) {
+      const startedAt = process.hrtime.bigint();
+      const calls = batch();
+      times[index]!.push(Number(process.hrtime.bigint() - startedAt) / 1000 / calls);
+    }
+  }
+  return times.map(median);
+}
+
+function anchorCoder(): BorshEventCoder {
+  const sdk = createRequire(import.meta.url).resolve('@pump-fun/pump-sdk');
+  return new BorshEventCoder(JSON.parse(readFileSync(new URL('../src/idl/pump.json', `file://${sdk}`), 'utf8')) as Idl);
+}
+
+/** Fails loudly where the two decoders do not say the same: a fast wrong answer is no figure. */
+function assertSame(texts: readonly string[], coder: BorshEventCoder): void {
+  for (const text of texts.slice(0, 200)) {
+    const ours = pump.decodeEvent(Buffer.from(text, 'base64'));
+    const theirs = coder.decode(text)?.data as Record<string, { toString(radix?: number): string }> | undefined;
+    const same =
+      ours.kind === 'decoded' &&
+      ours.event.type === 'trade' &&
+      ours.event.mint === theirs?.['mint']?.toString() &&
+      ours.event.trader === theirs['user']?.toString() &&
+      ours.event.quoteAmount.toString() === theirs['sol_amount']?.toString(10) &&
+      ours.event.reserves.virtualBase.toString() === theirs['virtual_token_reserves']?.toString(10);
+    if (!same) throw new Error('our decoder and anchor disagree');
+  }
+}
+
+/** Decoding on one core: ours beside anchor's coder in the same run. */
+export function run(): Promise<BenchRow[]> {
+  const texts = Array.from({ length: distinct }, (_, index) => tradeEvent(index));
+  const logs = texts.map(buyLog);
+  const keys = Array.from({ length: distinct }, (_, index) => keyOf('mint', index));
+  const coder = anchorCoder();
+  assertSame(texts, coder);
+  let sink = 0;
+  const ours = (): number => {
+    for (const text of texts) if (pump.decodeEvent(Buffer.from(text, 'base64')).kind === 'decoded') sink++;
+    return distinct;
+  };
+  const anchors = (): number => {
+    for (const text of texts) if (coder.decode(text) !== null) sink++;
+    return distinct;
+  };
+  const whole = (): number => {
+    for (const lines of logs) {
+      readLogs(lines, (program, _path, data) => {
+        if (program === programId && pump.decodeEvent(data).kind === 'decoded') sink++;
+      });
+    }
+    return distinct;
+  };
+  const base58 = (): number => {
+    for (const key of keys) sink += encodeBase58(key, 0, 32).length;
+    return distinct;
+  };
+  const curves = (): number => {
+    const seed = Buffer.from('bonding-curve');
+    for (let i = 0; i < 500; i++) sink += findProgramAddress([seed, keys[i]!], programId).bump;
+    return 500;
+  };
+  const [oursUs, anchorUs, wholeUs, base58Us, curveUs] = measure([ours, anchors, whole, base58, curves]) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (sink === 0) throw new Error('nothing was decoded');
+  const factor = anchorUs / oursUs;
+  return Promise.resolve([
+    {
+      name: 'TradeEvent: base64 in, venue event out',
+      figure: `${oursUs.toFixed(2)} µs; ${factor.toFixed(1)} times anchor 0.32.1 (${anchorUs.toFixed(2)} µs)`,
+      target: `≥ ${targetFactor} times anchor`,
+      pass: factor >= targetFactor,
+      note: `${distinct} distinct mints and traders, median of ${rounds} interleaved rounds`,
+    },
+    {
+      name: 'Log of a routed pump buy (41 lines) in, venue event out',
+      figure: `${wholeUs.toFixed(2)} µs`,
+      target: '≤ 8 µs',
+      pass: wholeUs <= 8,
+    },
+    { name: 'Base58 of 32 bytes', figure: `${base58Us.toFixed(3)} µs`, target: '≤ 0.5 µs', pass: base58Us <= 0.5 },
+    { name: 'Bonding curve address of a new mint', figure: `${curveUs.toFixed(1)} µs`, target: '≤ 50 µs', pass: curveUs <= 50 },
+  ]);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.table(await run());
