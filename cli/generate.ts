@@ -1,0 +1,54 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-table.ts';
+import { fillBlocks } from './generate/fill-blocks.ts';
+
+/** Writes what stands in the documents and comes from the code. With --check it writes nothing and ends with 1 where something is stale. */
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+interface Generated {
+  readonly file: string;
+  /** The whole file from what it is now. */
+  readonly render: (current: string) => string;
+}
+
+const generated: readonly Generated[] = [
+  { file: '.env.example', render: () => envExample() },
+  { file: 'README.md', render: (current) => fillBlocks(current, { settings: settingsRows() }) },
+];
+
+function envExample(): string {
+  const settings: readonly SettingSpec[] = settingsTable;
+  const parts = settings.map(({ name, default: fallback, meaning, example }) => {
+    const note = fallback === null ? 'Not set by default.' : `Default: ${fallback}`;
+    return `# ${meaning.replaceAll('`', '')}\n# ${note.replaceAll('`', '')}\n#${name}=${example ?? fallback ?? ''}\n`;
+  });
+  return `# Settings of sluice. Copy to .env, or set them in the environment, which comes first.\n\n${parts.join('\n')}`;
+}
+
+function settingsRows(): string {
+  const settings: readonly SettingSpec[] = settingsTable;
+  const rows = settings.map(({ name, default: fallback, meaning }) => {
+    const shown = fallback === null ? 'none' : /[ `]/.test(fallback) ? fallback : `\`${fallback}\``;
+    return `| \`${name}\` | ${shown} | ${meaning} |`;
+  });
+  return ['| name | default | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function main(args: readonly string[]): number {
+  const isCheck = args.includes('--check');
+  let stale = 0;
+  for (const { file, render } of generated) {
+    const path = join(root, file);
+    const current = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const next = render(current);
+    if (next === current) continue;
+    stale++;
+    if (isCheck) console.error(`${file} is stale: pnpm generate`);
+    else writeFileSync(path, next);
+  }
+  return isCheck && stale > 0 ? 1 : 0;
+}
+
+process.exitCode = main(process.argv.slice(2));
