@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** The dashboard: one page that loads nothing from elsewhere. */
+export interface DashboardPage {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Composes the page from the files beside this one. Its own style and script, known by their hashes, are all that may run. */
+export function readDashboard(): DashboardPage {
+  const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+  const style = part('page.css');
+  const script = part('page.js');
+  // Functions as replacements: `$` in a text is no pattern.
+  const html = part('page.html')
+    .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
+    .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
+  return {
+    body: Buffer.from(html),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': [
+        "default-src 'none'",
+        `style-src '${hashOf(style)}'`,
+        `script-src '${hashOf(script)}'`,
+        "connect-src 'self'",
+        'img-src data:',
+        "form-action 'none'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  };
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
