@@ -1,0 +1,91 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BenchRow } from './row.ts';
+
+/**
+ * `pnpm bench [name…] [--write]`: measures, prints the table and, with --write, puts it into README's performance section.
+ * Each benchmark runs in a process of its own, one after the other.
+ */
+const folder = dirname(fileURLToPath(import.meta.url));
+const readme = join(folder, '../../README.md');
+const names = ['decode', 'ingest', 'bus', 'fanout', 'latency'] as const;
+const rowsMark = 'bench-rows ';
+
+interface Benchmark {
+  run(): Promise<readonly BenchRow[]>;
+}
+
+function modulePath(name: string): string {
+  return join(folder, `${name}.ts`);
+}
+
+/** In the child: one benchmark, its rows as the last line. */
+async function runHere(name: string): Promise<void> {
+  const { run } = (await import(modulePath(name))) as Benchmark;
+  const rows = await run();
+  process.stdout.write(`\n${rowsMark}${JSON.stringify(rows)}\n`, () => process.exit(0));
+}
+
+function runInChild(name: string): Promise<readonly BenchRow[]> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(import.meta.url), '--child', name], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const line = output.split('\n').findLast((candidate) => candidate.startsWith(rowsMark));
+      if (code === 0 && line !== undefined) resolve(JSON.parse(line.slice(rowsMark.length)) as BenchRow[]);
+      else reject(new Error(`the benchmark ${name} ended with ${code} and gave no rows`));
+    });
+  });
+}
+
+function machine(): string {
+  const processors = cpus();
+  const redis = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });
+  const redisVersion = /v=([\d.]+)/.exec(redis.stdout ?? '')?.[1] ?? 'none';
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  return `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores, ${memory} GiB; ${type()} ${release()}; Node.js ${process.versions.node}; Redis ${redisVersion}; ${new Date().toISOString().slice(0, 10)}`;
+}
+
+function table(rows: readonly BenchRow[]): string {
+  const lines = rows.map(
+    ({ name, figure, target, pass, note }) => `| ${name} | ${figure} | ${target} | ${pass ? 'yes' : '**no**'} | ${note ?? ''} |`,
+  );
+  return ['| measured | figure | target | reached | how |', '|---|---|---|---|---|', ...lines, '', `Measured on: ${machine()}.`].join('\n');
+}
+
+function writeReadme(text: string): void {
+  const current = readFileSync(readme, 'utf8');
+  const next = current.replace(/<!-- bench -->[\s\S]*?<!-- \/bench -->/, () => `<!-- bench -->\n${text}\n<!-- /bench -->`);
+  if (!next.includes(text)) throw new Error('README.md has no place for the table');
+  writeFileSync(readme, next);
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const asked = args.filter((arg) => !arg.startsWith('--'));
+  const unknown = asked.filter((name) => !names.some((known) => known === name));
+  if (unknown.length > 0) {
+    console.error(`There is no benchmark ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+    return 2;
+  }
+  const rows: BenchRow[] = [];
+  for (const name of asked.length > 0 ? asked : names) {
+    if (!existsSync(modulePath(name))) throw new Error(`${name}.ts is missing`);
+    console.error(`${name} …`);
+    rows.push(...(await runInChild(name)));
+  }
+  const text = table(rows);
+  console.log(text);
+  if (args.includes('--write')) writeReadme(text);
+  return rows.every((row) => row.pass) ? 0 : 1;
+}
+
+const [flag, child] = process.argv.slice(2);
+if (flag === '--child' && child !== undefined) await runHere(child);
+else process.exitCode = await main(process.argv.slice(2));
