@@ -1,0 +1,166 @@
+import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { createAuthenticator } from './auth/authenticator.ts';
+import type { Authenticator } from './auth/principal.ts';
+import { errorAnswer } from './http/answers.ts';
+import { createRouter, type Route, type RouteHandler } from './http/router.ts';
+import { healthRoutes } from './http/routes/health.ts';
+import { metricsRoute } from './http/routes/metrics.ts';
+import { statusRoutes } from './http/routes/status.ts';
+import { metricsOf, statusOf } from './report.ts';
+import { openStore, type Store } from './store/store.ts';
+import { judgeHandshake, streamPaths } from './stream/handshake.ts';
+import { Hub } from './stream/hub.ts';
+import { startTransport, type TransportChoice } from './transport/start.ts';
+import type { Transport, TransportHandlers } from './transport/transport.ts';
+
+export interface GatewayOptions {
+  readonly config: Config;
+  readonly bus: Bus;
+  readonly log: Logger;
+  /** Aborted before the start is over: what was started is ended again, and the start rejects. */
+  readonly signal: AbortSignal;
+  /** Where API keys are; opened under `config.dataDir` where neither it nor an authenticator is given. */
+  readonly store?: Store;
+  readonly authenticator?: Authenticator;
+  /** Pages and routes beside the gateway's own. */
+  readonly routes?: readonly Route[];
+  readonly transport?: TransportChoice;
+  /** Another process may listen on the same port: a handover without a pause. */
+  readonly sharePort?: boolean;
+}
+
+export interface Gateway {
+  readonly port: number;
+  /** `http://127.0.0.1:8080`, or with `https`. */
+  readonly url: string;
+  readonly transport: 'uws' | 'node';
+  /** Closes every connection that stands on this credential (`Principal.credential`). */
+  disconnect(credential: string): number;
+  /** Tells clients to come back elsewhere, closes them with 4012 and ends. May be called more than once. */
+  close(): Promise<void>;
+}
+
+/** What a client is told to wait at most before it comes back. */
+const reconnectWithinMs = 5_000;
+/** Time for close frames to leave before the sockets are cut. */
+const lingerMs = 300;
+/** How old the other processes' statuses may be in an answer. */
+const statusAgeMs = 1_000;
+
+/** Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, bus, log, signal } = options;
+  signal.throwIfAborted();
+  const keys = openKeys(options);
+  const subscriber = await bus.subscriber();
+  let transport: Transport | null = null;
+  let draining = false;
+  const hub = new Hub({
+    authenticator: keys.authenticator,
+    subscriber,
+    publish: (room, message, binary) => transport?.publish(room, message, binary),
+    log,
+  });
+  const startedAtMs = Date.now();
+  const stopRevocations = keys.authenticator.onRevoked((credential) => void hub.disconnect(credential));
+  const statuses = cachedStatuses(bus);
+  const report = async (): Promise<unknown> =>
+    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses() });
+  const router = createRouter([
+    ...healthRoutes(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
+    ...statusRoutes(report),
+    metricsRoute(() => metricsOf(hub, startedAtMs)),
+    ...streamPaths.map((path): Route => ({
+      method: 'GET',
+      path,
+      handler: (request) => errorAnswer(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
+    })),
+    ...(options.routes ?? []),
+  ]);
+  const end = async (): Promise<void> => {
+    stopRevocations();
+    hub.close();
+    await transport?.close();
+    await subscriber.close();
+    keys.close();
+  };
+  try {
+    await hub.start();
+    signal.throwIfAborted();
+    const { host, port, tls } = config;
+    transport = await startTransport(
+      options.transport ?? 'auto',
+      { host, port, tls, streamPaths, sharePort: options.sharePort ?? false, log },
+      handlersOf(hub, keys.authenticator, router, () => draining),
+    );
+    signal.throwIfAborted();
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  const started = transport;
+  log.info({ port: started.port, transport: started.kind }, 'gateway_started');
+  let closing: Promise<void> | null = null;
+  const drainAndEnd = async (): Promise<void> => {
+    draining = true;
+    started.stopListening();
+    const connected = hub.connections;
+    log.info({ connections: connected }, 'gateway_draining');
+    await hub.drain(reconnectWithinMs);
+    if (connected > 0) await new Promise((resolve) => setTimeout(resolve, lingerMs));
+    await end();
+    log.info({}, 'gateway_ended');
+  };
+  return {
+    port: started.port,
+    url: `${config.tls === null ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${started.port}`,
+    transport: started.kind,
+    disconnect: (credential) => hub.disconnect(credential),
+    close: () => (closing ??= drainAndEnd()),
+  };
+}
+
+function openKeys({ config, store, authenticator }: GatewayOptions): { authenticator: Authenticator; close(): void } {
+  if (authenticator !== undefined) return { authenticator, close: () => undefined };
+  const own = store === undefined ? openStore(config) : null;
+  const made = createAuthenticator(store ?? own!);
+  return {
+    authenticator: made,
+    close: () => {
+      made.close();
+      own?.close();
+    },
+  };
+}
+
+function handlersOf(hub: Hub, authenticator: Authenticator, router: RouteHandler, isDraining: () => boolean): TransportHandlers {
+  return {
+    http: router,
+    refuse: (request, reason) => {
+      if (reason === 'body_too_large') return errorAnswer(request, 'PAYLOAD_TOO_LARGE');
+      if (reason === 'fault') return errorAnswer(request, 'INTERNAL');
+      return errorAnswer(request, 'INVALID_REQUEST', 'The request is malformed, or its length is ambiguous.');
+    },
+    upgrade: (request) => {
+      const judged = judgeHandshake(request, { authenticator, connections: hub.connections, draining: isDraining() });
+      if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options) };
+      hub.stats.refusedHandshakes++;
+      return { refused: judged.answer };
+    },
+  };
+}
+
+/** The statuses of all processes, asked for at most once in `statusAgeMs`; empty while the bus does not answer. */
+function cachedStatuses(bus: Bus): () => Promise<readonly BusStatus[]> {
+  let asked: Promise<readonly BusStatus[]> = Promise.resolve([]);
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - askedAtMs > statusAgeMs) {
+      askedAtMs = performance.now();
+      asked = bus.statuses().catch(() => []);
+    }
+    return asked;
+  };
+}

@@ -1,0 +1,46 @@
+import { errorBody, errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
+
+/** Version of the interface (not of the program), on every answer. */
+export const apiVersion = '1.0.0';
+
+/** Seconds after which a client may try again, where an answer says so. */
+const retryAfterSeconds = 1;
+
+const securityHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const;
+
+/** The headers of every answer. */
+export function commonHeaders(request: HttpRequest): Record<string, string> {
+  return { 'X-Request-Id': request.requestId, 'X-API-Version': apiVersion, ...securityHeaders };
+}
+
+export function jsonAnswer(
+  request: HttpRequest,
+  value: unknown,
+  { status = 200, headers = {} }: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
+): HttpAnswer {
+  return {
+    status,
+    headers: { ...commonHeaders(request), 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store', ...headers },
+    body: JSON.stringify(value),
+  };
+}
+
+export function textAnswer(request: HttpRequest, contentType: string, body: string | Uint8Array): HttpAnswer {
+  return { status: 200, headers: { ...commonHeaders(request), 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body };
+}
+
+/** `{"error":{code,message,retryable,details},"requestId"}` with the status of the table. */
+export function errorAnswer(
+  request: HttpRequest,
+  code: ErrorCode,
+  message?: string,
+  details?: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>> = {},
+): HttpAnswer {
+  const { status } = errorTable[code];
+  const retry: Record<string, string> = status === 429 || status === 503 ? { 'Retry-After': String(retryAfterSeconds) } : {};
+  const challenge: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  const body = { error: errorBody(code, message, details), requestId: request.requestId };
+  return jsonAnswer(request, body, { status, headers: { ...retry, ...challenge, ...headers } });
+}

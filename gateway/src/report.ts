@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import type { BusStatus } from '@sluice/shared/bus/bus.ts';
+import { apiVersion } from './http/answers.ts';
+import type { Metric } from './http/routes/metrics.ts';
+import type { Hub } from './stream/hub.ts';
+import type { Transport } from './transport/transport.ts';
+
+/** Version of the program. */
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+export interface StatusParts {
+  readonly hub: Hub;
+  readonly transport: Transport | null;
+  readonly startedAtMs: number;
+  readonly draining: boolean;
+  /** Addresses of the bus; null where it is in this process. Only their presence is shown. */
+  readonly bus: readonly string[] | null;
+  readonly statuses: readonly BusStatus[];
+}
+
+/** The body of `/status`. Says nothing of keys, clients or addresses. */
+export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses }: StatusParts): Record<string, unknown> {
+  const { stats, fanout, dialect, history } = hub;
+  const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
+  return {
+    name: 'sluice',
+    version,
+    apiVersion,
+    node: process.versions.node,
+    transport: transport?.kind ?? null,
+    startedAtMs,
+    uptimeMs: Date.now() - startedAtMs,
+    draining,
+    cluster: { simulated: simulatedBy(ingests) },
+    bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.linkUp, caughtUp: hub.ready, epoch: hub.epoch },
+    stream: {
+      connections: hub.connections,
+      topics: fanout.topicCount + dialect.topicCount,
+      events: stats.events,
+      gaps: stats.gaps,
+      slowCloses: stats.slowCloses,
+      latencyUs: stats.latencyUs.summary(),
+      history: { entries: history.entries, bytes: history.bytes },
+    },
+    ingest: ingests,
+  };
+}
+
+/** Whether the chain is the simulated one; null while no ingest tells. */
+function simulatedBy(ingests: readonly BusStatus[]): boolean | null {
+  const known = ingests.map(({ value }) => value['simulated']).filter((simulated) => typeof simulated === 'boolean');
+  return known.length === 0 ? null : known.some(Boolean);
+}
+
+/** The gateway's own numbers; no label has an unbounded set of values, so there are none. */
+export function metricsOf({ stats, connections, fanout, dialect, history, linkUp }: Hub, startedAtMs: number): Metric[] {
+  const counter = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'counter', value });
+  const gauge = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'gauge', value });
+  const { latencyUs } = stats;
+  return [
+    gauge('uptime_seconds', 'Time since the start.', (Date.now() - startedAtMs) / 1000),
+    gauge('bus_link_up', 'The link to the bus is up.', linkUp ? 1 : 0),
+    gauge('connections', 'Open stream connections.', connections),
+    gauge('topics', 'Topics that somebody follows.', fanout.topicCount + dialect.topicCount),
+    gauge('history_entries', 'Events retained for replays.', history.entries),
+    gauge('history_bytes', 'Memory of the retained events.', history.bytes),
+    gauge('resident_bytes', 'Resident memory of the process.', process.memoryUsage.rss()),
+    gauge('stream_latency_p50_seconds', 'Publishing to sending, median.', (latencyUs.percentile(0.5) ?? 0) / 1e6),
+    gauge('stream_latency_p99_seconds', 'Publishing to sending, 99th percentile.', (latencyUs.percentile(0.99) ?? 0) / 1e6),
+    counter('connections_opened_total', 'Stream connections accepted.', stats.connectionsOpened),
+    counter('handshakes_refused_total', 'Stream handshakes refused.', stats.refusedHandshakes),
+    counter('events_total', 'Events taken from the bus.', stats.events),
+    counter('publishes_total', 'Messages handed to a room of sockets.', stats.publishes),
+    counter('published_bytes_total', 'Bytes of those, once for each room.', stats.publishedBytes),
+    counter('replayed_frames_total', 'Frames replayed from history.', stats.replayedFrames),
+    counter('gaps_total', 'Gaps told to clients.', stats.gaps),
+    counter('lost_entries_total', 'Entries the bus could not give.', stats.lostEntries),
+    counter('drops_total', 'Messages that a socket had no room for.', stats.drops),
+    counter('slow_closes_total', 'Connections closed as too slow.', stats.slowCloses),
+    counter('silent_closes_total', 'Connections closed without a sign of life.', stats.silentCloses),
+    counter('commands_total', 'Messages from clients.', stats.commands),
+    counter('commands_refused_total', 'Messages answered with an error.', stats.refusedCommands),
+  ];
+}

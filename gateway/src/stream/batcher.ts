@@ -1,0 +1,82 @@
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import type { Format } from '@sluice/shared/wire/frames.ts';
+
+/** Events collected for one room; a message of its own when flushed. */
+export interface Batch {
+  readonly format: Format;
+  readonly room: string;
+  buffer: Buffer | null;
+  length: number;
+  count: number;
+}
+
+const initialBytes = 8 * 1024;
+/** Buffers kept for the next batches. */
+const maxSpares = 64;
+/** MessagePack's `array 16` header. */
+const msgpackHeader = 3;
+
+/** Collects frames per room for at most `streamLimits.batchMs` and hands each room one array of them. */
+export class Batcher {
+  readonly #publish: (batch: Batch, message: Uint8Array) => void;
+  readonly #spares: Buffer[] = [];
+  #waiting: Batch[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(publish: (batch: Batch, message: Uint8Array) => void) {
+    this.#publish = publish;
+  }
+
+  /** Adds one frame (at most `maxBytes`), which `write` puts at the place it is given, returning where it ends. */
+  add(batch: Batch, maxBytes: number, write: (target: Buffer, at: number) => number): void {
+    const buffer = this.#room(batch, maxBytes + 1);
+    if (batch.format === 'json') buffer[batch.length++] = batch.count === 0 ? 0x5b : 0x2c;
+    batch.length = write(buffer, batch.length);
+    batch.count++;
+    if (batch.count >= streamLimits.batchEvents || batch.length >= streamLimits.batchBytes) this.flush(batch);
+  }
+
+  flush(batch: Batch): void {
+    const { buffer } = batch;
+    if (buffer === null || batch.count === 0) return;
+    if (batch.format === 'json') buffer[batch.length++] = 0x5d;
+    else {
+      buffer[0] = 0xdc;
+      buffer.writeUInt16BE(batch.count, 1);
+    }
+    this.#publish(batch, buffer.subarray(0, batch.length));
+    this.#release(batch);
+  }
+
+  /** Hands over everything collected so far. */
+  flushAll(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const batch of waiting) this.flush(batch);
+  }
+
+  #room(batch: Batch, bytes: number): Buffer {
+    if (batch.buffer === null) {
+      batch.buffer = this.#spares.pop() ?? Buffer.allocUnsafeSlow(initialBytes);
+      batch.length = batch.format === 'json' ? 0 : msgpackHeader;
+      this.#waiting.push(batch);
+      // A timer is late by up to a millisecond.
+      this.#timer ??= setTimeout(() => this.flushAll(), streamLimits.batchMs - 1);
+    }
+    if (batch.length + bytes + 1 > batch.buffer.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(batch.buffer.length * 2, batch.length + bytes + 1));
+      grown.set(batch.buffer.subarray(0, batch.length));
+      batch.buffer = grown;
+    }
+    return batch.buffer;
+  }
+
+  #release(batch: Batch): void {
+    if (batch.buffer !== null && this.#spares.length < maxSpares) this.#spares.push(batch.buffer);
+    batch.buffer = null;
+    batch.length = 0;
+    batch.count = 0;
+  }
+}

@@ -1,0 +1,19 @@
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+
+/** An event's bytes, parsed when the first asks and at most once. */
+export class EventCell {
+  readonly #json: Uint8Array;
+  #parsed: StreamEvent | null = null;
+
+  constructor(entry: Pick<LogEntry, 'json'>) {
+    this.#json = entry.json;
+  }
+
+  get event(): StreamEvent {
+    this.#parsed ??= JSON.parse(
+      Buffer.from(this.#json.buffer, this.#json.byteOffset, this.#json.byteLength).toString('utf8'),
+    ) as StreamEvent;
+    return this.#parsed;
+  }
+}

@@ -1,0 +1,167 @@
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+
+export interface HistoryLimits {
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+}
+
+export interface StoredEvent {
+  readonly json: Uint8Array;
+  readonly msgpack: Uint8Array;
+}
+
+/** Bytes of one segment; the oldest goes as a whole. */
+const segmentBytes = 4 * 1024 * 1024;
+
+/** Consecutive entries, their bytes in one buffer outside the garbage-collected heap. */
+interface Segment {
+  readonly buffer: Buffer;
+  used: number;
+  /** Log-wide index of the first entry here. */
+  readonly firstIndex: number;
+  readonly starts: number[];
+  readonly jsonLengths: number[];
+  readonly msgpackLengths: number[];
+  /** The topics of every entry, one after the other: each loses its oldest event once for each time it stands here. */
+  readonly topics: TopicHistory[];
+}
+
+interface TopicHistory {
+  readonly topic: string;
+  /** `seq` of the oldest retained event. */
+  firstSeq: number;
+  /** Log-wide indexes of the retained events; those before `head` are gone. */
+  indexes: number[];
+  head: number;
+}
+
+/**
+ * The newest events in memory, found by topic and `seq`. Beyond its bounds the oldest segment is dropped. A topic's
+ * retained events are always dense: after a hole only what follows it is found.
+ */
+export class History {
+  readonly #limits: HistoryLimits;
+  readonly #topics = new Map<string, TopicHistory>();
+  readonly #segments: Segment[] = [];
+  #entries = 0;
+  #bytes = 0;
+  #nextIndex = 0;
+
+  constructor(limits: HistoryLimits) {
+    this.#limits = limits;
+  }
+
+  get entries(): number {
+    return this.#entries;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  append(entry: LogEntry): void {
+    const length = entry.json.length + entry.msgpack.length;
+    const segment = this.#segmentFor(length);
+    segment.starts.push(segment.used);
+    segment.jsonLengths.push(entry.json.length);
+    segment.msgpackLengths.push(entry.msgpack.length);
+    segment.buffer.set(entry.json, segment.used);
+    segment.buffer.set(entry.msgpack, segment.used + entry.json.length);
+    segment.used += length;
+    for (const { topic, seq } of entry.topics) segment.topics.push(this.#index(topic, seq));
+    this.#nextIndex++;
+    this.#entries++;
+  }
+
+  /** `seq` of the oldest retained event of a topic; 0 where there is none. */
+  oldest(topic: string): number {
+    return this.#topics.get(topic)?.firstSeq ?? 0;
+  }
+
+  /** `seq` of the newest retained event of a topic; 0 where there is none. */
+  newest(topic: string): number {
+    const found = this.#topics.get(topic);
+    return found === undefined ? 0 : found.firstSeq + found.indexes.length - found.head - 1;
+  }
+
+  /** Null where the event is not retained. The bytes may be used until the next `append`. */
+  read(topic: string, seq: number): StoredEvent | null {
+    const found = this.#topics.get(topic);
+    const index = found === undefined || seq < found.firstSeq ? undefined : found.indexes[found.head + seq - found.firstSeq];
+    if (index === undefined) return null;
+    const segment = this.#segmentOf(index);
+    const at = index - segment.firstIndex;
+    const start = segment.starts[at]!;
+    const middle = start + segment.jsonLengths[at]!;
+    return { json: segment.buffer.subarray(start, middle), msgpack: segment.buffer.subarray(middle, middle + segment.msgpackLengths[at]!) };
+  }
+
+  clear(): void {
+    this.#topics.clear();
+    this.#segments.length = 0;
+    this.#entries = 0;
+    this.#bytes = 0;
+  }
+
+  #index(topic: string, seq: number): TopicHistory {
+    const found = this.#topics.get(topic);
+    if (found !== undefined && seq === found.firstSeq + found.indexes.length - found.head) {
+      found.indexes.push(this.#nextIndex);
+      return found;
+    }
+    const begun: TopicHistory = { topic, firstSeq: seq, indexes: [this.#nextIndex], head: 0 };
+    this.#topics.set(topic, begun);
+    return begun;
+  }
+
+  #segmentFor(length: number): Segment {
+    const last = this.#segments.at(-1);
+    if (last !== undefined && last.used + length <= last.buffer.length) return last;
+    const bytes = Math.max(segmentBytes, length);
+    while (this.#segments.length > 0 && this.#overBounds(bytes)) this.#dropOldest();
+    const segment: Segment = {
+      buffer: Buffer.allocUnsafeSlow(bytes),
+      used: 0,
+      firstIndex: this.#nextIndex,
+      starts: [],
+      jsonLengths: [],
+      msgpackLengths: [],
+      topics: [],
+    };
+    this.#segments.push(segment);
+    this.#bytes += bytes;
+    return segment;
+  }
+
+  #overBounds(moreBytes: number): boolean {
+    const withoutOldest = this.#entries - this.#segments[0]!.starts.length;
+    return this.#bytes + moreBytes > this.#limits.maxBytes || withoutOldest >= this.#limits.maxEntries;
+  }
+
+  #dropOldest(): void {
+    const segment = this.#segments.shift()!;
+    this.#entries -= segment.starts.length;
+    this.#bytes -= segment.buffer.length;
+    for (const topic of segment.topics) {
+      topic.head++;
+      topic.firstSeq++;
+      if (topic.head === topic.indexes.length) {
+        if (this.#topics.get(topic.topic) === topic) this.#topics.delete(topic.topic);
+      } else if (topic.head >= 64 && topic.head * 2 >= topic.indexes.length) {
+        topic.indexes = topic.indexes.slice(topic.head);
+        topic.head = 0;
+      }
+    }
+  }
+
+  #segmentOf(index: number): Segment {
+    let low = 0;
+    let high = this.#segments.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#segments[middle]!.firstIndex <= index) low = middle;
+      else high = middle - 1;
+    }
+    return this.#segments[low]!;
+  }
+}

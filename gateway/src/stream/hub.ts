@@ -1,0 +1,375 @@
+import { busLimits, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import type { Reply } from '@sluice/shared/wire/replies.ts';
+import type { Authenticator, Principal } from '../auth/principal.ts';
+import { anchorClock, nowUs } from '../clock.ts';
+import type { Socket } from '../transport/transport.ts';
+import { CatchUps, type CatchUp } from './catch-up.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { Dialect } from './dialect.ts';
+import { EventCell } from './event-cell.ts';
+import { Fanout, type Publish } from './fanout.ts';
+import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
+import { History } from './history.ts';
+import { refusal, Session, type Action } from './protocol.ts';
+import { StreamStats } from './stats.ts';
+import { listOf, subscribe, unsubscribe } from './subscriptions.ts';
+
+export interface HubOptions {
+  readonly authenticator: Authenticator;
+  readonly subscriber: BusSubscriber;
+  readonly publish: Publish;
+  readonly log: Logger;
+}
+
+const tickMs = streamLimits.heartbeatMs / heartbeatSlices;
+/** Bytes published between two looks at who is slow: well under what fits between the soft and the hard bound. */
+const slowCheckBytes = 4 * 1024 * 1024;
+/** A sample of the stream's latency at most this often. */
+const latencySampleMs = 1;
+/** Sockets closed in one step of draining, and the pause after it. */
+const drainStep = 500;
+const drainPauseMs = 20;
+const publishedMark = Buffer.from('"published":');
+
+/** All connections of the stream, what they follow, and the one flow of events to them. */
+export class Hub {
+  readonly stats = new StreamStats();
+  readonly history = new History({ maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes });
+  readonly fanout: Fanout;
+  readonly dialect: Dialect;
+  readonly #options: HubOptions;
+  readonly #bus: BusSubscriber;
+  readonly #catchUps: CatchUps;
+  readonly #heartbeats = new HeartbeatRooms();
+  /** Every connection, by the tenth of a second in which it is looked at. */
+  readonly #slices: readonly Set<Connection>[] = Array.from({ length: heartbeatSlices }, () => new Set<Connection>());
+  /** Connections that a message was lost for; nothing more may reach them. */
+  readonly #doomed = new Set<Connection>();
+  #reaping: NodeJS.Immediate | null = null;
+  #connections = 0;
+  #tick = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #checkedAtBytes = 0;
+  #sampledAtMs = 0;
+  #linkUp = false;
+  #caughtUp = false;
+  #draining = false;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#bus = options.subscriber;
+    this.fanout = new Fanout(options.publish, this.stats, options.subscriber);
+    this.dialect = new Dialect((room, message, binary) => this.fanout.publish(room, message, binary));
+    this.#catchUps = new CatchUps(this.history, options.subscriber, this.stats);
+  }
+
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** The bus is followed and its link is up. */
+  get ready(): boolean {
+    return this.#caughtUp && this.#linkUp;
+  }
+
+  get linkUp(): boolean {
+    return this.#linkUp;
+  }
+
+  get epoch(): string {
+    return this.#bus.epoch;
+  }
+
+  /** Reads the history of the bus, then follows it. Resolves once caught up. */
+  async start(): Promise<void> {
+    this.#linkUp = true;
+    await this.#bus.start({
+      onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
+      onLost: (lost) => this.#onLost(lost),
+      onLink: (up) => {
+        this.#linkUp = up;
+        this.#options.log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');
+      },
+    });
+    this.#caughtUp = true;
+    this.#timer = setInterval(() => this.#onTick(), tickMs);
+  }
+
+  // --- Connections.
+
+  /** Takes over a socket whose handshake was accepted. */
+  open(socket: Socket, options: ConnectionOptions): Connection {
+    const session = new Session(options.principal !== null, Date.now());
+    const slice = this.stats.connectionsOpened++ % heartbeatSlices;
+    const connection = new Connection(socket, this, session, options, slice);
+    this.#slices[slice]!.add(connection);
+    this.#connections++;
+    if (options.principal === null) {
+      connection.authTimer = setTimeout(() => connection.close('UNAUTHENTICATED', 'not authenticated in time'), streamLimits.authTimeoutMs);
+    }
+    return connection;
+  }
+
+  onMessage(connection: Connection, bytes: Uint8Array, binary: boolean): void {
+    this.#reap();
+    if (connection.ended) return;
+    this.stats.commands++;
+    const nowMs = Date.now();
+    const usedOps = connection.session.usesOps;
+    this.#carryOut(connection, connection.session.receive(bytes, binary, nowMs), nowMs);
+    if (!usedOps && connection.session.usesOps && !connection.ended) this.#heartbeats.place(connection);
+  }
+
+  onDrain(): void {
+    this.#catchUps.wake();
+  }
+
+  /** A message for this connection had no room. Whatever came after it would be a hole that nobody told of. */
+  onDropped(connection: Connection): void {
+    this.stats.drops++;
+    this.#doomed.add(connection);
+    // Not from within the transport's call; and before anything else is published, see `#reap`.
+    this.#reaping ??= setImmediate(() => this.#reap());
+  }
+
+  onClose(connection: Connection): void {
+    this.#slices[connection.slice]!.delete(connection);
+    this.#connections--;
+    this.#doomed.delete(connection);
+    if (connection.authTimer !== null) clearTimeout(connection.authTimer);
+    for (const topic of connection.topics?.keys() ?? []) connection.drop(topic);
+    this.dialect.leaveAll(connection);
+    this.#heartbeats.remove(connection);
+  }
+
+  /** A replay was given up with its subscription. */
+  forget(catchUp: CatchUp): void {
+    this.#catchUps.delete(catchUp);
+  }
+
+  /** The replay of a topic has come to its live end: from here on its group's room. */
+  join(connection: Connection, catchUp: CatchUp): void {
+    const { group } = catchUp;
+    if (group.batch !== null) this.fanout.batcher.flush(group.batch);
+    // A group that has seen no frame pass knows less of what passed before than who comes from the history.
+    if (!group.exact) group.prev = Math.min(group.prev, catchUp.prev);
+    connection.follow(group.topic.topic, group);
+    this.#heartbeats.place(connection);
+  }
+
+  /** Closes every connection that stands on a credential which is no longer valid; returns how many there were. */
+  disconnect(credential: string): number {
+    let closed = 0;
+    for (const connection of this.#all()) {
+      if (connection.principal?.credential !== credential) continue;
+      connection.close('UNAUTHENTICATED', 'key revoked');
+      closed++;
+    }
+    return closed;
+  }
+
+  // --- Commands.
+
+  #carryOut(connection: Connection, action: Action, nowMs: number): void {
+    switch (action.kind) {
+      case 'authenticate':
+        this.#authenticate(connection, action);
+        return;
+      case 'subscribe':
+        this.#subscribe(connection, action, nowMs);
+        return;
+      case 'unsubscribe':
+        connection.tell(unsubscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, action.command));
+        this.#heartbeats.place(connection);
+        return;
+      case 'list':
+        connection.tell(listOf(connection, action.id));
+        return;
+      case 'ping':
+        connection.tell({ id: action.id, op: 'pong', ts: nowUs() });
+        return;
+      case 'dialect':
+        connection.writeDialect(JSON.stringify({ message: this.dialect.execute(connection, action.command) }));
+        return;
+      case 'dialect_notice':
+        this.stats.refusedCommands++;
+        connection.writeDialect(JSON.stringify({ message: action.text }));
+        return;
+      case 'refused':
+        this.#refuse(connection, action.reply, action.close);
+    }
+  }
+
+  #refuse(connection: Connection, reply: Reply, close: ErrorCode | null): void {
+    this.stats.refusedCommands++;
+    connection.tell(reply);
+    if (close !== null) connection.close(close, close);
+  }
+
+  #authenticate(connection: Connection, { id, key }: Extract<Action, { kind: 'authenticate' }>): void {
+    const principal = this.#options.authenticator.authenticate(key);
+    const known = connection.principal;
+    if (principal === null) {
+      this.#refuse(connection, refusal(id, 'UNAUTHENTICATED'), known === null ? 'UNAUTHENTICATED' : null);
+      return;
+    }
+    if (!principal.scopes.includes('stream')) {
+      this.#refuse(connection, refusal(id, 'FORBIDDEN', 'The key has not the scope `stream`.'), known === null ? 'FORBIDDEN' : null);
+      return;
+    }
+    if (known !== null && known.keyId !== principal.keyId) {
+      this.#refuse(connection, refusal(id, 'INVALID_REQUEST', 'This connection is authenticated with another key.'), null);
+      return;
+    }
+    this.#admit(connection, principal);
+    connection.tell({ id, op: 'authenticated', keyId: principal.keyId, plan: principal.plan, scopes: [...principal.scopes] });
+  }
+
+  #admit(connection: Connection, principal: Principal): void {
+    connection.principal = principal;
+    connection.session.accept();
+    if (connection.authTimer !== null) clearTimeout(connection.authTimer);
+    connection.authTimer = null;
+    this.#heartbeats.place(connection);
+  }
+
+  #subscribe(connection: Connection, { command }: Extract<Action, { kind: 'subscribe' }>, nowMs: number): void {
+    const { reply, gaps, replays } = subscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, command, nowMs);
+    if (reply.op === 'error') this.stats.refusedCommands++;
+    connection.tell(reply);
+    for (const gap of gaps) {
+      this.stats.gaps++;
+      connection.tell(gap);
+    }
+    if (connection.ended) return;
+    for (const replay of replays) this.#catchUps.add(replay);
+    this.#heartbeats.place(connection);
+  }
+
+  // --- Events.
+
+  #onEntry(entry: LogEntry, replayed: boolean): void {
+    this.#reap();
+    this.stats.events++;
+    this.history.append(entry);
+    const cell = new EventCell(entry);
+    this.fanout.onEntry(entry, cell);
+    this.dialect.onEntry(entry, cell);
+    if (this.#catchUps.size > 0) this.#catchUps.wake();
+    if (!replayed) this.#sampleLatency(entry);
+    if (this.stats.publishedBytes - this.#checkedAtBytes > slowCheckBytes) {
+      for (const slice of this.#slices) this.#closeSlow(slice);
+      this.#checkedAtBytes = this.stats.publishedBytes;
+    }
+  }
+
+  #onLost({ from, to, reason }: { from: number; to: number; reason: 'trimmed' | 'epoch' }): void {
+    this.#reap();
+    this.stats.lostEntries += Math.max(0, to - from + 1);
+    this.#options.log.warn({ from, to, reason }, 'bus_entries_lost');
+    if (reason === 'epoch') this.history.clear();
+    this.fanout.onLost(reason);
+    if (reason === 'epoch') this.#catchUps.onEpoch();
+    this.#catchUps.wake();
+  }
+
+  #sampleLatency({ json }: LogEntry): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#sampledAtMs < latencySampleMs) return;
+    this.#sampledAtMs = nowMs;
+    const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+    const at = bytes.indexOf(publishedMark);
+    if (at === -1) return;
+    let published = 0;
+    for (let i = at + publishedMark.length; bytes[i]! >= 0x30 && bytes[i]! <= 0x39; i++) published = published * 10 + bytes[i]! - 0x30;
+    this.stats.latencyUs.record(nowUs() - published);
+  }
+
+  // --- Time.
+
+  #onTick(): void {
+    this.#reap();
+    this.#tick++;
+    const slice = this.#tick % heartbeatSlices;
+    if (slice === 0) anchorClock();
+    // A heartbeat names positions: what a batch still holds goes first.
+    this.fanout.batcher.flushAll();
+    const members = this.#slices[slice]!;
+    this.#closeSlow(members);
+    this.#checkSigns(members);
+    this.#heartbeats.beat(slice, this.fanout, this.#bus, this.#options.publish);
+    for (const connection of members) {
+      if (connection.heartbeatRoom !== null || !wantsHeartbeat(connection)) continue;
+      connection.tell(heartbeatFor(connection, this.#bus));
+      connection.heartbeatAtTick = this.#tick;
+    }
+    this.fanout.tick(this.#tick);
+    this.#catchUps.wake();
+  }
+
+  /** Looks once a second at who reads too slowly. Below the hard bound a close frame still fits. */
+  #closeSlow(members: ReadonlySet<Connection>): void {
+    for (const connection of members) {
+      if (connection.bufferedBytes() <= streamLimits.softBufferBytes) continue;
+      this.stats.slowCloses++;
+      connection.close('SLOW_CONSUMER', 'slow consumer');
+    }
+  }
+
+  #checkSigns(members: ReadonlySet<Connection>): void {
+    for (const connection of members) {
+      const silentMs = ++connection.silentChecks * streamLimits.heartbeatMs;
+      if (silentMs >= streamLimits.silentMs) {
+        this.stats.silentCloses++;
+        connection.closeSilent();
+      } else if (silentMs === streamLimits.pingAfterMs) connection.ping();
+    }
+  }
+
+  /** Cuts those for whom something was lost, before anything more is sent to anybody. */
+  #reap(): void {
+    if (this.#reaping === null) return;
+    clearImmediate(this.#reaping);
+    this.#reaping = null;
+    for (const connection of this.#doomed) {
+      this.stats.slowCloses++;
+      connection.close('SLOW_CONSUMER', 'slow consumer');
+      connection.destroy();
+    }
+    this.#doomed.clear();
+  }
+
+  *#all(): Generator<Connection> {
+    for (const slice of this.#slices) yield* slice;
+  }
+
+  // --- The end.
+
+  /** Tells every client to come back elsewhere, then closes all sockets with 4012, some at a time. */
+  async drain(reconnectWithinMs: number): Promise<void> {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.fanout.batcher.flushAll();
+    for (const connection of this.#all()) {
+      if (wantsHeartbeat(connection)) connection.tell({ op: 'draining', reconnectWithinMs });
+    }
+    let step = 0;
+    for (const connection of [...this.#all()]) {
+      connection.close('DRAINING', 'restarting');
+      if (++step % drainStep === 0) await new Promise((resolve) => setTimeout(resolve, drainPauseMs));
+    }
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    if (this.#reaping !== null) clearImmediate(this.#reaping);
+    this.#reaping = null;
+    this.#catchUps.close();
+    this.fanout.batcher.flushAll();
+    for (const connection of this.#all()) connection.destroy();
+  }
+}

@@ -1,0 +1,209 @@
+import { errorBody, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import {
+  AuthCommand,
+  ListCommand,
+  ops,
+  PingCommand,
+  subscribeSchemas,
+  unsubscribeSchemas,
+  type CommandId,
+  type Op,
+  type SubscribeCommand,
+  type UnsubscribeCommand,
+} from '@sluice/shared/wire/commands.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { decodeMsgpackCommand } from '@sluice/shared/wire/msgpack-command.ts';
+import { DialectCommand, dialectMethods } from '@sluice/shared/wire/pumpportal.ts';
+import type { ErrorReply } from '@sluice/shared/wire/replies.ts';
+import { channelNames, type Channel } from '@sluice/shared/wire/topics.ts';
+import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
+
+/** What one message of a client asks for. Each is answered with exactly one reply, by whoever carries it out. */
+export type Action =
+  | { readonly kind: 'authenticate'; readonly id: CommandId; readonly key: string }
+  | { readonly kind: 'subscribe'; readonly id: CommandId; readonly command: SubscribeCommand }
+  | { readonly kind: 'unsubscribe'; readonly id: CommandId; readonly command: UnsubscribeCommand }
+  | { readonly kind: 'list'; readonly id: CommandId }
+  | { readonly kind: 'ping'; readonly id: CommandId }
+  | { readonly kind: 'dialect'; readonly command: DialectCommand }
+  /** Answered `{"message": text}`. */
+  | { readonly kind: 'dialect_notice'; readonly text: string }
+  /** `close`: the socket ends with the code of this error after the reply. */
+  | { readonly kind: 'refused'; readonly reply: ErrorReply; readonly close: ErrorCode | null };
+
+const parsers = {
+  auth: validator(AuthCommand),
+  ping: validator(PingCommand),
+  list: validator(ListCommand),
+  dialect: validator(DialectCommand),
+};
+const subscribeParsers = perChannel(subscribeSchemas) as Record<Channel, Validate<SubscribeCommand>>;
+const unsubscribeParsers = perChannel(unsubscribeSchemas) as Record<Channel, Validate<UnsubscribeCommand>>;
+
+function perChannel(schemas: typeof subscribeSchemas | typeof unsubscribeSchemas): Record<string, unknown> {
+  return Object.fromEntries(channelNames.map((channel) => [channel, validator(schemas[channel])]));
+}
+
+const needsKey =
+  'This gateway needs an API key: connect to /api/data?api-key=YOUR_KEY, or with the header `Authorization: Bearer YOUR_KEY`.';
+
+/** An `error` reply; `details` as the table of errors describes them. */
+export function refusal(id: CommandId, code: ErrorCode, message?: string, details?: Readonly<Record<string, unknown>>): ErrorReply {
+  return { id, op: 'error', error: errorBody(code, message, details) };
+}
+
+/** The id to answer with, from anything that a client sent; null where it has none that can be carried. */
+function idOf(message: Record<string, unknown>): CommandId {
+  const { id } = message;
+  if (typeof id === 'number') return id;
+  return typeof id === 'string' && id.length <= 128 ? id : null;
+}
+
+/**
+ * The protocol of one connection: message and time in, one action out. Knows no socket, no clock and no event; never
+ * throws, whatever the bytes are.
+ */
+export class Session {
+  /** An `op` has been used: heartbeats and notices are understood. */
+  usesOps = false;
+  /** A `method` has been used: the client is one of PumpPortal's. */
+  usesDialect = false;
+  #authenticated: boolean;
+  /** Commands that may still come at once. */
+  #allowance: number = streamLimits.commandBurst;
+  #allowanceAtMs: number;
+  #refusedInARow = 0;
+
+  constructor(authenticated: boolean, nowMs: number) {
+    this.#authenticated = authenticated;
+    this.#allowanceAtMs = nowMs;
+  }
+
+  get authenticated(): boolean {
+    return this.#authenticated;
+  }
+
+  /** The key of an `authenticate` action was good. */
+  accept(): void {
+    this.#authenticated = true;
+  }
+
+  receive(bytes: Uint8Array, binary: boolean, nowMs: number): Action {
+    if (bytes.length > streamLimits.messageBytes) {
+      const message = `A message has at most ${streamLimits.messageBytes} bytes.`;
+      return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
+    }
+    const parsed = parse(bytes, binary);
+    if (!this.#allow(nowMs)) return this.#refuseRate(parsed);
+    if (parsed === 'ping') {
+      return this.usesDialect && !this.usesOps ? { kind: 'dialect_notice', text: 'pong' } : { kind: 'ping', id: null };
+    }
+    if (parsed === null) return this.#invalid(null, 'The message is neither a JSON object nor a MessagePack map.');
+    return 'method' in parsed && !('op' in parsed) ? this.#dialect(parsed) : this.#op(parsed);
+  }
+
+  #op(message: Record<string, unknown>): Action {
+    const id = idOf(message);
+    const { op } = message;
+    if (!ops.includes(op as Op)) return this.#invalid(id, `\`op\` must be one of ${ops.join(', ')}.`, { op: 'unknown' });
+    this.usesOps = true;
+    if (!this.#authenticated && op !== 'auth') {
+      const text = 'The first message must be {"op":"auth","key":"…"} where the handshake carried no key.';
+      return { kind: 'refused', reply: refusal(id, 'UNAUTHENTICATED', text), close: null };
+    }
+    switch (op as Op) {
+      case 'auth':
+        return this.#checked(id, parsers.auth(message), (command) => ({ kind: 'authenticate', id, key: command.key }));
+      case 'ping':
+        return this.#checked(id, parsers.ping(message), () => ({ kind: 'ping', id }));
+      case 'list':
+        return this.#checked(id, parsers.list(message), () => ({ kind: 'list', id }));
+      case 'subscribe':
+        return this.#channelCommand(id, message, subscribeParsers, (command) => ({ kind: 'subscribe', id, command }));
+      case 'unsubscribe':
+        return this.#channelCommand(id, message, unsubscribeParsers, (command) => ({ kind: 'unsubscribe', id, command }));
+    }
+  }
+
+  #channelCommand<T>(
+    id: CommandId,
+    message: Record<string, unknown>,
+    byChannel: Readonly<Record<Channel, Validate<T>>>,
+    action: (command: T) => Action,
+  ): Action {
+    const { channel } = message;
+    if (!channelNames.includes(channel as Channel)) {
+      return this.#invalid(id, `\`channel\` must be one of ${channelNames.join(', ')}.`, { channel: 'unknown' });
+    }
+    return this.#checked(id, byChannel[channel as Channel](message), action);
+  }
+
+  #checked<T>(id: CommandId, outcome: ReturnType<Validate<T>>, action: (command: T) => Action): Action {
+    if (outcome.ok) return action(outcome.value);
+    const names = Object.keys(outcome.fields);
+    return this.#invalid(id, names.map((name) => `${name}: ${outcome.fields[name]}`).join('; '), outcome.fields);
+  }
+
+  #dialect(message: Record<string, unknown>): Action {
+    this.usesDialect = true;
+    const outcome = parsers.dialect(message);
+    if (!outcome.ok) {
+      const known = dialectMethods.includes(message['method'] as DialectCommand['method']);
+      return {
+        kind: 'dialect_notice',
+        text: known ? '`keys` must be a list of addresses.' : `Unknown method; known are ${dialectMethods.join(', ')}.`,
+      };
+    }
+    if (!this.#authenticated) return { kind: 'dialect_notice', text: needsKey };
+    return { kind: 'dialect', command: outcome.value };
+  }
+
+  #invalid(id: CommandId, message: string, fields: Readonly<Record<string, unknown>> = {}): Action {
+    if (this.usesDialect && !this.usesOps) return { kind: 'dialect_notice', text: message };
+    return { kind: 'refused', reply: refusal(id, 'INVALID_REQUEST', message, { fields }), close: null };
+  }
+
+  /** A token bucket: a burst, then as many a second. */
+  #allow(nowMs: number): boolean {
+    const { commandBurst } = streamLimits;
+    const earned = Math.floor(((nowMs - this.#allowanceAtMs) * commandBurst) / 1000);
+    if (earned > 0) {
+      this.#allowance = Math.min(commandBurst, this.#allowance + earned);
+      this.#allowanceAtMs = nowMs;
+    }
+    if (this.#allowance === 0) {
+      this.#refusedInARow++;
+      return false;
+    }
+    this.#allowance--;
+    if (this.#allowance > commandBurst / 2) this.#refusedInARow = 0;
+    return true;
+  }
+
+  #refuseRate(parsed: Record<string, unknown> | 'ping' | null): Action {
+    const text = `At most ${streamLimits.commandBurst} commands a second.`;
+    const close = this.#refusedInARow > streamLimits.rateRefusals ? 'RATE_LIMIT' : null;
+    const dialect = this.usesDialect && !this.usesOps;
+    if (dialect && close === null) return { kind: 'dialect_notice', text };
+    const id = parsed === null || parsed === 'ping' ? null : idOf(parsed);
+    return { kind: 'refused', reply: refusal(id, 'RATE_LIMIT', text), close };
+  }
+}
+
+/** A text is JSON, a binary message MessagePack. Some clients keep a connection alive with the bare text `ping`. */
+function parse(bytes: Uint8Array, binary: boolean): Record<string, unknown> | 'ping' | null {
+  let value: unknown;
+  if (binary) {
+    const outcome = decodeMsgpackCommand(bytes);
+    value = outcome.ok ? outcome.value : null;
+  } else {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    if (text === 'ping') return 'ping';
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return null;
+    }
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+}

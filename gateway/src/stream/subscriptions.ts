@@ -1,0 +1,213 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Position, SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/commands.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import type {
+  ErrorReply,
+  Gap,
+  JoinPosition,
+  RejectedKey,
+  SnapshotFrame,
+  SubscribedReply,
+  SubscriptionsReply,
+  UnsubscribedReply,
+} from '@sluice/shared/wire/replies.ts';
+import { accountTradesTopic, channelNames, pricesTopic, tradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import { CatchUp, startFrom, type Start } from './catch-up.ts';
+import { groupOf, type Connection, type Following } from './connection.ts';
+import { EventCell } from './event-cell.ts';
+import { maxGroupsPerTopic, type BusPosition, type Fanout, type Group } from './fanout.ts';
+import { compileFilter, type CompiledFilter } from './filters.ts';
+import type { History } from './history.ts';
+import { refusal } from './protocol.ts';
+
+/** Retained events looked at for the newest that passes a filter. */
+const snapshotDepth = 256;
+
+/** What subscribing works on. */
+export interface StreamParts {
+  readonly fanout: Fanout;
+  readonly history: History;
+  readonly bus: BusPosition;
+}
+
+/** What a `subscribe` came to: the reply, and what is to follow it. */
+export interface Subscribed {
+  readonly reply: SubscribedReply | ErrorReply;
+  readonly gaps: readonly Gap[];
+  readonly replays: readonly CatchUp[];
+}
+
+interface Wanted {
+  readonly key: string | null;
+  readonly topic: string;
+}
+
+/** The topics of a command, and the keys that stand for none. */
+function wantedTopics(command: SubscribeCommand | UnsubscribeCommand): { wanted: Wanted[]; rejected: RejectedKey[] } {
+  const mints = 'mints' in command ? command.mints : undefined;
+  const accounts = 'accounts' in command ? command.accounts : undefined;
+  if (mints === undefined && accounts === undefined) return { wanted: [{ key: null, topic: command.channel }], rejected: [] };
+  const wanted: Wanted[] = [];
+  const rejected: RejectedKey[] = [];
+  const mintTopic = command.channel === 'prices' ? pricesTopic : tradesTopic;
+  for (const key of new Set(mints)) {
+    if (isAddress(key)) wanted.push({ key, topic: mintTopic(key) });
+    else rejected.push({ key, code: 'INVALID_MINT' });
+  }
+  for (const key of new Set(accounts)) {
+    if (isAddress(key)) wanted.push({ key, topic: accountTradesTopic(key) });
+    else rejected.push({ key, code: 'INVALID_REQUEST' });
+  }
+  return { wanted, rejected };
+}
+
+/** Carries out a `subscribe`. Frames begin after the positions of the reply, each `seq` once. */
+export function subscribe(parts: StreamParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
+  const id = command.id ?? null;
+  const { wanted, rejected } = wantedTopics(command);
+  const fault = checkBounds(connection, command, wanted);
+  if (fault !== null) return { reply: refusal(id, 'INVALID_REQUEST', fault.message, fault.details), gaps: [], replays: [] };
+  // What a batch holds belongs before the reply for those who follow already, and to nobody who joins now.
+  if (connection.batch) parts.fanout.batcher.flushAll();
+  const filter = compileFilter(command.channel, command.filter);
+  const accepted: string[] = [];
+  const positions: Record<string, JoinPosition> = {};
+  const gaps: Gap[] = [];
+  const replays: CatchUp[] = [];
+  for (const { key, topic } of wanted) {
+    const since = sinceOf(command, topic);
+    const outcome = follow(parts, connection, topic, filter, since, nowMs);
+    if (outcome === null) {
+      if (key === null) return { reply: refusal(id, 'RATE_LIMIT', tooManyFilters), gaps: [], replays: [] };
+      rejected.push({ key, code: 'RATE_LIMIT' });
+      continue;
+    }
+    if (key !== null) accepted.push(key);
+    positions[topic] = { epoch: parts.bus.epoch, seq: outcome.start.after, recovered: outcome.start.recovered };
+    if (outcome.start.gap !== null) gaps.push(outcome.start.gap);
+    if (outcome.following instanceof CatchUp) replays.push(outcome.following);
+  }
+  const reply: SubscribedReply = { id, op: 'subscribed', channel: command.channel, accepted, rejected, positions };
+  if (command.snapshot === true) reply.snapshot = wanted.flatMap(({ topic }) => snapshotOf(parts, topic, filter));
+  return { reply, gaps, replays };
+}
+
+const tooManyFilters = `This gateway evaluates at most ${maxGroupsPerTopic} different filters on one topic.`;
+
+function checkBounds(
+  connection: Connection,
+  command: SubscribeCommand,
+  wanted: readonly Wanted[],
+): { message: string; details: Readonly<Record<string, unknown>> } | null {
+  if (isPosition(command.since) && wanted.length > 1) {
+    return {
+      message: '`since` must be a map from topic to position where the command names several topics.',
+      details: { fields: { since: 'not a map' } },
+    };
+  }
+  if (command.snapshot === true && wanted.length > streamLimits.snapshotTopics) {
+    const limit = streamLimits.snapshotTopics;
+    return {
+      message: `\`snapshot\` is for at most ${limit} topics a command.`,
+      details: { limit, fields: { snapshot: 'too many topics' } },
+    };
+  }
+  const more = wanted.reduce((count, { topic }) => (connection.topics?.has(topic) === true ? count : count + 1), 0);
+  const limit = streamLimits.subscriptionsPerConnection;
+  if (connection.topicCount + more <= limit) return null;
+  return { message: `At most ${limit} subscriptions on one connection.`, details: { limit, have: connection.topicCount, more } };
+}
+
+function isPosition(since: SubscribeCommand['since']): since is Position {
+  return since !== undefined && typeof since['seq'] === 'number';
+}
+
+function sinceOf({ since }: SubscribeCommand, topic: string): Position | null {
+  if (since === undefined) return null;
+  if (isPosition(since)) return since;
+  const map = since as Readonly<Record<string, Position>>;
+  return Object.hasOwn(map, topic) ? map[topic]! : null;
+}
+
+/** Follows one topic from now, or from where the client stopped; null where it can have no more filters. */
+function follow(
+  { fanout, history, bus }: StreamParts,
+  connection: Connection,
+  topic: string,
+  filter: CompiledFilter | null,
+  since: Position | null,
+  nowMs: number,
+): { following: Following; start: Start } | null {
+  const before = connection.topics?.get(topic);
+  const group = fanout.acquire(topic, connection.format, connection.batch, filter);
+  if (group === null) return null;
+  const current = group.topic.seq;
+  if (since === null && before !== undefined && groupOf(before) === group) {
+    // Followed already, the same way: nothing changes.
+    fanout.release(group);
+    const after = before instanceof CatchUp ? before.next - 1 : current;
+    return { following: group, start: { after, recovered: false, gap: null } };
+  }
+  if (before !== undefined) connection.drop(topic);
+  const start: Start =
+    since === null ? { after: current, recovered: false, gap: null } : startFrom(topic, since, current, bus.epoch, history);
+  const following = start.after === current ? group : new CatchUp(connection, group, start.after, nowMs);
+  connection.follow(topic, following);
+  return { following, start };
+}
+
+function snapshotOf({ history }: StreamParts, topic: string, filter: CompiledFilter | null): SnapshotFrame[] {
+  const newest = history.newest(topic);
+  for (let seq = newest; seq > 0 && seq > newest - snapshotDepth; seq--) {
+    const stored = history.read(topic, seq);
+    if (stored === null) return [];
+    const { event } = new EventCell(stored);
+    if (filter === null || filter.test(event)) return [{ topic, seq, data: event }];
+  }
+  return [];
+}
+
+/** Carries out an `unsubscribe`: the named keys, or without keys the whole channel. */
+export function unsubscribe(parts: StreamParts, connection: Connection, command: UnsubscribeCommand): UnsubscribedReply {
+  if (connection.batch) parts.fanout.batcher.flushAll();
+  const { wanted } = wantedTopics(command);
+  const whole = wanted.length === 1 && wanted[0]!.key === null;
+  const topics = whole ? topicsOfChannel(connection, command.channel) : wanted.map(({ topic }) => topic);
+  const removed: string[] = [];
+  const positions: Record<string, Position> = {};
+  for (const topic of topics) {
+    const following = connection.topics?.get(topic);
+    if (following === undefined) continue;
+    positions[topic] = { epoch: parts.bus.epoch, seq: following instanceof CatchUp ? following.next - 1 : following.topic.seq };
+    connection.drop(topic);
+    removed.push(topic);
+  }
+  return { id: command.id ?? null, op: 'unsubscribed', channel: command.channel, removed, positions };
+}
+
+function topicsOfChannel(connection: Connection, channel: Channel): string[] {
+  return [...(connection.topics?.keys() ?? [])].filter((topic) => channelOf(topic) === channel);
+}
+
+function channelOf(topic: string): Channel {
+  const mark = topic.indexOf(':');
+  return (mark === -1 ? topic : topic.slice(0, mark)) as Channel;
+}
+
+/** What a connection follows, one entry for each channel and filter. */
+export function listOf(connection: Connection, id: SubscriptionsReply['id']): SubscriptionsReply {
+  const found = new Map<string, SubscriptionsReply['subscriptions'][number]>();
+  for (const [topic, following] of connection.topics ?? []) {
+    const { filter }: Group = groupOf(following);
+    const channel = channelOf(topic);
+    const key = `${channel} ${filter?.key ?? ''}`;
+    let entry = found.get(key);
+    if (entry === undefined) found.set(key, (entry = { channel, all: false, mints: [], accounts: [], filter: filter?.filter ?? null }));
+    const name = topic.slice(channel.length + 1);
+    if (name === '') entry.all = true;
+    else if (name.startsWith('@')) entry.accounts.push(name.slice(1));
+    else entry.mints.push(name);
+  }
+  const order = (channel: Channel): number => channelNames.indexOf(channel);
+  return { id, op: 'subscriptions', subscriptions: [...found.values()].sort((a, b) => order(a.channel) - order(b.channel)) };
+}

@@ -1,0 +1,99 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+
+/** A request, read whole before anybody waits. Header names are lower case; a repeated header is joined with `, `. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Path without the query, as sent. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly remoteAddress: string;
+  readonly requestId: string;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+/** One WebSocket. Every method may be called at any time: after the end it does nothing. */
+export interface Socket {
+  /** Queues one message; false when it was not taken (the client is beyond all bounds) or the socket has ended. */
+  send(message: string | Uint8Array, binary: boolean): boolean;
+  /** From here on the messages published to `room`, each once. */
+  join(room: string): void;
+  leave(room: string): void;
+  /** Bytes that wait in this process. What the kernel holds is not in it. */
+  bufferedBytes(): number;
+  ping(): void;
+  /** Closes with a close frame behind what is queued. */
+  end(code: number, reason: string): void;
+  /** Closes at once, without a close frame. */
+  destroy(): void;
+}
+
+export interface SocketHandlers {
+  /** `bytes` may be used only until the call returns. */
+  onMessage(bytes: Uint8Array, binary: boolean): void;
+  /** Some of what was queued has gone out. */
+  onDrain(): void;
+  /** Any sign of life that is no message: a ping or a pong. */
+  onSign(): void;
+  /** A published message could not be queued; the socket must be given up, but not from within this call. */
+  onDropped(): void;
+  /** Called once; nothing is called after it. */
+  onClose(code: number): void;
+}
+
+/** An upgrade is refused with an HTTP answer or accepted with what takes the socket over. */
+export type UpgradeOutcome = { readonly refused: HttpAnswer } | { readonly accept: (socket: Socket) => SocketHandlers };
+
+export interface TransportHandlers {
+  /** Answers a request whose `body` is at most `transportLimits.bodyBytes`. Must not throw; a rejection is answered with 500. */
+  http(request: HttpRequest, body: Uint8Array): HttpAnswer | Promise<HttpAnswer>;
+  /** Answers a request that was refused before its body was read. */
+  refuse(request: HttpRequest, reason: 'body_too_large' | 'ambiguous_length' | 'fault'): HttpAnswer;
+  /** Decides on a WebSocket handshake at `streamPaths`. */
+  upgrade(request: HttpRequest): UpgradeOutcome;
+}
+
+export interface TransportOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  /** Paths at which a WebSocket may be opened. */
+  readonly streamPaths: readonly string[];
+  /** Another process may listen on the same port (a handover). Otherwise a taken port is an error. */
+  readonly sharePort: boolean;
+  readonly log: Logger;
+}
+
+/** A listening server. */
+export interface Transport {
+  readonly kind: 'uws' | 'node';
+  readonly port: number;
+  /**
+   * Queues one message to every socket in `room`. A socket gets its messages (published or sent) in the order of the
+   * calls, beginning with the first publish after its `join`. `message` may be used again after the call.
+   */
+  publish(room: string, message: Uint8Array, binary: boolean): void;
+  /** Takes no new connections from now on; open ones stay. */
+  stopListening(): void;
+  /** Destroys whatever is still open. */
+  close(): Promise<void>;
+}
+
+export type StartTransport = (options: TransportOptions, handlers: TransportHandlers) => Promise<Transport>;
+
+export const transportLimits = {
+  /** Bytes of a request's body, counted as it streams. */
+  bodyBytes: 64 * 1024,
+  /** Characters of path and query. */
+  urlChars: 8 * 1024,
+  /** Bytes of one WebSocket message that are read at all; beyond it the link is cut without a close frame. */
+  messageBytes: 2 * 1024 * 1024,
+  /** Bytes waiting for one WebSocket beyond which nothing more is taken for it. */
+  hardBufferBytes: 16 * 1024 * 1024,
+} as const;

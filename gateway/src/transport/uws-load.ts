@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type * as UwsModule from 'uWebSockets.js';
+import { uwsBinaries } from './uws-binaries.ts';
+
+export type Uws = typeof UwsModule;
+
+export type UwsLoad =
+  | { readonly kind: 'loaded'; readonly uws: Uws }
+  | {
+      readonly kind: 'unavailable';
+      readonly reason: 'not_pinned' | 'not_readable' | 'hash_mismatch' | 'load_failed';
+      readonly detail: string;
+    };
+
+const require = createRequire(import.meta.url);
+
+/** Loads the native server after its one binary was found to be the pinned one; otherwise says why not. */
+export function loadUws(platform = `${process.platform}_${process.arch}_${process.versions.modules}`, pinned = uwsBinaries): UwsLoad {
+  const expected = pinned[platform];
+  if (expected === undefined) return { kind: 'unavailable', reason: 'not_pinned', detail: platform };
+  let actual: string;
+  try {
+    const file = join(dirname(require.resolve('uWebSockets.js')), `uws_${platform}.node`);
+    actual = createHash('sha256').update(readFileSync(file)).digest('hex');
+  } catch (error) {
+    return { kind: 'unavailable', reason: 'not_readable', detail: String(error) };
+  }
+  if (actual !== expected) return { kind: 'unavailable', reason: 'hash_mismatch', detail: actual };
+  try {
+    return { kind: 'loaded', uws: require('uWebSockets.js') as Uws };
+  } catch (error) {
+    return { kind: 'unavailable', reason: 'load_failed', detail: String(error) };
+  }
+}

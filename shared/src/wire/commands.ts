@@ -1,0 +1,105 @@
+import { Type, type Static } from 'typebox';
+import { filterSchemas } from './filters.ts';
+import { streamLimits } from './limits.ts';
+import type { Channel } from './topics.ts';
+
+export const CommandId = Type.Union([Type.String({ maxLength: 128 }), Type.Number(), Type.Null()], {
+  description: 'Chosen by the client; the reply carries it. Null or absent: the reply carries null.',
+});
+export type CommandId = Static<typeof CommandId>;
+
+export const Position = Type.Object(
+  {
+    epoch: Type.String({
+      maxLength: 128,
+      description: 'The run of numbers that `seq` counts in; a new one begins when the history was lost.',
+    }),
+    seq: Type.Integer({ minimum: 0, description: 'Number of the last frame of the topic.' }),
+  },
+  { additionalProperties: false, title: 'position' },
+);
+export type Position = Static<typeof Position>;
+
+const Since = Type.Union([Position, Type.Record(Type.String(), Position)], {
+  description:
+    'Where the client stopped: one position where the command names one topic, or a map from topic to position. What came after it is sent before live frames.',
+});
+export type Since = Position | Record<string, Position>;
+
+const Keys = (what: string) =>
+  Type.Array(Type.String({ maxLength: 256 }), { minItems: 1, maxItems: streamLimits.keysPerCommand, description: what });
+const mints = Keys('Mints, base58.');
+const accounts = Keys('Wallets whose trades are wanted, base58.');
+
+const subscribeCommon = {
+  id: Type.Optional(CommandId),
+  op: Type.Literal('subscribe'),
+  since: Type.Optional(Since),
+  snapshot: Type.Optional(Type.Boolean({ description: 'The reply carries the newest retained event of each topic.' })),
+} as const;
+const unsubscribeCommon = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe') } as const;
+const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
+
+export const subscribeSchemas = {
+  newTokens: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('newTokens'), filter: Type.Optional(filterSchemas.newTokens) },
+    closed('subscribe newTokens', 'Creations of tokens.'),
+  ),
+  migrations: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('migrations'), filter: Type.Optional(filterSchemas.migrations) },
+    closed('subscribe migrations', 'Completed curves that moved to a pool.'),
+  ),
+  trades: Type.Object(
+    {
+      ...subscribeCommon,
+      channel: Type.Literal('trades'),
+      mints: Type.Optional(mints),
+      accounts: Type.Optional(accounts),
+      filter: Type.Optional(filterSchemas.trades),
+    },
+    closed('subscribe trades', 'Trades of mints, of accounts, of both, or (with neither) all.'),
+  ),
+  prices: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('prices'), mints, filter: Type.Optional(filterSchemas.prices) },
+    closed('subscribe prices', 'Price ticks of mints.'),
+  ),
+} as const satisfies Record<Channel, unknown>;
+
+export const unsubscribeSchemas = {
+  newTokens: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('newTokens') },
+    closed('unsubscribe newTokens', 'Ends the channel.'),
+  ),
+  migrations: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('migrations') },
+    closed('unsubscribe migrations', 'Ends the channel.'),
+  ),
+  trades: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('trades'), mints: Type.Optional(mints), accounts: Type.Optional(accounts) },
+    closed('unsubscribe trades', 'Ends these keys, or without keys the whole channel.'),
+  ),
+  prices: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('prices'), mints: Type.Optional(mints) },
+    closed('unsubscribe prices', 'Ends these mints, or without keys the whole channel.'),
+  ),
+} as const satisfies Record<Channel, unknown>;
+
+export const AuthCommand = Type.Object(
+  { id: Type.Optional(CommandId), op: Type.Literal('auth'), key: Type.String({ minLength: 1, maxLength: 512, description: 'API key.' }) },
+  closed('auth', 'Authenticates a connection whose handshake did not.'),
+);
+export const PingCommand = Type.Object({ id: Type.Optional(CommandId), op: Type.Literal('ping') }, closed('ping', 'Answered with `pong`.'));
+export const ListCommand = Type.Object(
+  { id: Type.Optional(CommandId), op: Type.Literal('list') },
+  closed('list', 'Answered with the subscriptions of this connection.'),
+);
+
+export type AuthCommand = Static<typeof AuthCommand>;
+export type PingCommand = Static<typeof PingCommand>;
+export type ListCommand = Static<typeof ListCommand>;
+export type SubscribeCommand = Static<(typeof subscribeSchemas)[Channel]>;
+export type UnsubscribeCommand = Static<(typeof unsubscribeSchemas)[Channel]>;
+export type Command = AuthCommand | PingCommand | ListCommand | SubscribeCommand | UnsubscribeCommand;
+
+export const ops = ['auth', 'subscribe', 'unsubscribe', 'list', 'ping'] as const;
+export type Op = (typeof ops)[number];

@@ -1,0 +1,66 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { commitments, venueNames } from './events.ts';
+import { streamLimits } from './limits.ts';
+
+const Address = Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' });
+const Venue = Type.Enum([...venueNames]);
+const OneOrMore = <T extends TSchema>(schema: T, description: string) =>
+  Type.Optional(Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems: streamLimits.filterValues })], { description }));
+const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
+const Flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 64, description }));
+
+const common = {
+  pool: OneOrMore(Venue, 'Venue, or any of several.'),
+  quoteMint: OneOrMore(Address, 'Mint of the quote coin, or any of several.'),
+  commitment: Type.Optional(Type.Enum([...commitments], { description: 'Seen at this commitment or a higher one.' })),
+} as const;
+
+export const TradeFilter = Type.Object(
+  {
+    minSol: Amount('At least this many SOL went through the pool; trades against another coin do not pass.'),
+    maxSol: Amount('At most this many SOL went through the pool; trades against another coin do not pass.'),
+    side: Type.Optional(Type.Enum(['buy', 'sell'], { description: "The taker's side." })),
+    trader: OneOrMore(Address, 'Wallet that traded, or any of several.'),
+    ...common,
+  },
+  { additionalProperties: false, title: 'trades' },
+);
+
+export const NewTokenFilter = Type.Object(
+  {
+    creator: OneOrMore(Address, 'Creator, or any of several.'),
+    name: Part('Part of the name; upper and lower case are the same.'),
+    symbol: Part('Part of the symbol; upper and lower case are the same.'),
+    minDevBuySol: Amount('The creating wallet bought for at least this many SOL.'),
+    maxDevBuySol: Amount('The creating wallet bought for at most this many SOL; no purchase counts as 0.'),
+    mayhemMode: Flag('The mayhem flag of the venue.'),
+    cashback: Flag('The cashback flag of the venue.'),
+    holderReward: Flag('The holder reward flag of the venue.'),
+    ...common,
+  },
+  { additionalProperties: false, title: 'newTokens' },
+);
+
+export const PriceFilter = Type.Object(
+  { source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What moved the price.' })), ...common },
+  { additionalProperties: false, title: 'prices' },
+);
+
+export const MigrationFilter = Type.Object(
+  { minSol: Amount('At least this many SOL moved to the pool; migrations with another coin do not pass.'), ...common },
+  { additionalProperties: false, title: 'migrations' },
+);
+
+export const filterSchemas = {
+  newTokens: NewTokenFilter,
+  migrations: MigrationFilter,
+  trades: TradeFilter,
+  prices: PriceFilter,
+} as const;
+
+export type TradeFilter = Static<typeof TradeFilter>;
+export type NewTokenFilter = Static<typeof NewTokenFilter>;
+export type PriceFilter = Static<typeof PriceFilter>;
+export type MigrationFilter = Static<typeof MigrationFilter>;
+export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter;

@@ -1,0 +1,105 @@
+/**
+ * Frames around events that were encoded once, at their publisher: the event's bytes are copied, never read.
+ *
+ * JSON: `{"topic":"…","seq":1,"prev":0,"data":…}`. MessagePack: the same map. `prev` only under a filter.
+ */
+export type Format = 'json' | 'msgpack';
+export const formats = ['json', 'msgpack'] as const satisfies readonly Format[];
+
+/** The parts of a topic's frames that never change. */
+export interface FrameHead {
+  readonly json: Uint8Array;
+  readonly msgpack: Uint8Array;
+}
+
+const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
+const jsonPrev = latin1(',"prev":');
+const jsonData = latin1(',"data":');
+const brace = 0x7d;
+const msgpackPrev = latin1('\xa4prev');
+const msgpackData = latin1('\xa4data');
+/** Two numbers of at most 16 digits and the fixed parts. */
+const overhead = 64;
+
+export function frameHead(topic: string): FrameHead {
+  const name = Buffer.from(topic);
+  if (name.length > 0xff) throw new Error('a topic has at most 255 bytes');
+  return {
+    json: Buffer.from(`{"topic":${JSON.stringify(topic)},"seq":`),
+    msgpack: Buffer.concat([latin1('\xa5topic'), Buffer.from([0xd9, name.length]), name, latin1('\xa3seq')]),
+  };
+}
+
+/** An upper bound of a frame's bytes. */
+export function frameBytes(head: FrameHead, data: Uint8Array): number {
+  return head.json.length + data.length + overhead;
+}
+
+/** Writes one JSON frame at `at` and returns where it ends; `prev` null leaves it out. */
+export function writeJsonFrame(target: Buffer, at: number, head: FrameHead, seq: number, prev: number | null, json: Uint8Array): number {
+  target.set(head.json, at);
+  at += head.json.length;
+  at = writeDecimal(target, at, seq);
+  if (prev !== null) {
+    target.set(jsonPrev, at);
+    at += jsonPrev.length;
+    at = writeDecimal(target, at, prev);
+  }
+  target.set(jsonData, at);
+  at += jsonData.length;
+  target.set(json, at);
+  at += json.length;
+  target[at] = brace;
+  return at + 1;
+}
+
+/** Writes one MessagePack frame at `at` and returns where it ends; `prev` null leaves it out. */
+export function writeMsgpackFrame(
+  target: Buffer,
+  at: number,
+  head: FrameHead,
+  seq: number,
+  prev: number | null,
+  msgpack: Uint8Array,
+): number {
+  target[at++] = prev === null ? 0x83 : 0x84;
+  target.set(head.msgpack, at);
+  at = writeUnsigned(target, at + head.msgpack.length, seq);
+  if (prev !== null) {
+    target.set(msgpackPrev, at);
+    at = writeUnsigned(target, at + msgpackPrev.length, prev);
+  }
+  target.set(msgpackData, at);
+  at += msgpackData.length;
+  target.set(msgpack, at);
+  return at + msgpack.length;
+}
+
+function writeDecimal(target: Buffer, at: number, value: number): number {
+  let end = at + 1;
+  for (let bound = 10; value >= bound; bound *= 10) end++;
+  for (let place = end - 1; place >= at; place--) {
+    const rest = Math.floor(value / 10);
+    target[place] = 0x30 + (value - rest * 10);
+    value = rest;
+  }
+  return end;
+}
+
+/** Integers beyond 32 bits as float64, as events carry them: decoders read uint64 as a big integer. */
+function writeUnsigned(target: Buffer, at: number, value: number): number {
+  if (value < 0x80) {
+    target[at] = value;
+    return at + 1;
+  }
+  if (value <= 0xffff) {
+    target[at] = 0xcd;
+    return target.writeUInt16BE(value, at + 1);
+  }
+  if (value <= 0xffffffff) {
+    target[at] = 0xce;
+    return target.writeUInt32BE(value, at + 1);
+  }
+  target[at] = 0xcb;
+  return target.writeDoubleBE(value, at + 1);
+}

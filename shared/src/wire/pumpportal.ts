@@ -1,0 +1,98 @@
+import { Type, type Static } from 'typebox';
+
+/** The stream dialect of PumpPortal's clients: commands with `method`, answers with `message`, bare event objects. */
+export const dialectMethods = [
+  'subscribeNewToken',
+  'subscribeTokenTrade',
+  'subscribeAccountTrade',
+  'subscribeMigration',
+  'unsubscribeNewToken',
+  'unsubscribeTokenTrade',
+  'unsubscribeAccountTrade',
+  'unsubscribeMigration',
+] as const;
+export type DialectMethod = (typeof dialectMethods)[number];
+
+/** Other fields than these are let pass: its clients send some. */
+export const DialectCommand = Type.Object(
+  {
+    method: Type.Enum([...dialectMethods]),
+    keys: Type.Optional(Type.Array(Type.String(), { description: 'Mints or wallets, for the methods of trades.' })),
+  },
+  { title: 'method', description: 'A command of the PumpPortal dialect.' },
+);
+export type DialectCommand = Static<typeof DialectCommand>;
+
+/** Acks, errors and notices: never `mint` or `txType` beside it, by which clients tell events. */
+export const DialectMessage = Type.Object({ message: Type.String() }, { additionalProperties: false, title: 'message' });
+export type DialectMessage = Static<typeof DialectMessage>;
+
+export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
+  subscribeNewToken: 'Successfully subscribed to token creation events.',
+  subscribeMigration: "Subscribed to 'migration' events.",
+  subscribeTokenTrade: 'Successfully subscribed to keys.',
+  subscribeAccountTrade: 'Successfully subscribed to keys.',
+  unsubscribeNewToken: 'Successfully unsubscribed from token creation events.',
+  unsubscribeMigration: "Unsubscribed from 'migration' events.",
+  unsubscribeTokenTrade: 'Successfully unsubscribed from keys.',
+  unsubscribeAccountTrade: 'Successfully unsubscribed from keys.',
+};
+
+const Amount = Type.Number({ description: 'Whole coins, float64.' });
+const Optional = <T extends typeof Amount>(schema: T) => Type.Optional(schema);
+const tail = {
+  quoteMint: Type.Optional(Type.String({ description: 'Only where the quote coin is not SOL.' })),
+  slot: Type.Integer({ description: 'Beyond PumpPortal.' }),
+  blockUnixTime: Type.Optional(Type.Integer({ description: 'Beyond PumpPortal: seconds, where known.' })),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Events of the simulated chain.' })),
+} as const;
+
+export const DialectCreate = Type.Object(
+  {
+    signature: Type.String(),
+    mint: Type.String(),
+    traderPublicKey: Type.String(),
+    txType: Type.Literal('create'),
+    initialBuy: Type.Number({ description: 'Tokens the creator bought.' }),
+    solAmount: Amount,
+    bondingCurveKey: Type.String(),
+    vTokensInBondingCurve: Amount,
+    vSolInBondingCurve: Optional(Amount),
+    marketCapSol: Optional(Amount),
+    name: Type.String(),
+    symbol: Type.String(),
+    uri: Type.String(),
+    is_mayhem_mode: Type.Boolean(),
+    pool: Type.String(),
+    ...tail,
+  },
+  { additionalProperties: false, title: 'create' },
+);
+export const DialectTrade = Type.Object(
+  {
+    signature: Type.String(),
+    mint: Type.String(),
+    traderPublicKey: Type.String(),
+    txType: Type.Enum(['buy', 'sell']),
+    tokenAmount: Amount,
+    solAmount: Optional(Amount),
+    bondingCurveKey: Type.Optional(Type.String()),
+    vTokensInBondingCurve: Optional(Amount),
+    vSolInBondingCurve: Optional(Amount),
+    tokensInPool: Optional(Amount),
+    solInPool: Optional(Amount),
+    marketCapSol: Optional(Amount),
+    pool: Type.String(),
+    ...tail,
+  },
+  { additionalProperties: false, title: 'buy, sell' },
+);
+export const DialectMigrate = Type.Object(
+  { signature: Type.String(), mint: Type.String(), txType: Type.Literal('migrate'), pool: Type.String() },
+  { additionalProperties: false, title: 'migrate' },
+);
+export const dialectSchemas = { message: DialectMessage, create: DialectCreate, trade: DialectTrade, migrate: DialectMigrate } as const;
+
+export type DialectCreate = Static<typeof DialectCreate>;
+export type DialectTrade = Static<typeof DialectTrade>;
+export type DialectMigrate = Static<typeof DialectMigrate>;

@@ -1,0 +1,158 @@
+import { Type, type Static } from 'typebox';
+import { errorTable, type ErrorCode } from '../errors/codes.ts';
+import { CommandId } from './commands.ts';
+import { channelNames } from './topics.ts';
+
+const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
+const Channel = Type.Enum([...channelNames]);
+const Topic = Type.String({ description: 'Topic.' });
+const Seq = Type.Integer({ minimum: 0 });
+const Keys = Type.Array(Type.String());
+const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
+
+const Position = Type.Object({ epoch: Type.String(), seq: Seq }, { additionalProperties: false });
+const JoinPosition = Type.Object(
+  {
+    epoch: Type.String(),
+    seq: Type.Integer({ minimum: 0, description: 'The next frame of the topic is this number plus one.' }),
+    recovered: Type.Boolean({ description: 'True: `since` was given, and everything after it follows.' }),
+  },
+  { additionalProperties: false },
+);
+const SnapshotFrame = Type.Object({ topic: Topic, seq: Seq, data: Type.Unknown() }, { additionalProperties: false });
+const RejectedKey = Type.Object({ key: Type.String(), code: Code }, { additionalProperties: false });
+
+export const AuthenticatedReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('authenticated'),
+    keyId: Type.String({ description: 'The public part of the key.' }),
+    plan: Type.String(),
+    scopes: Type.Array(Type.String()),
+  },
+  closed('authenticated', 'The reply to `auth`.'),
+);
+export const SubscribedReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('subscribed'),
+    channel: Channel,
+    accepted: Type.Array(Type.String(), { description: 'Keys that are followed from now on; empty for a channel without keys.' }),
+    rejected: Type.Array(RejectedKey, { description: 'Keys that are not, and why.' }),
+    positions: Type.Record(Type.String(), JoinPosition, { description: 'Topic to where its frames begin.' }),
+    snapshot: Type.Optional(
+      Type.Array(SnapshotFrame, { description: 'With `snapshot`: the newest retained event of each topic that has one.' }),
+    ),
+  },
+  closed('subscribed', 'The reply to `subscribe`.'),
+);
+export const UnsubscribedReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('unsubscribed'),
+    channel: Channel,
+    removed: Type.Array(Type.String(), { description: 'Topics that end; no frame of them follows.' }),
+    positions: Type.Record(Type.String(), Position, { description: 'Where they ended, to come back with `since`.' }),
+  },
+  closed('unsubscribed', 'The reply to `unsubscribe`.'),
+);
+export const SubscriptionsReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('subscriptions'),
+    subscriptions: Type.Array(
+      Type.Object(
+        {
+          channel: Channel,
+          all: Type.Boolean({ description: 'The channel without keys.' }),
+          mints: Keys,
+          accounts: Keys,
+          filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  closed('subscriptions', 'The reply to `list`: one entry for each channel and filter.'),
+);
+export const PongReply = Type.Object(
+  { id: CommandId, op: Type.Literal('pong'), ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }) },
+  closed('pong', 'The reply to `ping`.'),
+);
+export const ErrorReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('error'),
+    error: Type.Object(
+      { code: Code, message: Type.String(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) },
+      { additionalProperties: false },
+    ),
+  },
+  closed('error', 'The reply to a command that was refused; `id` is null where the command could not be read.'),
+);
+export const Heartbeat = Type.Object(
+  {
+    op: Type.Literal('heartbeat'),
+    ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }),
+    positions: Type.Record(Type.String(), Position),
+  },
+  closed('heartbeat', 'Every second: the newest `seq` of the topics of this connection (beyond 100 topics: of those that moved).'),
+);
+export const Gap = Type.Object(
+  {
+    op: Type.Literal('gap'),
+    topic: Topic,
+    from: Seq,
+    to: Type.Union([Seq, Type.Null()], { description: 'Null: how many are gone is not known (the epoch changed).' }),
+    reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead'], {
+      description:
+        '`trimmed`: older than the retained history; `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame.',
+    }),
+    epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
+  },
+  closed('gap', 'Frames `from`..`to` of the topic are gone and cannot be replayed.'),
+);
+export const Draining = Type.Object(
+  { op: Type.Literal('draining'), reconnectWithinMs: Type.Integer({ description: 'Come back after a random part of this time.' }) },
+  closed('draining', 'The gateway is about to restart; a close with 4012 follows.'),
+);
+export const EventFrame = Type.Object(
+  {
+    topic: Topic,
+    seq: Seq,
+    prev: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'Only under a filter: the `seq` of the frame before this one that passed it. Nothing is missing while `prev` is not above the last `seq` known from a frame, a reply or a heartbeat.',
+      }),
+    ),
+    data: Type.Unknown({ description: 'The event.' }),
+  },
+  closed('frame', 'One event on one topic.'),
+);
+
+export const replySchemas = {
+  authenticated: AuthenticatedReply,
+  subscribed: SubscribedReply,
+  unsubscribed: UnsubscribedReply,
+  subscriptions: SubscriptionsReply,
+  pong: PongReply,
+  error: ErrorReply,
+} as const;
+export const noticeSchemas = { heartbeat: Heartbeat, gap: Gap, draining: Draining } as const;
+
+export type AuthenticatedReply = Static<typeof AuthenticatedReply>;
+export type SubscribedReply = Static<typeof SubscribedReply>;
+export type UnsubscribedReply = Static<typeof UnsubscribedReply>;
+export type SubscriptionsReply = Static<typeof SubscriptionsReply>;
+export type PongReply = Static<typeof PongReply>;
+export type ErrorReply = Static<typeof ErrorReply>;
+export type Heartbeat = Static<typeof Heartbeat>;
+export type Gap = Static<typeof Gap>;
+export type Draining = Static<typeof Draining>;
+export type Reply = AuthenticatedReply | SubscribedReply | UnsubscribedReply | SubscriptionsReply | PongReply | ErrorReply;
+export type Notice = Heartbeat | Gap | Draining;
+export type JoinPosition = Static<typeof JoinPosition>;
+export type RejectedKey = Static<typeof RejectedKey>;
+export type SnapshotFrame = Static<typeof SnapshotFrame>;

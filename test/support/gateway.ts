@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Authenticator, Principal } from '@sluice/gateway/auth/principal.ts';
+import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+
+/** Settings of a test: the loopback, a free port, the bus in this process. */
+export const testConfig: Config = {
+  host: '127.0.0.1',
+  port: 0,
+  tls: null,
+  redisUrls: null,
+  rpc: null,
+  grpc: null,
+  dataDir: '.data',
+  databaseUrl: null,
+  trading: 'off',
+  keystorePassphraseFile: null,
+  logLevel: 'silent',
+};
+
+/** Keys by hand: what a test says is valid, until it says otherwise. */
+export class TestKeys implements Authenticator {
+  readonly #principals = new Map<string, Principal>();
+  readonly #listeners = new Set<(credential: string) => void>();
+
+  add(key: string, principal: Partial<Principal> = {}): void {
+    const keyId = principal.keyId ?? key;
+    this.#principals.set(key, { keyId, credential: `${keyId}.1`, plan: 'standard', scopes: ['stream'], label: null, ...principal });
+  }
+
+  revoke(key: string): void {
+    const principal = this.#principals.get(key);
+    this.#principals.delete(key);
+    if (principal !== undefined) for (const listener of this.#listeners) listener(principal.credential);
+  }
+
+  authenticate(apiKey: string): Principal | null {
+    return this.#principals.get(apiKey) ?? null;
+  }
+
+  onRevoked(listener: (credential: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
+
+export const goodKey = 'sluice_test_streams';
+export const scopelessKey = 'sluice_test_without_scope';
+
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly bus: Bus;
+  readonly keys: TestKeys;
+  readonly log: Logger;
+  /** `127.0.0.1:<port>` */
+  readonly host: string;
+  publish(entries: readonly BusEntry[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TestGatewayOptions {
+  readonly transport?: 'uws' | 'node';
+  readonly config?: Partial<Config>;
+  readonly bus?: Bus;
+  readonly routes?: Parameters<typeof startGateway>[0]['routes'];
+}
+
+/** A gateway on real sockets, with a bus of this process unless one is given. */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const log = createLog({ level: 'silent', name: 'test' });
+  const bus = options.bus ?? (await createBus({ redisUrls: null, log }));
+  const keys = new TestKeys();
+  keys.add(goodKey);
+  keys.add(scopelessKey, { scopes: ['read'] });
+  const gateway = await startGateway({
+    config: { ...testConfig, ...options.config },
+    bus,
+    log,
+    signal: new AbortController().signal,
+    authenticator: keys,
+    ...(options.transport === undefined ? {} : { transport: options.transport }),
+    ...(options.routes === undefined ? {} : { routes: options.routes }),
+  });
+  let publisher: BusPublisher | null = null;
+  return {
+    gateway,
+    bus,
+    keys,
+    log,
+    host: `127.0.0.1:${gateway.port}`,
+    publish: async (entries) => {
+      publisher ??= await bus.publisher();
+      await publisher.publish(entries);
+    },
+    close: async () => {
+      await gateway.close();
+      await publisher?.close();
+      if (options.bus === undefined) await bus.close();
+    },
+  };
+}
+
+/** Waits until `check` gives something other than undefined or false; fails after `timeoutMs` with what was waited for. */
+export async function until<T>(what: string, check: () => T | undefined | false, timeoutMs = 10_000): Promise<T> {
+  const endMs = performance.now() + timeoutMs;
+  for (;;) {
+    const value = check();
+    if (value !== undefined && value !== false) return value;
+    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
+    await delay(2);
+  }
+}
