@@ -155,7 +155,8 @@ class SimulatedNode {
 
   private accepted(socket: Socket): void {
     if (this.behaviour.refusesConnections()) {
-      socket.destroy();
+      // A reset, as a closed port gives: on a plain end some HTTP clients connect again at once, without end.
+      socket.resetAndDestroy();
       return;
     }
     socket.setNoDelay(true);
