@@ -34,9 +34,9 @@ export interface IngestStats {
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
 
-const noNotifications: NotificationCounts = { logs: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+const noNotifications: NotificationCounts = { logs: 0, repeats: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
-const nothingTaken: PipelineCounts = { transactions: 0, repeats: 0, incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
+const nothingTaken: PipelineCounts = { incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
 
 export function readStats(of: {
   readonly instance: string;

@@ -5,8 +5,9 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url';
 import type { WebSocket } from 'ws';
 import type { IngestStats } from '@sluice/ingest/stats.ts';
-import { buyFrames } from '../ingest/pump-frames.ts';
-import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
+import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { buyFrames, curveAccountBytes } from '../ingest/pump-frames.ts';
+import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
 import type { BenchRow } from './row.ts';
 
 const coins = 10_000;
@@ -65,6 +66,12 @@ export interface IngestFigure {
 /** Whole JSON-RPC frames over a WebSocket in, published bytes out; the best of several passes over the same coins. */
 export async function measure(redisUrl: string | null): Promise<IngestFigure> {
   const node = await startScriptedNode();
+  // Every curve has the account that it has on chain: the process learns each coin's supply once.
+  const account = accountJson(programId, curveAccountBytes());
+  node.onCall = (method, params) =>
+    method === 'getMultipleAccounts'
+      ? { result: { context: { slot: 1 }, value: (params[0] as string[]).map(() => account) } }
+      : accountAnswers(new Map())(method, params);
   const child = startChild(node, redisUrl);
   try {
     const ready = await until(child, ({ stats }) => stats.endpointsUp === 1);

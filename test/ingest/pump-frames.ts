@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenProgram, computeBudgetProgram, systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
-import { eventDiscriminators, feeProgram, programId } from '@sluice/shared/venues/pump/program.ts';
+import { accountDiscriminators, eventDiscriminators, feeProgram, programId } from '@sluice/shared/venues/pump/program.ts';
 
 const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';
 
@@ -123,6 +123,23 @@ export function createEventBytes(creation: PumpCreation): Buffer {
     .u64(BigInt(creation.timestamp), initialVirtualToken, initialVirtualSol, initialRealToken, 1_000_000_000_000_000n);
   if (creation.tokenProgram === null) return writer.done();
   return writer.bytes(creation.tokenProgram).u8(0).u8(0).bytes(zeroKey).u64(initialVirtualSol, 30n).u8(0).done();
+}
+
+/** BondingCurve of 125 bytes, as `create_v2` makes it. */
+export function curveAccountBytes(virtualToken = initialVirtualToken, virtualSol = initialVirtualSol): Buffer {
+  const realToken = virtualToken - (initialVirtualToken - initialRealToken);
+  return new Writer()
+    .bytes(accountDiscriminators.bondingCurve)
+    .u64(virtualToken, virtualSol, realToken, virtualSol - initialVirtualSol, 1_000_000_000_000_000n)
+    .u8(0)
+    .bytes(keyOf('creator'))
+    .u8(0)
+    .u8(0)
+    .bytes(zeroKey)
+    .u64(30n)
+    .u8(0)
+    .u8(0)
+    .done();
 }
 
 /** Log lines of one program around its own, as the runtime writes them. */

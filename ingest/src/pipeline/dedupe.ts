@@ -11,14 +11,14 @@ export class Dedupe {
     this.#seen = new Recent(capacity);
   }
 
-  has(signature: string): boolean {
-    return this.#seen.has(signature);
-  }
-
   /** True exactly once for a signature as long as it is remembered. */
   first(signature: string): boolean {
     if (this.#seen.has(signature)) return false;
     this.#seen.set(signature, true);
     return true;
+  }
+
+  forget(signature: string): void {
+    this.#seen.delete(signature);
   }
 }

@@ -19,10 +19,6 @@ const maxSupplyQuestions = 2_000;
 const maxQuestionRounds = 4;
 
 export interface PipelineCounts {
-  /** Transactions seen for the first time. */
-  transactions: number;
-  /** Seen again, after parsing. */
-  repeats: number;
   /** Transactions whose logs were cut or did not add up. */
   incompleteLogs: number;
   /** Of these, fetched whole. */
@@ -53,11 +49,11 @@ interface Placed {
 }
 
 /**
- * From what a node told to events of the contract: seen once, decoded, in order behind their pool, normalized, priced.
+ * From what a node told to events of the contract: decoded, in order behind their pool, normalized, priced.
  * Synchronous wherever nothing must be asked. An event that cannot be told is counted and logged.
  */
 export class Pipeline {
-  readonly counts: PipelineCounts = { transactions: 0, repeats: 0, incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
+  readonly counts: PipelineCounts = { incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
   readonly dedupe = new Dedupe();
   readonly decoder: Decoder;
   readonly book = new PoolBook();
@@ -84,13 +80,8 @@ export class Pipeline {
     return this.#lines.waiting;
   }
 
-  /** The logs of a transaction, from any endpoint. */
-  takeLogs(seen: TransactionLogs): void {
-    if (!this.dedupe.first(seen.signature)) {
-      this.counts.repeats++;
-      return;
-    }
-    this.counts.transactions++;
+  /** The logs of a transaction that is seen for the first time. */
+  takeNew(seen: TransactionLogs): void {
     const { transaction, complete, malformed } = this.decoder.fromLogs(seen);
     if (complete) this.take(transaction);
     else this.#takeIncomplete(transaction, malformed);
@@ -103,7 +94,7 @@ export class Pipeline {
     const account = this.decoder.fromAccount(venue, state);
     if (account === null) return;
     const pool = this.book.learnAccount(venue, state.address, account);
-    if (account.type === 'curve') this.ticks.hold(pool, state, account.reserves);
+    if (account.type === 'curve' && !account.complete) this.ticks.hold(pool, state, account.reserves);
   }
 
   /** The events of a decoded transaction, from any source; `told` are those told before. */

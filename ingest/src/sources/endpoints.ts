@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
 import { readAccountNotification, readProgramNotification } from './accounts.ts';
-import { peekSignature, readLogsNotification } from './logs.ts';
+import { readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 import { RpcSocket } from './rpc-socket.ts';
 import type { Subscription } from './source.ts';
 
@@ -10,7 +10,10 @@ import type { Subscription } from './source.ts';
 const laggingSlots = 10;
 
 export interface NotificationCounts {
+  /** Successful transactions seen for the first time. */
   logs: number;
+  /** Told before by another endpoint or subscription. */
+  repeats: number;
   accounts: number;
   /** Transactions that failed; of no interest. */
   failed: number;
@@ -32,7 +35,7 @@ export interface EndpointsOptions {
 
 /** All endpoints at once: what one tells first counts, what the others repeat is dropped before it is parsed. */
 export class Endpoints {
-  readonly counts: NotificationCounts = { logs: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+  readonly counts: NotificationCounts = { logs: 0, repeats: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
   readonly sockets: readonly RpcSocket[];
   readonly #pipeline: Pipeline;
   readonly #solUsd: SolUsdFeed;
@@ -47,10 +50,7 @@ export class Endpoints {
     this.#solUsd = solUsd;
     this.#log = log;
     const handlers = {
-      repeats: (frame: Buffer): boolean => {
-        const signature = peekSignature(frame);
-        return signature !== null && pipeline.dedupe.has(signature);
-      },
+      takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
         this.#take(method, params, receivedUs, subscription),
       onSlot: (): void => undefined,
@@ -89,6 +89,29 @@ export class Endpoints {
     }
   }
 
+  /** The notification that nearly all traffic is, in the form that nodes write. */
+  #takeFrame(frame: Buffer, receivedUs: number): boolean {
+    const head = readLogsHead(frame);
+    if (head === null) return false;
+    if (head.failed) {
+      this.counts.failed++;
+      return true;
+    }
+    const { signature, slot } = head;
+    if (!this.#pipeline.dedupe.first(signature)) {
+      this.counts.repeats++;
+      return true;
+    }
+    const logs = readLogsLines(frame, head);
+    if (logs === null) {
+      this.#pipeline.dedupe.forget(signature);
+      return false;
+    }
+    this.counts.logs++;
+    this.#pipeline.takeNew({ signature, slot, logs, receivedUs });
+    return true;
+  }
+
   #take(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
     if (method === 'logsNotification') this.#takeLogs(params, receivedUs);
     else if (method === 'programNotification') {
@@ -112,8 +135,10 @@ export class Endpoints {
     const outcome = readLogsNotification(params, receivedUs);
     if (typeof outcome === 'string') this.counts[outcome]++;
     else {
-      this.counts.logs++;
-      this.#pipeline.takeLogs(outcome);
+      if (this.#pipeline.dedupe.first(outcome.signature)) {
+        this.counts.logs++;
+        this.#pipeline.takeNew(outcome);
+      } else this.counts.repeats++;
     }
   }
 }

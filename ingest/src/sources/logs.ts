@@ -1,8 +1,5 @@
 import { isRecord, isSlot, type Subscription, type TransactionLogs } from './source.ts';
 
-/** How far into a frame the signature stands on every known node; further in, the frame is parsed to find it. */
-const signatureWithinBytes = 320;
-const signatureKey = '"signature":"';
 const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 /** Nodes announce simulation-like executions under this signature. */
 const placeholderForm = /^1+$/;
@@ -16,17 +13,104 @@ export function logsSubscription(programId: string): Subscription {
   };
 }
 
+/** What stands before the logs of a notification as nodes write it. */
+export interface LogsHead {
+  readonly signature: string;
+  readonly slot: number;
+  readonly failed: boolean;
+  /** Byte at which the list of lines begins. */
+  readonly linesAt: number;
+}
+
+const beforeSlot = '{"jsonrpc":"2.0","method":"logsNotification","params":{"result":{"context":{"slot":';
+const beforeSignature = '},"value":{"signature":"';
+const beforeLines = '","err":null,"logs":[';
+const afterSignature = '","err":';
+const afterLines = ']}},"subscription":';
+const quote = 34;
+const comma = 44;
+const backslash = 92;
+const closeBracket = 93;
+const maxSlotDigits = 15;
+/** Longest head: slot and signature between the fixed parts. */
+const headBytes = 320;
+const maxSignatureLength = 88;
+
 /**
- * The signature that a logs notification is about, read without parsing it; null where it is not found. A quote inside
- * a JSON string is escaped, so that what is found is a key of the frame and never text of a log.
+ * Reads the head of a notification in the one form that nodes write, without parsing the frame; null for any other frame,
+ * which `JSON.parse` then reads. Most frames are repeats of another endpoint's or of another subscription's and end here.
  */
-export function peekSignature(frame: Buffer): string | null {
-  const head = frame.toString('latin1', 0, signatureWithinBytes);
-  const key = head.indexOf(signatureKey);
-  if (key === -1) return null;
-  const start = key + signatureKey.length;
-  const end = head.indexOf('"', start);
-  return end === -1 ? null : head.slice(start, end);
+export function readLogsHead(frame: Buffer): LogsHead | null {
+  if (frame.length < 128 || frame[beforeSlot.length - 2] !== quote) return null;
+  const text = frame.toString('latin1', 0, headBytes);
+  if (!text.startsWith(beforeSlot)) return null;
+  const slotEnd = text.indexOf('}', beforeSlot.length);
+  if (slotEnd - beforeSlot.length > maxSlotDigits || !text.startsWith(beforeSignature, slotEnd)) return null;
+  const slot = Number(text.slice(beforeSlot.length, slotEnd));
+  const signatureAt = slotEnd + beforeSignature.length;
+  const signatureEnd = text.indexOf('"', signatureAt);
+  if (signatureEnd - signatureAt > maxSignatureLength || !isSlot(slot)) return null;
+  // Copied out of the frame: signatures are remembered, and a slice would keep the whole text alive.
+  const signature = frame.toString('latin1', signatureAt, signatureEnd);
+  if (!signatureForm.test(signature) || placeholderForm.test(signature)) return null;
+  if (text.startsWith(beforeLines, signatureEnd)) {
+    return { signature, slot, failed: false, linesAt: signatureEnd + beforeLines.length };
+  }
+  const errorAt = signatureEnd + afterSignature.length;
+  const opens = text.charAt(errorAt);
+  if (!text.startsWith(afterSignature, signatureEnd) || (opens !== '{' && opens !== '"')) return null;
+  return { signature, slot, failed: true, linesAt: -1 };
+}
+
+/**
+ * Reads the lines behind a head, without those that say nothing about events: what programs log as text, return data and
+ * compute units. Null where the rest of the frame is not as nodes write it.
+ */
+export function readLogsLines(frame: Buffer, { linesAt }: LogsHead): string[] | null {
+  const text = frame.toString('latin1');
+  const lines: string[] = [];
+  let at = linesAt;
+  if (text.charCodeAt(at) === closeBracket) return text.startsWith(afterLines, at) ? lines : null;
+  for (;;) {
+    if (text.charCodeAt(at) !== quote) return null;
+    const start = at + 1;
+    const end = endOfString(text, start);
+    if (end === -1) return null;
+    if (!isProse(text, start, end)) {
+      const line = text.slice(start, end);
+      // No line of the runtime needs an escape; one that has any is left to the parser.
+      if (line.includes('\\')) return null;
+      lines.push(line);
+    }
+    at = end + 1;
+    const next = text.charCodeAt(at);
+    if (next === comma) at++;
+    else return next === closeBracket && text.startsWith(afterLines, at) ? lines : null;
+  }
+}
+
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end !== -1 && text.charCodeAt(end - 1) === backslash) {
+    let slashes = 1;
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++;
+    if (slashes % 2 === 0) break;
+    end = text.indexOf('"', end + 1);
+  }
+  return end;
+}
+
+const lowerL = 108;
+const lowerR = 114;
+const lowerS = 115;
+const colon = 58;
+
+/** Lines that no event is read from. */
+function isProse(text: string, start: number, end: number): boolean {
+  const kind = text.charCodeAt(start + 8); // behind `Program `
+  if (kind === lowerL && text.charCodeAt(start + 11) === colon) return text.startsWith('Program log: ', start);
+  if (kind === lowerR && text.charCodeAt(start + 14) === colon) return text.startsWith('Program return: ', start);
+  return text.charCodeAt(end - 1) === lowerS && text.charCodeAt(end - 7) !== lowerS && text.startsWith(' compute units', end - 14);
 }
 
 /** `failed`: the transaction failed. `placeholder`: not a transaction that landed. */

@@ -22,8 +22,8 @@ const stableAfterMs = 10_000;
 export type EndpointState = 'down' | 'up' | 'lagging';
 
 export interface SocketHandlers {
-  /** True where the frame repeats what was taken before and need not be parsed. */
-  repeats(frame: Buffer): boolean;
+  /** True where the frame was understood without parsing it and is done with. */
+  takeFrame(frame: Buffer, receivedUs: number): boolean;
   /** A notification of one of the subscriptions; `subscription` is null where the endpoint told an id it never gave. */
   onNotification(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void;
   onSlot(slot: number): void;
@@ -31,7 +31,6 @@ export interface SocketHandlers {
 
 export interface SocketCounts {
   frames: number;
-  repeats: number;
   malformedFrames: number;
   connects: number;
 }
@@ -52,7 +51,7 @@ export interface RpcSocketOptions {
  */
 export class RpcSocket {
   readonly index: number;
-  readonly counts: SocketCounts = { frames: 0, repeats: 0, malformedFrames: 0, connects: 0 };
+  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0 };
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
@@ -137,8 +136,7 @@ export class RpcSocket {
     const receivedUs = nowUs();
     this.counts.frames++;
     const frame = data as Buffer; // the client's default binaryType is nodebuffer
-    if (this.#options.handlers.repeats(frame)) {
-      this.counts.repeats++;
+    if (!isBinary && this.#options.handlers.takeFrame(frame, receivedUs)) {
       this.#lastNotificationAtMs = performance.now();
       return;
     }

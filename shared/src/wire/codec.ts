@@ -22,12 +22,17 @@ export function encodeEvent(event: StreamEvent): EncodedEvent {
 }
 
 function encodeTrade(event: TradeEvent): EncodedEvent {
-  const json = `{"type":"trade",${commonJson(event)},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${valuationJson(event)},"fees":${feesJson(event.fees)},"reserves":${reservesJson(event.reserves)}${event.curveCompleted === true ? ',"curveCompleted":true' : ''}}`;
+  const sighting = sightingOf(event);
+  const values = valuationOf(event);
+  const reserves = reservesOf(event.reserves);
+  const json = `{"type":"trade","id":"${event.id}",${sighting.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${values.json},"fees":${feesJson(event.fees)},"reserves":${reserves.json}${event.curveCompleted === true ? ',"curveCompleted":true' : ''}}`;
   const fields = 28 + (event.simulated === true ? 1 : 0) + (event.curveCompleted === true ? 1 : 0);
   const msgpack =
     map16(fields) +
     tradeTypeField +
-    commonMsgpack(event) +
+    keyId +
+    packText(event.id) +
+    sighting.msgpack +
     keySide +
     packText(event.side) +
     keyTrader +
@@ -48,41 +53,176 @@ function encodeTrade(event: TradeEvent): EncodedEvent {
     packNumber(event.solAmount) +
     keyQuoteUiAmount +
     packNumber(event.quoteUiAmount) +
-    valuationMsgpack(event) +
+    values.msgpack +
     keyFees +
     feesMsgpack(event.fees) +
     keyReserves +
-    reservesMsgpack(event.reserves) +
+    reserves.msgpack +
     (event.curveCompleted === true ? curveCompletedField : '');
-  return { json: Buffer.from(json, 'latin1'), msgpack: Buffer.from(msgpack, 'latin1') };
+  return { json: bytesOf(json), msgpack: bytesOf(msgpack) };
 }
 
 function encodePrice(event: PriceEvent): EncodedEvent {
+  const sighting = sightingOf(event);
+  const values = valuationOf(event);
+  const reserves = reservesOf(event.reserves);
   const { solUsd } = event;
   const solUsdJson = solUsd === null ? 'null' : `{"price":${solUsd.price},"slot":${solUsd.slot},"ageMs":${solUsd.ageMs}}`;
-  const json = `{"type":"price",${commonJson(event)},"source":"${event.source}",${valuationJson(event)},"solUsd":${solUsdJson},"reserves":${reservesJson(event.reserves)}}`;
+  const json = `{"type":"price","id":"${event.id}",${sighting.json},"source":"${event.source}",${values.json},"solUsd":${solUsdJson},"reserves":${reserves.json}}`;
   const msgpack =
     map16(19 + (event.simulated === true ? 1 : 0)) +
     priceTypeField +
-    commonMsgpack(event) +
+    keyId +
+    packText(event.id) +
+    sighting.msgpack +
     keySource +
     packText(event.source) +
-    valuationMsgpack(event) +
+    values.msgpack +
     keySolUsd +
     (solUsd === null
       ? nil
       : solUsdHead + keyPrice + packNumber(solUsd.price) + keySlot + packNumber(solUsd.slot) + keyAgeMs + packNumber(solUsd.ageMs)) +
     keyReserves +
-    reservesMsgpack(event.reserves);
-  return { json: Buffer.from(json, 'latin1'), msgpack: Buffer.from(msgpack, 'latin1') };
+    reserves.msgpack;
+  return { json: bytesOf(json), msgpack: bytesOf(msgpack) };
 }
 
-function commonJson(event: TradeEvent | PriceEvent): string {
-  return `"id":"${event.id}","mint":"${event.mint}","quoteMint":"${event.quoteMint}","pool":"${event.pool}","poolAddress":"${event.poolAddress}","signature":${quoted(event.signature)},"slot":${event.slot},"blockTime":${event.blockTime},"commitment":"${event.commitment}","ts":{"received":${event.ts.received},"published":${event.ts.published}}${event.simulated === true ? ',"simulated":true' : ''}`;
+/** Bytes that encoded events are cut from, so that not each of them is an allocation of its own. */
+const slabBytes = 64 * 1024;
+let slab = Buffer.allocUnsafeSlow(slabBytes);
+let slabUsed = 0;
+
+/** The text's characters as bytes; each is below 256. */
+function bytesOf(text: string): Uint8Array {
+  const { length } = text;
+  if (length > slabBytes) return Buffer.from(text, 'latin1');
+  if (slabUsed + length > slabBytes) {
+    slab = Buffer.allocUnsafeSlow(slabBytes);
+    slabUsed = 0;
+  }
+  slab.write(text, slabUsed, 'latin1');
+  const bytesOfText = slab.subarray(slabUsed, slabUsed + length);
+  slabUsed += length;
+  return bytesOfText;
 }
 
-function valuationJson(event: TradeEvent | PriceEvent): string {
-  return `"priceQuote":${event.priceQuote},"priceSol":${event.priceSol},"priceUsd":${event.priceUsd},"marketCapSol":${event.marketCapSol},"marketCapUsd":${event.marketCapUsd}`;
+/** A part of an event in both forms. A trade and the price that follows it share most of theirs: the last one made is kept. */
+interface Part {
+  readonly json: string;
+  readonly msgpack: string;
+}
+
+type HotEvent = TradeEvent | PriceEvent;
+
+// The fields behind `seenPart`, copied: an event may change after it was encoded.
+let seenSignature: string | null = null;
+let seenMint = '';
+let seenQuoteMint = '';
+let seenPool = '';
+let seenPoolAddress = '';
+let seenSlot = -1;
+let seenBlockTime: number | null = null;
+let seenCommitment = '';
+let seenReceived = -1;
+let seenPublished = -1;
+let seenSimulated = false;
+let seenPart: Part = { json: '', msgpack: '' };
+
+/** All that a trade and its price have in common but the id. */
+function sightingOf(event: HotEvent): Part {
+  const { received, published } = event.ts;
+  const simulated = event.simulated === true;
+  if (
+    seenSignature === event.signature &&
+    seenMint === event.mint &&
+    seenPoolAddress === event.poolAddress &&
+    seenSlot === event.slot &&
+    seenPublished === published &&
+    seenReceived === received &&
+    seenBlockTime === event.blockTime &&
+    seenQuoteMint === event.quoteMint &&
+    seenPool === event.pool &&
+    seenCommitment === event.commitment &&
+    seenSimulated === simulated
+  ) {
+    return seenPart;
+  }
+  seenSignature = event.signature;
+  seenMint = event.mint;
+  seenQuoteMint = event.quoteMint;
+  seenPool = event.pool;
+  seenPoolAddress = event.poolAddress;
+  seenSlot = event.slot;
+  seenBlockTime = event.blockTime;
+  seenCommitment = event.commitment;
+  seenReceived = received;
+  seenPublished = published;
+  seenSimulated = simulated;
+  seenPart = { json: sightingJson(event), msgpack: sightingMsgpack(event) };
+  return seenPart;
+}
+
+function sightingJson(event: HotEvent): string {
+  return `"mint":"${event.mint}","quoteMint":"${event.quoteMint}","pool":"${event.pool}","poolAddress":"${event.poolAddress}","signature":${quoted(event.signature)},"slot":${event.slot},"blockTime":${event.blockTime},"commitment":"${event.commitment}","ts":{"received":${event.ts.received},"published":${event.ts.published}}${event.simulated === true ? ',"simulated":true' : ''}`;
+}
+
+let valuedQuote = Number.NaN;
+let valuedSol: number | null = null;
+let valuedUsd: number | null = null;
+let valuedCapSol: number | null = null;
+let valuedCapUsd: number | null = null;
+let valuedPart: Part = { json: '', msgpack: '' };
+
+function valuationOf(event: HotEvent): Part {
+  const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = event;
+  if (
+    valuedQuote === priceQuote &&
+    valuedSol === priceSol &&
+    valuedUsd === priceUsd &&
+    valuedCapSol === marketCapSol &&
+    valuedCapUsd === marketCapUsd
+  ) {
+    return valuedPart;
+  }
+  valuedQuote = priceQuote;
+  valuedSol = priceSol;
+  valuedUsd = priceUsd;
+  valuedCapSol = marketCapSol;
+  valuedCapUsd = marketCapUsd;
+  valuedPart = { json: valuationJson(event), msgpack: valuationMsgpack(event) };
+  return valuedPart;
+}
+
+function valuationJson(event: HotEvent): string {
+  const { priceQuote, priceSol, marketCapSol } = event;
+  const quoteText = `${priceQuote}`;
+  const solText = priceSol === priceQuote ? quoteText : `${priceSol}`;
+  return `"priceQuote":${quoteText},"priceSol":${solText},"priceUsd":${event.priceUsd},"marketCapSol":${marketCapSol},"marketCapUsd":${event.marketCapUsd}`;
+}
+
+let keptVirtualBase = '';
+let keptVirtualQuote = '';
+let keptRealBase = '';
+let keptRealQuote = '';
+let reservesPart: Part = { json: '', msgpack: '' };
+
+function reservesOf(reserves: Reserves): Part {
+  const { virtualBase, virtualQuote, realBase, realQuote } = reserves;
+  if (
+    keptVirtualBase === virtualBase &&
+    keptVirtualQuote === virtualQuote &&
+    keptRealBase === realBase &&
+    keptRealQuote === realQuote &&
+    reservesPart.json !== ''
+  ) {
+    return reservesPart;
+  }
+  keptVirtualBase = virtualBase;
+  keptVirtualQuote = virtualQuote;
+  keptRealBase = realBase;
+  keptRealQuote = realQuote;
+  reservesPart = { json: reservesJson(reserves), msgpack: reservesMsgpack(reserves) };
+  return reservesPart;
 }
 
 function feesJson(fees: Fees): string {
@@ -199,10 +339,8 @@ const keyVirtualQuote = packText('virtualQuote');
 const keyRealBase = packText('realBase');
 const keyRealQuote = packText('realQuote');
 
-function commonMsgpack(event: TradeEvent | PriceEvent): string {
+function sightingMsgpack(event: HotEvent): string {
   return (
-    keyId +
-    packText(event.id) +
     keyMint +
     packText(event.mint) +
     keyQuoteMint +
@@ -227,7 +365,7 @@ function commonMsgpack(event: TradeEvent | PriceEvent): string {
   );
 }
 
-function valuationMsgpack(event: TradeEvent | PriceEvent): string {
+function valuationMsgpack(event: HotEvent): string {
   return (
     keyPriceQuote +
     packNumber(event.priceQuote) +
