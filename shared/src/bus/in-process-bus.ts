@@ -21,6 +21,7 @@ class InProcessBus implements Bus {
   readonly #log: InProcessLog;
   readonly #subscribers = new Set<InProcessSubscriber>();
   readonly #statuses = new Map<string, { readonly text: string; readonly expiresAtMs: number }>();
+  #turn: Promise<void> | null = null;
   #closed = false;
 
   constructor(log: InProcessLog) {
@@ -36,11 +37,23 @@ class InProcessBus implements Bus {
         for (const entry of entries) checkEntry(entry);
         for (const entry of entries) this.#log.append(entry);
         for (const subscriber of this.#subscribers) subscriber.wake();
+        await this.#nextTurn();
       },
       close: async (): Promise<void> => {
         open = false;
       },
     };
+  }
+
+  /** A publisher that awaits its calls gives way to the subscribers between them, as it does over Redis. */
+  #nextTurn(): Promise<void> {
+    this.#turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#turn = null;
+        resolve();
+      });
+    });
+    return this.#turn;
   }
 
   async subscriber(): Promise<BusSubscriber> {

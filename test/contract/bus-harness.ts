@@ -1,0 +1,65 @@
+import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import type { Recorder } from './bus-recorder.ts';
+
+export interface Limits {
+  readonly maxEntries?: number;
+  readonly maxTopics?: number;
+}
+
+/** One log, and connections to it, of one implementation. */
+export interface BusHarness {
+  /** A connection of its own where the implementation has such. */
+  connect(): Promise<Bus>;
+  /** Publishes while the recorders are kept from hearing and reading; resolves when they may again. */
+  publishUnheard(bus: Bus, batch: readonly BusEntry[], recorders: readonly Recorder[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const silentLog = createLog({ level: 'silent', name: 'test' });
+
+export async function inProcessHarness(limits: Limits = {}): Promise<BusHarness> {
+  const bus = createInProcessBus(limits);
+  return {
+    connect: async () => bus,
+    // One call is stored whole before any of it is delivered.
+    publishUnheard: async (_, batch) => (await bus.publisher()).publish(batch),
+    close: () => bus.close(),
+  };
+}
+
+export async function redisHarness(limits: Limits = {}): Promise<BusHarness> {
+  const redis = await startRedis();
+  const buses: Bus[] = [];
+  return {
+    connect: async () => {
+      const bus = await connectRedisBus([redis.url], silentLog, limits);
+      buses.push(bus);
+      return bus;
+    },
+    publishUnheard: async (bus, batch, recorders) => {
+      const publisher = await bus.publisher();
+      await cutOff(redis, recorders);
+      await publisher.publish(batch);
+      await redis.command('ACL', 'SETUSER', 'default', '+@all');
+    },
+    close: async () => {
+      await Promise.all(buses.map((bus) => bus.close()));
+      await redis.stop();
+    },
+  };
+}
+
+/** Ends all pub/sub connections, and lets none be made nor history be read, until the default user may do all again. */
+export async function cutOff(redis: TestRedis, recorders: readonly Recorder[]): Promise<void> {
+  await redis.command('ACL', 'SETUSER', 'default', '-subscribe', '-xrange');
+  const down = recorders.map((recorder) => {
+    const before = recorder.seen.length;
+    return recorder.until(() => recorder.seen.slice(before).some((seen) => seen.kind === 'link' && !seen.up));
+  });
+  await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await Promise.all(down);
+}

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { busLimits, type BusEntry } from '@sluice/shared/bus/bus.ts';
+import { newEpoch } from '@sluice/shared/bus/epoch.ts';
+import { BatchEncoder, composeMessage, decodeHead, decodeMessage, maxBatchEntries } from '@sluice/shared/bus/message.ts';
+
+const bytes = fc.uint8Array({ maxLength: 300 });
+const topic = fc
+  .string({ minLength: 1, maxLength: 40, unit: 'grapheme' })
+  .filter((name) => Buffer.byteLength(name) <= busLimits.maxTopicBytes);
+const anyEntry: fc.Arbitrary<BusEntry> = fc.record({
+  topics: fc.uniqueArray(fc.oneof(topic, fc.constantFrom('trades', 'trades:a', 'trades:b')), { minLength: 1, maxLength: 16 }),
+  json: bytes,
+  msgpack: bytes,
+});
+const batch = fc.array(anyEntry, { minLength: 1, maxLength: 20 });
+const offset = fc.integer({ min: 1, max: 2 ** 47 });
+
+/** What the store does: a seq before the batch for each topic, in the order in which topics first appear. */
+function compose(encoder: BatchEncoder, entries: readonly BusEntry[], first: number, base: (topic: string) => number): Buffer {
+  const names = [...new Set(entries.flatMap(({ topics }) => topics))];
+  return composeMessage(newEpoch(), first, names.map(base), encoder.encode(entries));
+}
+
+describe('a message of the log', () => {
+  it('comes back as it was, with dense seqs', () => {
+    // One encoder for all: what one batch leaves behind must not show in the next.
+    const encoder = new BatchEncoder();
+    fc.assert(
+      fc.property(batch, offset, fc.integer({ min: 0, max: 2 ** 47 }), (entries, first, base) => {
+        const seqs = new Map<string, number>();
+        const message = decodeMessage(compose(encoder, entries, first, (name) => base + name.length));
+        if (message.kind === 'malformed') throw new Error(message.reason);
+        expect(message.first).toBe(first);
+        expect(message.last).toBe(first + entries.length - 1);
+        for (const [index, decoded] of message.entries.entries()) {
+          const sent = entries[index] as BusEntry;
+          expect(decoded.offset).toBe(first + index);
+          expect(Buffer.compare(decoded.json, sent.json)).toBe(0);
+          expect(Buffer.compare(decoded.msgpack, sent.msgpack)).toBe(0);
+          expect(decoded.topics).toEqual(
+            sent.topics.map((name) => {
+              const seq = (seqs.get(name) ?? base + name.length) + 1;
+              seqs.set(name, seq);
+              return { topic: name, seq };
+            }),
+          );
+        }
+        for (const [place, name] of message.head.names.entries()) {
+          expect(message.head.bases[place]).toBe(base + name.length);
+          expect(message.head.counts[place]).toBe((seqs.get(name) as number) - base - name.length);
+        }
+      }),
+    );
+  });
+
+  it('shows payloads without copying them', () => {
+    const wire = compose(new BatchEncoder(), [{ topics: ['trades'], json: Buffer.from('{}'), msgpack: Buffer.from([0x80]) }], 1, () => 0);
+    const message = decodeMessage(wire);
+    if (message.kind === 'malformed') throw new Error(message.reason);
+    expect(message.entries[0]?.json.buffer).toBe(wire.buffer);
+    expect(message.entries[0]?.msgpack.buffer).toBe(wire.buffer);
+  });
+
+  it('carries the largest batch', () => {
+    const entries = Array.from({ length: maxBatchEntries }, (_, index) => ({
+      topics: Array.from({ length: 16 }, (__, n) => `${'x'.repeat(240)}${index}.${n}`),
+      json: Buffer.alloc(0),
+      msgpack: Buffer.alloc(0),
+    }));
+    const message = decodeMessage(compose(new BatchEncoder(), entries, 5, () => 7));
+    if (message.kind === 'malformed') throw new Error(message.reason);
+    expect(message.head.names).toHaveLength(maxBatchEntries * 16);
+    expect(message.entries.map(({ topics }) => topics.map((each) => each.topic))).toEqual(entries.map(({ topics }) => topics));
+  });
+
+  it('has a head that stands without its payloads', () => {
+    const wire = compose(new BatchEncoder(), [{ topics: ['a', 'b'], json: Buffer.alloc(9), msgpack: Buffer.alloc(9) }], 3, () => 4);
+    const whole = decodeHead(wire);
+    if (whole.kind === 'malformed') throw new Error(whole.reason);
+    expect(decodeHead(wire.subarray(0, whole.entriesAt))).toEqual(whole);
+    expect(decodeHead(wire.subarray(0, whole.entriesAt - 1))).toEqual({ kind: 'malformed', reason: 'length' });
+    expect(whole).toMatchObject({ first: 3, last: 3, names: ['a', 'b'], bases: [4, 4], counts: [1, 1] });
+  });
+
+  it('is malformed when it is cut short or longer, at every byte', () => {
+    const entries = [
+      { topics: ['trades', 'trades:ü'], json: Buffer.from('{"a":1}'), msgpack: Buffer.from([0x81, 0xa1]) },
+      { topics: ['trades'], json: Buffer.alloc(0), msgpack: Buffer.alloc(3) },
+    ];
+    const wire = compose(new BatchEncoder(), entries, 1, () => 0);
+    for (let length = 0; length < wire.length; length += 1) expect(decodeMessage(wire.subarray(0, length)).kind).toBe('malformed');
+    expect(decodeMessage(Buffer.concat([wire, Buffer.alloc(1)])).kind).toBe('malformed');
+    expect(decodeMessage(wire).kind).toBe('message');
+  });
+
+  it('never throws, whatever the bytes', () => {
+    const encoder = new BatchEncoder();
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (hostile) => {
+        decodeMessage(Buffer.from(hostile));
+        decodeHead(Buffer.from(hostile));
+      }),
+      { numRuns: 2_000 },
+    );
+    const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+    fc.assert(
+      fc.property(batch, fc.array(change, { minLength: 1, maxLength: 4 }), fc.nat({ max: 40 }), (entries, changes, cut) => {
+        const wire = compose(encoder, entries, 1, () => 0);
+        for (const [at, value] of changes) wire[at % wire.length] = value;
+        const message = decodeMessage(wire.subarray(0, Math.max(0, wire.length - Math.max(0, cut - 20))));
+        if (message.kind === 'malformed') return;
+        // Where a change hit only payload or numbers, all that is shown lies within the bytes.
+        expect(message.entries).toHaveLength(message.last - message.first + 1);
+        for (const { topics } of message.entries) expect(topics.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('is refused in another version of the form', () => {
+    const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
+    wire[0] = 2;
+    expect(decodeMessage(wire)).toEqual({ kind: 'malformed', reason: 'version' });
+  });
+});

@@ -1,0 +1,108 @@
+import type { BusEntry, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+
+export type Seen =
+  | { readonly kind: 'entry'; readonly entry: LogEntry; readonly replayed: boolean; readonly epoch: string }
+  | { readonly kind: 'lost'; readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }
+  | { readonly kind: 'link'; readonly up: boolean };
+
+/**
+ * What one subscriber was handed, checked as it comes against the bus's promises: offsets dense, every topic's seqs
+ * dense, unless `onLost` said otherwise first. `faults` names each breach.
+ */
+export class Recorder implements BusHandlers {
+  readonly seen: Seen[] = [];
+  readonly faults: string[] = [];
+  readonly subscriber: BusSubscriber;
+  #next: number | null = null;
+  #epoch = '';
+  readonly #seqs = new Map<string, number>();
+  #waiting: { readonly condition: () => boolean; readonly resolve: () => void }[] = [];
+  #inHandler = false;
+
+  constructor(subscriber: BusSubscriber) {
+    this.subscriber = subscriber;
+  }
+
+  get entries(): LogEntry[] {
+    return this.seen.flatMap((seen) => (seen.kind === 'entry' ? [seen.entry] : []));
+  }
+
+  get lost(): Extract<Seen, { kind: 'lost' }>[] {
+    return this.seen.filter((seen) => seen.kind === 'lost');
+  }
+
+  /** The JSON texts handed on, in order. */
+  get texts(): string[] {
+    return this.entries.map(({ json }) => Buffer.from(json).toString());
+  }
+
+  onEntry(handed: LogEntry, replayed: boolean): void {
+    if (this.#inHandler) this.faults.push(`entry ${handed.offset} came inside another delivery`);
+    this.#inHandler = true;
+    const { epoch } = this.subscriber;
+    if (this.#epoch !== '' && epoch !== this.#epoch) this.faults.push(`epoch changed untold before ${handed.offset}`);
+    this.#epoch = epoch;
+    if (this.#next !== null && handed.offset !== this.#next) this.faults.push(`offset ${handed.offset} in place of ${this.#next}`);
+    this.#next = handed.offset + 1;
+    for (const { topic, seq } of handed.topics) {
+      const before = this.#seqs.get(topic) ?? seq - 1;
+      if (seq !== before + 1) this.faults.push(`${topic} ${seq} after ${before}`);
+      if (this.subscriber.position(topic) !== seq) this.faults.push(`position of ${topic} is not ${seq}`);
+      this.#seqs.set(topic, seq);
+    }
+    this.#inHandler = false;
+    this.#note({ kind: 'entry', entry: handed, replayed, epoch });
+  }
+
+  onLost(lost: { readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }): void {
+    if (lost.reason === 'epoch') {
+      this.#epoch = this.subscriber.epoch;
+      this.#next = 1;
+      this.#seqs.clear();
+    } else {
+      if (this.#next !== null && lost.from !== this.#next) this.faults.push(`lost from ${lost.from} in place of ${this.#next}`);
+      this.#next = lost.to + 1;
+      // What comes next of a topic must follow the position told now.
+      for (const topic of this.#seqs.keys()) this.#seqs.set(topic, this.subscriber.position(topic));
+    }
+    this.#note({ kind: 'lost', ...lost });
+  }
+
+  onLink(up: boolean): void {
+    this.#note({ kind: 'link', up });
+  }
+
+  /** Resolves when the condition holds after something was handed on (or holds now). */
+  until(condition: () => boolean): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.push({ condition, resolve });
+    });
+  }
+
+  untilOffset(offset: number): Promise<void> {
+    return this.until(() => (this.#next ?? 1) > offset);
+  }
+
+  #note(seen: Seen): void {
+    this.seen.push(seen);
+    const met = this.#waiting.filter(({ condition }) => condition());
+    this.#waiting = this.#waiting.filter((wait) => !met.includes(wait));
+    for (const { resolve } of met) resolve();
+  }
+}
+
+/** Starts recording a subscriber from the oldest entry kept. */
+export async function record(subscriber: BusSubscriber): Promise<Recorder> {
+  const recorder = new Recorder(subscriber);
+  await subscriber.start(recorder);
+  return recorder;
+}
+
+export function entry(text: string, topics: readonly string[] = ['trades'], msgpack: Uint8Array = Buffer.from(text)): BusEntry {
+  return { topics, json: Buffer.from(text), msgpack };
+}
+
+export function entries(count: number, prefix: string, topicsOf: (index: number) => readonly string[] = () => ['trades']): BusEntry[] {
+  return Array.from({ length: count }, (_, index) => entry(`${prefix}${index}`, topicsOf(index)));
+}

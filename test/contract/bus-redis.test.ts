@@ -1,0 +1,469 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { publishQueue } from '@sluice/shared/bus/redis-publisher.ts';
+import { startRedis, type TestRedis, type TestRedisOptions } from '../support/redis.ts';
+import { cutOff, silentLog } from './bus-harness.ts';
+import { startProxy } from './bus-proxy.ts';
+import { entries, entry, record, type Recorder } from './bus-recorder.ts';
+
+const live = '{sluice}:live';
+
+describe('the Redis bus', () => {
+  const cleanups: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  async function open(
+    options: TestRedisOptions = {},
+  ): Promise<{ redis: TestRedis; bus: Bus; publisher: BusPublisher; recorder: Recorder }> {
+    const redis = await startRedis(options);
+    cleanups.push(() => redis.stop());
+    const bus = await connect(redis.url);
+    const recorder = await record(await bus.subscriber());
+    return { redis, bus, publisher: await bus.publisher(), recorder };
+  }
+
+  async function connect(...urls: string[]): Promise<Bus> {
+    const bus = await connectRedisBus(urls, silentLog);
+    cleanups.push(() => bus.close());
+    return bus;
+  }
+
+  /** Publishes one call after the other until told to stop; returns how many entries were stored. */
+  function publishOn(publisher: BusPublisher, prefix: string): { stop(): Promise<number> } {
+    const stop = new AbortController();
+    let count = 0;
+    const done = (async () => {
+      while (!stop.signal.aborted) {
+        await publisher.publish(entries(1 + (count % 3), `${prefix}${count}.`, (index) => ['trades', `trades:m${index}`]));
+        count += 1 + (count % 3);
+      }
+      return count;
+    })();
+    return {
+      stop: () => {
+        stop.abort();
+        return done;
+      },
+    };
+  }
+
+  it('begins a new epoch when Redis comes back empty, and goes on by itself', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(30, 'a'));
+    await recorder.untilOffset(30);
+    const { epoch } = recorder.subscriber;
+    await redis.kill();
+    // Published while Redis is away: waits, and is stored once it is back.
+    const waiting = publisher.publish(entries(3, 'b'));
+    await recorder.until(() => recorder.seen.some((seen) => seen.kind === 'link' && !seen.up));
+    await redis.restart();
+    await waiting;
+    await recorder.until(() => recorder.texts.includes('b2'));
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 31, to: 30, reason: 'epoch' }]);
+    expect(recorder.subscriber.epoch).not.toBe(epoch);
+    expect(recorder.texts.slice(30)).toEqual(['b0', 'b1', 'b2']);
+    expect(recorder.subscriber.position('trades')).toBe(3);
+    await recorder.until(() => lastLink(recorder) === true);
+    expect(recorder.seen.flatMap((seen) => (seen.kind === 'link' ? [seen.up] : []))).toEqual([true, false, true]);
+  });
+
+  it('keeps epoch and seqs when Redis kept its memory, and stores each batch once', async () => {
+    const { redis, publisher, recorder } = await open({ appendOnly: true });
+    const { epoch } = recorder.subscriber;
+    const going = publishOn(publisher, 'k');
+    for (const round of [1, 2, 3]) {
+      await recorder.untilOffset(round * 100);
+      await redis.kill();
+      await redis.restart();
+    }
+    await recorder.untilOffset(recorder.entries.length + 50);
+    const count = await going.stop();
+    await recorder.untilOffset(count);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([]);
+    expect(recorder.subscriber.epoch).toBe(epoch);
+    expect(recorder.entries).toHaveLength(count);
+    expect(new Set(recorder.texts).size).toBe(count);
+  });
+
+  it('recognizes a batch whose answer was lost', async () => {
+    const { redis, recorder } = await open();
+    let answersLost = 0;
+    let armed = false;
+    const proxy = await startProxy(redis.port, async () => {
+      if (!armed) return;
+      // The request passed and was carried out; its answer does not come through.
+      const stored = /:(\d+)/.exec(await redis.command('XLEN', '{sluice}:log'))?.[1];
+      if (Number(stored) === answersLost + 1) {
+        answersLost += 1;
+        armed = false;
+        proxy.cut();
+      }
+    });
+    cleanups.push(() => proxy.close());
+    const publisher = await (await connect(proxy.url)).publisher();
+    for (let call = 0; call < 5; call += 1) {
+      armed = true;
+      await publisher.publish(entries(2, `c${call}.`));
+    }
+    await recorder.untilOffset(10);
+    expect(answersLost).toBe(5);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.texts).toEqual([0, 1, 2, 3, 4].flatMap((call) => [`c${call}.0`, `c${call}.1`]));
+    expect(await redis.command('GET', '{sluice}:offset')).toContain('10');
+  });
+
+  it('fills what a killed pub/sub connection missed, mid-stream, again and again', async () => {
+    const { redis, publisher, recorder } = await open();
+    const going = publishOn(publisher, 'k');
+    for (let round = 1; round <= 5; round += 1) {
+      const before = recorder.subscriber.counters.refills;
+      await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await recorder.until(() => recorder.subscriber.counters.refills > before && lastLink(recorder) === true);
+    }
+    const count = await going.stop();
+    await recorder.untilOffset(count);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([]);
+    expect(recorder.entries).toHaveLength(count);
+    expect(recorder.seen.some((seen) => seen.kind === 'entry' && seen.replayed)).toBe(true);
+  });
+
+  it('heals when Redis ends the pub/sub connection for its full output buffer', async () => {
+    const { publisher, recorder } = await open({ args: ['--client-output-buffer-limit', 'pubsub 256kb 0 0'] });
+    await publisher.publish(entries(1, 'a'));
+    await recorder.untilOffset(1);
+    // One announcement is beyond the limit at once, so it is always missed.
+    const payload = Buffer.alloc(200_000, 0x80);
+    await publisher.publish([entry('b', ['trades'], payload), entry('c', ['trades'], payload), entry('d', ['trades'], payload)]);
+    await recorder.untilOffset(4);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.texts).toEqual(['a0', 'b', 'c', 'd']);
+    expect(recorder.subscriber.counters.refills).toBeGreaterThan(0);
+    expect(recorder.lost).toEqual([]);
+  });
+
+  it('notices a last announcement that was lost, though none follows', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(1, 'heard'));
+    await recorder.untilOffset(1);
+    const [message] = await readLog(redis);
+    // Stored without being announced, as after a lost announcement: the next message, by the script's own rules.
+    const next = Buffer.from(message as Buffer);
+    next.writeUIntBE(2, 13, 6);
+    next.writeUIntBE(1, 27, 6);
+    await writeLog(redis, 2, next);
+    await recorder.untilOffset(2);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.texts).toEqual(['heard0', 'heard0']);
+    expect(recorder.subscriber.position('trades')).toBe(2);
+  });
+
+  it('begins a new epoch after FLUSHALL, with nobody publishing and with somebody', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(7, 'a'));
+    await recorder.untilOffset(7);
+    await redis.command('FLUSHALL');
+    await recorder.until(() => recorder.lost.length === 1);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 8, to: 7, reason: 'epoch' }]);
+    expect(recorder.subscriber.position('trades')).toBe(0);
+    await publisher.publish(entries(2, 'b'));
+    await redis.command('FLUSHALL');
+    await publisher.publish(entries(9, 'c'));
+    await recorder.until(() => recorder.texts.at(-1) === 'c8');
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toHaveLength(2);
+    expect(recorder.subscriber.position('trades')).toBe(9);
+    expect(recorder.entries.at(-1)?.offset).toBe(9);
+    expect(recorder.subscriber.counters.epochChanges).toBe(2);
+  });
+
+  it.each([
+    ['the counters', ['DEL', '{sluice}:seq']],
+    ['the offset', ['DEL', '{sluice}:offset']],
+    ['the epoch', ['DEL', '{sluice}:epoch']],
+    ['time', ['SET', '{sluice}:offset', '3']],
+  ])('begins a new epoch when the log lost %s', async (_, command) => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(7, 'a'));
+    await recorder.untilOffset(7);
+    await redis.command(...command);
+    await publisher.publish(entries(2, 'b'));
+    await recorder.until(() => recorder.texts.at(-1) === 'b1');
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 8, to: 7, reason: 'epoch' }]);
+    expect(recorder.entries.at(-1)).toMatchObject({ offset: 2, topics: [{ topic: 'trades', seq: 2 }] });
+  });
+
+  it('tells of a log that was deleted under it as trimmed', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(4, 'a'));
+    await recorder.untilOffset(4);
+    await cutOff(redis, [recorder]);
+    await publisher.publish(entries(6, 'b', (index) => [`trades:m${index % 2}`]));
+    await redis.command('DEL', '{sluice}:log');
+    await redis.command('ACL', 'SETUSER', 'default', '+@all');
+    await recorder.until(() => recorder.lost.length > 0);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 5, to: 10, reason: 'trimmed' }]);
+    expect(recorder.subscriber.position('trades:m1')).toBe(3);
+    await publisher.publish(entries(1, 'c', () => ['trades:m1']));
+    await recorder.untilOffset(11);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.entries.at(-1)?.topics).toEqual([{ topic: 'trades:m1', seq: 4 }]);
+  });
+
+  it('goes on after Redis stood still for three seconds', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(3, 'a'));
+    await recorder.untilOffset(3);
+    redis.pause();
+    const pausedAtMs = performance.now();
+    const waiting = publisher.publish(entries(5, 'b'));
+    await expect.poll(() => performance.now() - pausedAtMs, { timeout: 10_000 }).toBeGreaterThan(3_000);
+    redis.resume();
+    await waiting;
+    await recorder.untilOffset(8);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([]);
+    expect(recorder.texts).toEqual(['a0', 'a1', 'a2', 'b0', 'b1', 'b2', 'b3', 'b4']);
+  });
+
+  it('counts and ignores what is not of its form, on the channel and in the log', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(2, 'a'));
+    await recorder.untilOffset(2);
+    const [message] = await readLog(redis);
+    const cut = (message as Buffer).subarray(0, (message as Buffer).length - 1);
+    const garbage = ['', 'x', '\u0001'.repeat(64), 'f'.repeat(5_000)].map((text) => Buffer.from(text));
+    const client = rawClient(redis);
+    for (const bytes of [...garbage, cut]) await client.publish(live, bytes);
+    await publisher.publish(entries(1, 'b'));
+    await recorder.untilOffset(3);
+    expect(recorder.subscriber.counters.malformed).toBe(5);
+    // In the log it stands where two entries would.
+    await client.xadd('{sluice}:log', '4-0', 'm', Buffer.from('garbage'));
+    await client.set('{sluice}:offset', 5);
+    await recorder.until(() => recorder.lost.length > 0);
+    await publisher.publish(entries(1, 'c'));
+    await recorder.untilOffset(6);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 4, to: 5, reason: 'trimmed' }]);
+    expect(recorder.texts).toEqual(['a0', 'a1', 'b0', 'c0']);
+    expect(recorder.subscriber.counters.epochChanges).toBe(0);
+  });
+
+  it('loads its scripts again after SCRIPT FLUSH', async () => {
+    const { redis, bus, publisher, recorder } = await open();
+    await publisher.publish(entries(1, 'a'));
+    await redis.command('SCRIPT', 'FLUSH');
+    await publisher.publish(entries(1, 'b'));
+    await redis.command('SCRIPT', 'FLUSH');
+    await bus.setStatus('s', { a: 1 }, 60_000);
+    expect(await bus.statuses()).toEqual([{ name: 's', value: { a: 1 } }]);
+    await recorder.untilOffset(2);
+    expect(recorder.texts).toEqual(['a0', 'b0']);
+  });
+
+  it('joins without a hole or a duplicate with a publish before every piece of bytes it sends or gets', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(40, 'h', (index) => ['trades', `trades:m${index % 3}`]));
+    let published = 0;
+    let stepping = true;
+    const proxy = await startProxy(redis.port, async () => {
+      if (!stepping) return;
+      published += 1;
+      await publisher.publish([entry(`p${published}`, ['trades', `trades:m${published % 3}`])]);
+      // Now and then the connections are cut as well.
+      if (published % 37 === 0) proxy.cut();
+    });
+    cleanups.push(() => proxy.close());
+    stepping = false;
+    const late = await connect(proxy.url);
+    const subscribers = await Promise.all(Array.from({ length: 6 }, () => late.subscriber()));
+    stepping = true;
+    const recorders = await Promise.all(subscribers.map((subscriber) => record(subscriber)));
+    stepping = false;
+    const all = [recorder, ...recorders];
+    const total = 40 + published;
+    await publisher.publish([entry('end')]);
+    await Promise.all(all.map((each) => each.untilOffset(total + 1)));
+    expect(published).toBeGreaterThan(20);
+    for (const each of all) {
+      expect(each.faults).toEqual([]);
+      expect(each.lost).toEqual([]);
+      expect(each.texts).toEqual(recorder.texts);
+    }
+  });
+
+  it('refuses a log of another version, at the start and when publishing', async () => {
+    const { redis, publisher } = await open();
+    await publisher.publish(entries(1, 'a'));
+    await redis.command('SET', '{sluice}:version', '999');
+    await expect(publisher.publish(entries(1, 'b'))).rejects.toMatchObject({ code: 'INCOMPATIBLE' });
+    await expect(createBus({ redisUrls: [redis.url], log: silentLog })).rejects.toMatchObject({ code: 'INCOMPATIBLE' });
+    expect(await redis.command('GET', '{sluice}:version')).toContain('999');
+  });
+
+  it('says so when Redis cannot be reached, and names no secret', async () => {
+    const { redis } = await open();
+    const port = redis.port;
+    await redis.kill();
+    const failure = createBus({ redisUrls: [`redis://user:hunter2@127.0.0.1:${port}`], log: silentLog });
+    await expect(failure).rejects.toMatchObject({ name: 'BusError', code: 'UNAVAILABLE' });
+    await expect(failure).rejects.toThrow(`127.0.0.1:${port}`);
+    await expect(failure).rejects.not.toThrow('hunter2');
+    await expect(createBus({ redisUrls: ['redis://127.0.0.1:1', 'redis://127.0.0.1:2'], log: silentLog })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+  });
+
+  it('bounds what waits while Redis is away, and stores what it took in order', async () => {
+    const { redis, publisher, recorder } = await open();
+    await redis.kill();
+    const kept: Promise<void>[] = [];
+    const size = 1_000;
+    for (let call = 0; call < publishQueue.maxEntries / size; call += 1) kept.push(publisher.publish(entries(size, `q${call}.`)));
+    await expect(publisher.publish(entries(size, 'over'))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    await redis.restart();
+    await Promise.all(kept);
+    await recorder.untilOffset(publishQueue.maxEntries);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.texts[0]).toBe('q0.0');
+    expect(recorder.texts.at(-1)).toBe(`q${kept.length - 1}.${size - 1}`);
+  });
+
+  it('waits out a Redis that is full, and rejects what is refused for good', async () => {
+    const { redis, publisher, recorder } = await open();
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    const waiting = publisher.publish(entries(2, 'a'));
+    await expect.poll(() => redis.command('INFO', 'errorstats')).toContain('errorstat_OOM');
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await waiting;
+    await redis.command('ACL', 'SETUSER', 'default', '-xadd');
+    await expect(publisher.publish(entries(400, 'b'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await redis.command('ACL', 'SETUSER', 'default', '+@all');
+    await publisher.publish(entries(1, 'c'));
+    await recorder.untilOffset(3);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.texts).toEqual(['a0', 'a1', 'c0']);
+  });
+
+  it('rejects what waits when it closes before Redis is back', async () => {
+    const { redis, bus, publisher } = await open();
+    await redis.kill();
+    const waiting = Promise.allSettled([publisher.publish(entries(1, 'a')), publisher.publish(entries(300, 'b'))]);
+    await bus.close();
+    for (const outcome of await waiting) expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'BusError' } });
+  });
+
+  it('keeps the logs of two databases of one Redis apart', async () => {
+    const { redis, publisher, recorder } = await open();
+    const other = await connect(`${redis.url}/1`);
+    const otherRecorder = await record(await other.subscriber());
+    await (await other.publisher()).publish(entries(3, 'other'));
+    await publisher.publish(entries(2, 'own'));
+    await Promise.all([recorder.untilOffset(2), otherRecorder.untilOffset(3)]);
+    expect(recorder.texts).toEqual(['own0', 'own1']);
+    expect(otherRecorder.texts).toEqual(['other0', 'other1', 'other2']);
+    expect(recorder.subscriber.counters.refills + otherRecorder.subscriber.counters.refills).toBe(0);
+  });
+
+  it('runs on a cluster', async () => {
+    const nodes = await Promise.all([1, 2, 3].map(() => startRedis({ cluster: true })));
+    cleanups.push(() => Promise.all(nodes.map((node) => node.stop())));
+    await formCluster(nodes);
+    const urls = nodes.map(({ url }) => url);
+    const bus = await connect(...urls);
+    const recorder = await record(await (await connect(...urls)).subscriber());
+    const publisher = await bus.publisher();
+    const batch = entries(500, 'c', (index) => ['trades', `trades:m${index}`]);
+    await publisher.publish(batch);
+    await recorder.untilOffset(500);
+    const late = await record(await bus.subscriber());
+    await bus.setStatus('s', { a: 1 }, 60_000);
+    expect(await bus.statuses()).toEqual([{ name: 's', value: { a: 1 } }]);
+    expect([recorder.faults, late.faults]).toEqual([[], []]);
+    expect(late.texts).toEqual(recorder.texts);
+    expect(late.subscriber.position('trades')).toBe(500);
+  });
+
+  it('leaves nothing behind that keeps a process', async () => {
+    const { redis } = await open();
+    const script = `
+      import { createBus } from '@sluice/shared/bus/create.ts';
+      import { createLog } from '@sluice/shared/log/log.ts';
+      const bus = await createBus({ redisUrls: [process.argv[1]], log: createLog({ level: 'silent', name: 'test' }) });
+      const subscriber = await bus.subscriber();
+      const publisher = await bus.publisher();
+      let handOn;
+      const got = new Promise((resolve) => (handOn = resolve));
+      await subscriber.start({ onEntry: handOn, onLost() {} });
+      await publisher.publish([{ topics: ['trades'], json: Buffer.from('1'), msgpack: Buffer.from('2') }]);
+      await got;
+      await bus.close();
+      process.stdout.write('closed');
+    `;
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, redis.url], {
+      cwd: new URL('../..', import.meta.url),
+    });
+    cleanups.push(() => child.kill('SIGKILL'));
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(output).toBe('closed');
+    expect(code).toBe(0);
+  });
+
+  function rawClient(redis: TestRedis): Redis {
+    const client = new Redis(redis.url);
+    cleanups.push(() => client.disconnect());
+    return client;
+  }
+
+  /** The messages in the log. */
+  async function readLog(redis: TestRedis): Promise<Buffer[]> {
+    const reply = await rawClient(redis).xrangeBuffer('{sluice}:log', '-', '+');
+    return reply.map(([, fields]) => fields[1] as Buffer);
+  }
+
+  /** Stores a message of one entry without announcing it. */
+  async function writeLog(redis: TestRedis, offset: number, message: Buffer): Promise<void> {
+    const client = rawClient(redis);
+    await client
+      .multi()
+      .xadd('{sluice}:log', `${offset}-0`, 'm', message)
+      .set('{sluice}:offset', offset)
+      .hset('{sluice}:seq', 'trades', offset)
+      .exec();
+  }
+});
+
+function lastLink(recorder: Recorder): boolean | null {
+  const last = recorder.seen.findLast((seen) => seen.kind === 'link');
+  return last?.kind === 'link' ? last.up : null;
+}
+
+/** Three nodes that share the slots between them. */
+async function formCluster(nodes: readonly TestRedis[]): Promise<void> {
+  const [first] = nodes as [TestRedis];
+  const ranges = ['0 5460', '5461 10922', '10923 16383'];
+  for (const [index, node] of nodes.entries()) {
+    await node.command('CLUSTER', 'ADDSLOTSRANGE', ...(ranges[index] as string).split(' '));
+    await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+  }
+  for (const node of nodes.slice(1)) await node.command('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
+  for (const node of nodes) {
+    const state = (): Promise<string> => node.command('CLUSTER', 'INFO');
+    await expect.poll(state, { timeout: 15_000 }).toContain('cluster_state:ok');
+    await expect.poll(state, { timeout: 15_000 }).toContain('cluster_known_nodes:3');
+  }
+}
