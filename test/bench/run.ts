@@ -24,8 +24,8 @@ function modulePath(name: string): string {
 
 /** In the child: one benchmark, its rows as the last line. */
 async function runHere(name: string): Promise<void> {
-  const { run } = (await import(modulePath(name))) as Benchmark;
-  const rows = await run();
+  const benchmark = (await import(modulePath(name))) as Benchmark;
+  const rows = await benchmark.run();
   process.stdout.write(`\n${rowsMark}${JSON.stringify(rows)}\n`, () => process.exit(0));
 }
 

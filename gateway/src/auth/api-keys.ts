@@ -1,6 +1,6 @@
 import { maxKeys, type StoredKey } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
-import { newApiKey, newKeyId, parseApiKey } from './key-format.ts';
+import { newApiKey, newKeyId } from './key-format.ts';
 import { openKeyHash } from './pepper.ts';
 import type { PlanName, Scope } from './principal.ts';
 
@@ -47,8 +47,6 @@ export function endOfKeyMs(key: StoredKey): number | null {
 }
 
 function newSecret(store: Store, id: string): { readonly key: string; readonly hash: Uint8Array } {
-  const key = newApiKey(id);
-  const parts = parseApiKey(key);
-  if (parts === null) throw new Error('a new key does not read back');
-  return { key, hash: openKeyHash(store.dataDir)(id, parts.secret) };
+  const { key, secret } = newApiKey(id);
+  return { key, hash: openKeyHash(store.dataDir)(id, secret) };
 }

@@ -19,9 +19,11 @@ export function newKeyId(): string {
 }
 
 /** A new key in full for `id`; shown once, never stored. */
-export function newApiKey(id: string): string {
-  const text = `sluice_${id}_${randomText(randomLength)}`;
-  return text + checksum(text);
+export function newApiKey(id: string): { readonly key: string; readonly secret: string } {
+  const head = `sluice_${id}_`;
+  const random = randomText(randomLength);
+  const secret = random + checksum(head + random);
+  return { key: head + secret, secret };
 }
 
 /** Null where the text is no key at all. The checksum finds slips of the hand and lets scanners know a key; it proves nothing. */

@@ -1,0 +1,120 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { listWallets, openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
+import { openDatabase } from '@sluice/gateway/store/database.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { generateKeypair, verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let dataDir: string;
+let store: Store;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'sluice-custody-'));
+  store = openStore({ dataDir });
+});
+afterEach(() => {
+  store.close();
+  rmSync(dataDir, { recursive: true });
+});
+
+async function unlock(passphrase = 'a passphrase', name = 'cluster'): Promise<Keystore> {
+  const outcome = await openKeystore(store, name, passphrase);
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.keystore;
+}
+
+describe('the keystore', () => {
+  it('signs with a wallet that it made, also after it was opened again', async () => {
+    const wallet = (await unlock()).create('mine');
+    if (wallet === null) throw new Error('no wallet');
+    const message = Buffer.from('a message');
+    const signature = (await unlock()).signer(wallet.publicKey)?.sign(message) ?? new Uint8Array();
+    expect(verifySignature(wallet.publicKey, message, signature)).toBe(true);
+    expect(listWallets(store, 'cluster')).toMatchObject([{ publicKey: wallet.publicKey, label: 'mine', imported: false }]);
+  });
+
+  it('refuses another passphrase', async () => {
+    await unlock();
+    expect(await openKeystore(store, 'cluster', 'another one')).toEqual({ ok: false, reason: 'wrong-passphrase' });
+    expect(await openKeystore(store, 'cluster', '')).toEqual({ ok: false, reason: 'wrong-passphrase' });
+  });
+
+  it('keeps the wallets of two keystores apart', async () => {
+    const wallet = (await unlock('a', 'simnet')).create(null);
+    const cluster = await unlock('b', 'cluster');
+    expect(cluster.signer(wallet?.publicKey ?? '')).toBeNull();
+    expect(listWallets(store, 'cluster')).toEqual([]);
+  });
+
+  it('opens no wallet of which any one bit was changed, nor one moved to another address', async () => {
+    const keystore = await unlock();
+    const wallet = keystore.create(null);
+    const other = keystore.create(null);
+    if (wallet === null || other === null) throw new Error('no wallet');
+    const db = openDatabase(join(dataDir, 'sluice.db'));
+    const sealed = store.wallets.list('cluster').find(({ publicKey }) => publicKey === wallet.publicKey)?.sealedSeed ?? new Uint8Array();
+    expect(sealed.length).toBe(1 + 12 + 16 + 32);
+    const put = (publicKey: string, bytes: Uint8Array): void =>
+      void db.run('UPDATE wallets SET sealed_seed = ? WHERE public_key = ?', bytes, publicKey);
+    for (let bit = 0; bit < sealed.length * 8; bit++) {
+      const flipped = Uint8Array.from(sealed);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      put(wallet.publicKey, flipped);
+      expect(() => keystore.signer(wallet.publicKey), `bit ${bit}`).toThrow(/was changed/);
+    }
+    put(wallet.publicKey, sealed);
+    expect(keystore.signer(wallet.publicKey)).not.toBeNull();
+    put(other.publicKey, sealed);
+    expect(() => keystore.signer(other.publicKey)).toThrow(/was changed/);
+    db.close();
+  });
+
+  it('stores neither seed nor passphrase', async () => {
+    const { seed } = generateKeypair();
+    const keystore = await unlock('a passphrase of some length');
+    keystore.import(seed, null);
+    for (const file of readdirSync(dataDir)) {
+      const content = readFileSync(join(dataDir, file));
+      expect(content.includes(Buffer.from(seed)), file).toBe(false);
+      expect(content.includes('a passphrase of some length'), file).toBe(false);
+    }
+  });
+
+  it('imports a wallet once', async () => {
+    const { seed, publicKey } = generateKeypair();
+    const keystore = await unlock();
+    expect(keystore.import(seed, null)?.publicKey).toBe(publicKey);
+    expect(keystore.import(seed, null)).toBeNull();
+  });
+});
+
+describe('a secret key as text', () => {
+  const keypair = generateKeypair(Uint8Array.from({ length: 32 }, (_, index) => index));
+  const secretKey = Uint8Array.from([...keypair.seed, ...keypair.publicKeyBytes]);
+
+  it('is read as base58 and as a JSON array', () => {
+    for (const text of [encodeBase58(secretKey), JSON.stringify([...secretKey]), ` ${encodeBase58(secretKey)}\n`]) {
+      const outcome = readSecretKey(text);
+      expect(outcome.ok && Buffer.from(outcome.seed).equals(keypair.seed)).toBe(true);
+    }
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a public key', keypair.publicKey],
+    ['no base58', '0OIl'],
+    ['no array', '{"a":1}'],
+    ['broken JSON', '[1,2'],
+    ['numbers that are no bytes', JSON.stringify(Array.from({ length: 64 }, () => 256))],
+    ['too few bytes', JSON.stringify([...secretKey.slice(1)])],
+    ['halves that do not belong together', JSON.stringify(Array.from(secretKey.toReversed()))],
+    ['a book', 'a'.repeat(100_000)],
+  ])('is refused where it is %s, without repeating it', (_what, text) => {
+    const outcome = readSecretKey(text);
+    expect(outcome.ok).toBe(false);
+    if (!outcome.ok && text.length > 3) expect(outcome.reason).not.toContain(text.slice(0, 8));
+  });
+});

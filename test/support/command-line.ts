@@ -1,0 +1,59 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+/** By address, for the commands run in folders of their own, so that no `.env` of the developer reaches them. */
+const tsx = pathToFileURL(createRequire(join(root, 'package.json')).resolve('tsx')).href;
+const timeoutMs = 60_000;
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  /** The folder that the command runs in. */
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** Nothing of the developer's own settings, only what a process needs to run. */
+function environment({ env = {} }: CommandOptions): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NO_COLOR: '1', ...env };
+}
+
+/** Starts a program of the project, `cli/start.ts` say, as its users do. */
+export function startProgram(program: string, args: readonly string[], options: CommandOptions): ChildProcess {
+  return spawn(process.execPath, ['--import', tsx, join(root, program), ...args], {
+    cwd: options.folder,
+    env: environment(options),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** Runs it to its end. */
+export function runProgram(program: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    const child = startProgram(program, args, options);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    let [stdout, stderr] = ['', ''];
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code: code ?? -1, stdout, stderr });
+    });
+    child.stdin?.end(options.input ?? '');
+  });
+}
+
+/** Runs `sluice …` to its end. */
+export function sluice(args: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  return runProgram('cli/sluice.ts', args, options);
+}
