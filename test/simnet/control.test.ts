@@ -44,7 +44,7 @@ async function rpc(method: string, ...params: readonly unknown[]): Promise<Respo
   return fetch(simnet.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
 }
 
-async function result<T>(method: string, ...params: readonly unknown[]): Promise<T> {
+async function resultOf<T>(method: string, ...params: readonly unknown[]): Promise<T> {
   return ((await (await rpc(method, ...params)).json()) as { result: T }).result;
 }
 
@@ -125,7 +125,7 @@ describe('notifications', () => {
     await expect(rpc('getHealth')).rejects.toThrow();
     simnet.control.clear('cut');
     client = await connectPubSub(simnet.wsUrl);
-    expect(await result('getHealth')).toBe('ok');
+    expect(await resultOf('getHealth')).toBe('ok');
   });
 });
 
@@ -145,7 +145,7 @@ describe('the chain as it is shown', () => {
     await client.until(() => told().length === 2);
     expect(told()[0]?.logs[1]).toBe('Log truncated');
     expect(told()[1]?.logs).not.toContain('Log truncated');
-    const shown = await result<{ meta: { logMessages: string[]; innerInstructions: unknown[] } }>('getTransaction', long.signature, {
+    const shown = await resultOf<{ meta: { logMessages: string[]; innerInstructions: unknown[] } }>('getTransaction', long.signature, {
       commitment: 'confirmed',
     });
     expect(shown.meta.logMessages).toEqual(told()[0]?.logs);
@@ -172,21 +172,21 @@ describe('the chain as it is shown', () => {
       expect(events).toHaveLength(1);
       expect(events[0]).not.toBe(program);
       const [wire] = (
-        await result<{ transaction: [string, string] }>('getTransaction', item.signature, { commitment: 'confirmed', encoding: 'base64' })
+        await resultOf<{ transaction: [string, string] }>('getTransaction', item.signature, { commitment: 'confirmed', encoding: 'base64' })
       ).transaction;
       const decoded = decodeTransaction(Buffer.from(wire, 'base64'));
       if (decoded.kind !== 'decoded') throw new Error(decoded.reason);
       const signature = signatureFromText(item.signature);
       expect(signature !== null && verifySignature(decoded.accountKeys[0] ?? '', decoded.messageBytes, signature)).toBe(true);
     }
-    const listed = await result<readonly { signature: string }[]>('getSignaturesForAddress', program, { commitment: 'confirmed' });
+    const listed = await resultOf<readonly { signature: string }[]>('getSignaturesForAddress', program, { commitment: 'confirmed' });
     expect(listed.map(({ signature }) => signature)).toEqual(
       told()
         .map(({ signature }) => signature)
-        .reverse(),
+        .toReversed(),
     );
     const until = forged[0]?.signature;
-    expect(await result<unknown[]>('getSignaturesForAddress', program, { commitment: 'confirmed', until })).toHaveLength(3);
+    expect(await resultOf<unknown[]>('getSignaturesForAddress', program, { commitment: 'confirmed', until })).toHaveLength(3);
     expect(simnet.oracle.liveEvents(program)).toHaveLength(3);
   });
 
@@ -206,7 +206,7 @@ describe('the chain as it is shown', () => {
     chain.freeze(all);
     chain.confirm(chain.slot);
     const list = async (until?: string): Promise<readonly string[]> =>
-      (await result<readonly { signature: string }[]>('getSignaturesForAddress', program, { commitment: 'confirmed', until })).map(
+      (await resultOf<readonly { signature: string }[]>('getSignaturesForAddress', program, { commitment: 'confirmed', until })).map(
         ({ signature }) => signature,
       );
     const until = all[150]?.signature;

@@ -2,7 +2,7 @@ import { readLogs } from '@sluice/shared/solana/logs.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 
 /** Transactions remembered; the oldest slots go first and are counted in `forgotten`. */
-export const maxOracleTransactions = 50_000;
+const maxOracleTransactions = 50_000;
 /** Slots remembered, also empty ones. */
 const maxOracleSlots = 100_000;
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from './chain.ts';
 import { connectPubSub, type Notification, type PubSubClient } from './pubsub-client.ts';
+import { maxSubscriptions } from './rpc/pubsub/connection.ts';
 import { startRpcServer, type RpcServer } from './rpc/server.ts';
 import { ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
 
@@ -115,7 +116,7 @@ describe('logsSubscribe', () => {
         ['accountSubscribe'],
         ['signatureSubscribe', programA],
       ].map(async ([method, ...params]) =>
-        client.call(String(method), ...params).catch((error: { error: { code: number } }) => error.error.code),
+        client.call(method as string, ...params).catch((error: { error: { code: number } }) => error.error.code),
       ),
     );
     expect(codes).toEqual([-32602, -32602, -32602, -32602, -32601, -32602, -32602]);
@@ -239,7 +240,7 @@ describe('bounds', () => {
 
   it('refuses one subscription too many and a message too long', async () => {
     const refused = await Promise.all(
-      Array.from({ length: 10_001 }, (_unused, index) =>
+      Array.from({ length: maxSubscriptions + 1 }, (_unused, index) =>
         client.call('logsSubscribe', { mentions: [seededAddress(index)] }).then(
           () => null,
           (error: { error: { code: number } }) => error.error.code,

@@ -144,7 +144,7 @@ export class ScriptedChain implements Chain {
 
   /** Newest first. */
   private all(): readonly TransactionRecord[] {
-    return this.blocks.flatMap((block) => block.transactions).reverse();
+    return this.blocks.flatMap((block) => block.transactions).toReversed();
   }
 }
 

@@ -7,6 +7,7 @@ import { readRecording, type Recording } from './replay/read-recording.ts';
 import { createReplayChain, type ReplayReport } from './replay/replay-chain.ts';
 import { simnetVersion } from './rpc/context.ts';
 import { startRpcServer, type RpcServer, type ServerStats } from './rpc/server.ts';
+import type { SubscriptionKind } from './rpc/pubsub/subscription.ts';
 import type { SimnetLog } from './rpc/simnet-log.ts';
 import { createChain } from './sim-chain.ts';
 
@@ -50,6 +51,8 @@ export interface Simnet {
   /** What truly happened. */
   readonly oracle: Oracle;
   stats(): ServerStats;
+  /** Subscriptions of one kind, or all, that are held now. */
+  subscriptions(kind?: SubscriptionKind): number;
   close(): Promise<void>;
 }
 
@@ -99,6 +102,7 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
     control: misbehaving,
     oracle,
     stats: () => server.stats(),
+    subscriptions: (kind) => server.subscriptions(kind),
     close,
   };
   log?.info({ simulated: true, rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, version: simnetVersion, seed }, 'simnet_started');

@@ -10,7 +10,7 @@ const wholeHistory = 10_000_000;
 /** What the runtime itself allows a transaction to log. */
 export const runtimeLogLimitBytes = 10_000;
 
-export interface Lie {
+interface Lie {
   readonly ignoreUntil: boolean;
   readonly omitShare: number;
 }

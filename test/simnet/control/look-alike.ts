@@ -9,7 +9,7 @@ const fee = 5_000n;
 const payerLamports = 1_000_000_000n;
 
 /** An event as a program logged it. */
-export interface LoggedEvent {
+interface LoggedEvent {
   readonly programId: string;
   readonly data: Uint8Array;
 }

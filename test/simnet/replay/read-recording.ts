@@ -3,7 +3,7 @@ import type { TransactionRecord } from '../chain.ts';
 import { rebuildTransaction } from './rebuild-transaction.ts';
 
 /** Transactions of one recording; what lies beyond is refused and counted. */
-export const maxRecordedTransactions = 200_000;
+const maxRecordedTransactions = 200_000;
 /** Refusals that are described; beyond it they are only counted. */
 const maxReasons = 100;
 
@@ -35,7 +35,7 @@ function ofBlock(block: Json, slot: number | null): readonly unknown[] {
  * The transactions in one recorded value: a getTransaction result (bare or as the whole JSON-RPC answer), a getBlock result, a
  * blockSubscribe notification or an element of its block, or a list of any of these.
  */
-export function transactionsIn(value: unknown): readonly unknown[] {
+function transactionsIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap((item: unknown) => transactionsIn(item));
   if (!isObject(value)) return [value];
   if (isObject(value['params'])) return transactionsIn(value['params']);

@@ -7,7 +7,7 @@ import { reencodeParsed } from './reencode-parsed.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export type Rebuilt =
+type Rebuilt =
   | { readonly ok: true; readonly record: TransactionRecord; /** Null where the recording does not say it. */ readonly slot: number | null }
   | { readonly ok: false; readonly reason: string };
 

@@ -2,7 +2,7 @@ import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** An instruction with its accounts as addresses. */
-export interface PlainInstruction {
+interface PlainInstruction {
   readonly programId: string;
   readonly accounts: readonly string[];
   readonly data: Uint8Array;

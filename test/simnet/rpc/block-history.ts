@@ -1,23 +1,35 @@
 import type { Block, Chain } from '../chain.ts';
 
 /** Blocks kept for `getBlock`, `getBlockTime` and for heights and blockhashes by commitment; the oldest go first. */
-export const maxHistoryBlocks = 2_048;
+const maxHistoryBlocks = 2_048;
 
 /** The newest blocks of the chain by slot, without those of dead forks. */
 export class BlockHistory {
   private readonly bySlot = new Map<number, Block>();
   private readonly unlisten: () => void;
+  private transactions = 0;
 
   constructor(chain: Chain) {
     this.unlisten = chain.listen({
       onFrozen: (block) => this.add(block),
       onDead: (slots) => {
-        for (const slot of slots) this.bySlot.delete(slot);
+        for (const slot of slots) this.remove(slot);
       },
     });
   }
 
+  /** Transactions in all living blocks since this history began. */
+  get transactionCount(): number {
+    return this.transactions;
+  }
+
+  private remove(slot: number): void {
+    this.transactions -= this.bySlot.get(slot)?.transactions.length ?? 0;
+    this.bySlot.delete(slot);
+  }
+
   private add(block: Block): void {
+    this.transactions += block.transactions.length;
     this.bySlot.set(block.slot, block);
     if (this.bySlot.size <= maxHistoryBlocks) return;
     const oldest = this.bySlot.keys().next();

@@ -13,7 +13,7 @@ const methods: ReadonlyMap<string, RpcMethod> = new Map(
 
 export const methodNames: readonly string[] = [...methods.keys()];
 
-export type RpcId = string | number | null;
+type RpcId = string | number | null;
 
 /** One request as JSON-RPC 2.0 has it; `id` is undefined for a notification, which gets no answer. */
 export interface RpcCall {

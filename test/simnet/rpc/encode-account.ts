@@ -5,9 +5,9 @@ import type { Fields } from './params.ts';
 import { parseTokenData } from './parse-token.ts';
 import { fault, rpcCodes, type RpcFault } from './rpc-fault.ts';
 
-export type AccountEncoding = 'binary' | 'base58' | 'base64' | 'jsonParsed';
+type AccountEncoding = 'binary' | 'base58' | 'base64' | 'jsonParsed';
 
-export interface DataSlice {
+interface DataSlice {
   readonly offset: number;
   readonly length: number;
 }

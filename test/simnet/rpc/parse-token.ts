@@ -8,7 +8,7 @@ const multisigLength = 355;
 const accountTypeMint = 1;
 const accountTypeAccount = 2;
 
-export interface TokenAccountView {
+interface TokenAccountView {
   readonly mint: string;
   readonly owner: string;
   readonly amount: bigint;
@@ -20,7 +20,7 @@ export interface TokenAccountView {
   readonly closeAuthority: string | null;
 }
 
-export interface MintView {
+interface MintView {
   readonly mintAuthority: string | null;
   readonly supply: bigint;
   readonly decimals: number;

@@ -12,7 +12,7 @@ import type { SubscriptionKind } from './pubsub/subscription.ts';
 import type { SimnetLog } from './simnet-log.ts';
 
 /** Bytes of one HTTP request body (`MAX_REQUEST_BODY_SIZE` of a node); a longer one is answered 413. */
-export const maxBodyBytes = 50 * 1024;
+const maxBodyBytes = 50 * 1024;
 /** PubSub connections at once; one more is refused with HTTP 503. */
 export const maxConnections = 1_000;
 
@@ -34,7 +34,7 @@ export interface ServerBehaviour {
   readonly control: ((body: unknown) => { readonly status: number; readonly body: unknown }) | null;
 }
 
-export const goodBehaviour: ServerBehaviour = {
+const goodBehaviour: ServerBehaviour = {
   delivery: plainDelivery,
   order: (transactions) => transactions,
   slotsBehind: () => null,
@@ -55,7 +55,8 @@ export interface ServerStats {
 
 export interface RpcServer {
   readonly port: number;
-  subscriptions(kind: SubscriptionKind): number;
+  /** Subscriptions of one kind, or all, that are held now. */
+  subscriptions(kind?: SubscriptionKind): number;
   stats(): ServerStats;
   /** Most bytes that wait for any one reader. */
   bufferedBytes(): number;
@@ -64,7 +65,7 @@ export interface RpcServer {
   close(): Promise<void>;
 }
 
-export interface RpcServerOptions {
+interface RpcServerOptions {
   readonly chain: Chain;
   readonly host: string;
   readonly port: number;

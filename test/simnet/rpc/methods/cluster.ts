@@ -33,9 +33,14 @@ const getEpochInfo: RpcMethod = (context, params) => {
       epoch: Math.floor(slot / slotsPerEpoch),
       slotIndex: slot % slotsPerEpoch,
       slotsInEpoch: slotsPerEpoch,
-      transactionCount: null,
+      transactionCount: context.blocks.transactionCount,
     })
   );
+};
+
+const getTransactionCount: RpcMethod = (context, params) => {
+  const fields = params.config(0);
+  return contextFault(context, fields, fields.commitment()) ?? answer(context.blocks.transactionCount);
 };
 
 const getLatestBlockhash: RpcMethod = (context, params) => {
@@ -80,6 +85,7 @@ export const clusterMethods: Readonly<Record<string, RpcMethod>> = {
   getSlot,
   getBlockHeight,
   getEpochInfo,
+  getTransactionCount,
   getEpochSchedule: () =>
     answer({ firstNormalEpoch: 0, firstNormalSlot: 0, leaderScheduleSlotOffset: slotsPerEpoch, slotsPerEpoch, warmup: false }),
   getSlotLeader: () => answer(identity),

@@ -85,9 +85,11 @@ export class Hub {
     return this.notified;
   }
 
-  count(kind: SubscriptionKind): number {
+  count(kind?: SubscriptionKind): number {
     let count = 0;
-    for (const channel of this.channels.values()) if (channel.subscription.kind === kind) count += channel.outlets.size;
+    for (const { subscription, outlets } of this.channels.values()) {
+      if (kind === undefined || subscription.kind === kind) count += outlets.size;
+    }
     return count;
   }
 

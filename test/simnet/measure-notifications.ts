@@ -1,0 +1,100 @@
+/**
+ * Measures how many logs notifications the simulated node tells: `node --import tsx test/simnet/measure-notifications.ts`.
+ * The subscribers run in a process of their own. First 2,000 transactions a second in slots of 200 ms, then as many as go.
+ */
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { WebSocket } from 'ws';
+import { startRpcServer } from './rpc/server.ts';
+import type { TransactionRecord } from './chain.ts';
+import { ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
+
+const subscribers = 2;
+const slotMs = 200;
+const perSlot = 400;
+const slots = 50;
+const program = seededKeypair('measured program').publicKey;
+
+interface Report {
+  readonly received: number;
+  readonly bytes: number;
+}
+
+/** The other process: counts frames, and says so when asked. */
+async function subscribe(url: string): Promise<void> {
+  let received = 0;
+  let bytes = 0;
+  for (let index = 0; index < subscribers; index++) {
+    const socket = new WebSocket(url);
+    socket.on('message', (data) => {
+      const frame = data as Buffer;
+      if (frame.length < 200) return;
+      received++;
+      bytes += frame.length;
+    });
+    await new Promise((resolve) => socket.once('open', resolve));
+    const params = index === 0 ? ['all'] : [{ mentions: [program] }];
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'logsSubscribe', params: [...params, { commitment: 'processed' }] }));
+  }
+  process.on('message', () => process.send?.({ received, bytes } satisfies Report));
+  process.send?.('ready');
+}
+
+/** Records with 13 log lines, one of them a 510-character event, as a pump buy has. */
+function records(): readonly TransactionRecord[] {
+  const noise = Array.from({ length: 10 }, (_unused, index) => `Program log: Instruction: line ${index} of a transaction of usual length`);
+  return Array.from({ length: perSlot }, (_unused, index) => {
+    const record = scriptedRecord(`measured ${index}`, program, [randomBytes(372)]);
+    return { ...record, logs: [...record.logs.slice(0, 1), ...noise, ...record.logs.slice(1)] };
+  });
+}
+
+async function measure(): Promise<void> {
+  const chain = new ScriptedChain();
+  const server = await startRpcServer({ chain, host: '127.0.0.1', port: 0 });
+  const child = fork(fileURLToPath(import.meta.url), [`ws://127.0.0.1:${server.port}`], { execArgv: ['--import', 'tsx'] });
+  const message = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (value) => resolve(value as T)));
+  await message();
+  while (server.subscriptions('logs') < subscribers) await new Promise((resolve) => setImmediate(resolve));
+  const report = async (): Promise<Report> => {
+    child.send('report');
+    return message<Report>();
+  };
+  const batch = records();
+  const lags: number[] = [];
+  const cpu = process.cpuUsage();
+  const fromMs = performance.now();
+  for (let slot = 0; slot < slots; slot++) {
+    chain.freeze(batch);
+    const frozenMs = performance.now();
+    const due = fromMs + (slot + 1) * slotMs;
+    while ((await report()).received < (slot + 1) * perSlot * subscribers) await new Promise((resolve) => setTimeout(resolve, 1));
+    lags.push(performance.now() - frozenMs);
+    if (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, due - performance.now()));
+  }
+  const seconds = (performance.now() - fromMs) / 1_000;
+  const used = process.cpuUsage(cpu);
+  const paced = await report();
+  lags.sort((a, b) => a - b);
+  const flatFromMs = performance.now();
+  for (let slot = 0; slot < slots; slot++) {
+    chain.freeze(batch);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  while ((await report()).received < 2 * slots * perSlot * subscribers) await new Promise((resolve) => setTimeout(resolve, 1));
+  const flatSeconds = (performance.now() - flatFromMs) / 1_000;
+  const lines = {
+    paced: `${Math.round((slots * perSlot) / seconds)} transactions/s to ${subscribers} subscribers, ${Math.round(paced.bytes / paced.received)} B a frame`,
+    slotToLastFrameMs: { p50: lags[Math.floor(lags.length / 2)]?.toFixed(1), max: lags.at(-1)?.toFixed(1) },
+    cpuMicrosPerNotification: ((used.user + used.system) / paced.received).toFixed(1),
+    flatOut: `${Math.round((slots * perSlot) / flatSeconds)} transactions/s to ${subscribers} subscribers`,
+    slowReadersCut: server.stats().slowReadersCut,
+  };
+  process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`);
+  child.kill();
+  await server.close();
+}
+
+const [url] = process.argv.slice(2);
+await (url === undefined ? measure() : subscribe(url));
