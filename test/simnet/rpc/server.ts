@@ -14,7 +14,7 @@ import type { SimnetLog } from './simnet-log.ts';
 /** Bytes of one HTTP request body (`MAX_REQUEST_BODY_SIZE` of a node); a longer one is answered 413. */
 const maxBodyBytes = 50 * 1024;
 /** PubSub connections at once; one more is refused with HTTP 503. */
-export const maxConnections = 1_000;
+const maxConnections = 1_000;
 
 /** What may go wrong with one HTTP call on purpose. */
 export interface HttpFault {

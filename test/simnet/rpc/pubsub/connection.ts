@@ -10,7 +10,7 @@ import { isUnsubscribe, readSubscription, type SubscriptionKind } from './subscr
 /** Subscriptions of one connection; one more is refused with -32603. */
 export const maxSubscriptions = 10_000;
 /** Bytes that wait for a slow reader; beyond it the connection is cut. */
-export const maxSendBufferBytes = 64 * 1024 * 1024;
+const maxSendBufferBytes = 64 * 1024 * 1024;
 /** Bytes of one message from a client; a longer one closes the connection with 1009. */
 export const maxMessageBytes = 64 * 1024;
 

@@ -1,14 +1,14 @@
 /**
- * Measures how many logs notifications the simulated node tells: `node --import tsx test/simnet/measure-notifications.ts`.
+ * Measures how many logs notifications the simulated node tells: `node --import tsx test/bench/simnet-notifications.ts`.
  * The subscribers run in a process of their own. First 2,000 transactions a second in slots of 200 ms, then as many as go.
  */
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
-import { startRpcServer } from './rpc/server.ts';
-import type { TransactionRecord } from './chain.ts';
-import { ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
+import { startRpcServer } from '../simnet/rpc/server.ts';
+import type { TransactionRecord } from '../simnet/chain.ts';
+import { ScriptedChain, scriptedRecord, seededKeypair } from '../simnet/scripted-chain.ts';
 
 const subscribers = 2;
 const slotMs = 200;
