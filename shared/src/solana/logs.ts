@@ -15,9 +15,14 @@ const idAt = 8; // behind `Program `
 const minIdLength = 32;
 const maxIdLength = 44;
 const dataAt = 14; // behind `Program data: `
+const successLength = 8; // ` success`
+
 const colon = 58;
 const space = 32;
+const openBracket = 91;
+const closeBracket = 93;
 const letterP = 80;
+const letterC = 99;
 const letterD = 100;
 const letterF = 102;
 const letterI = 105;
@@ -34,7 +39,7 @@ function fault(malformed: string): LogReading {
 function invokeDepth(line: string, verbAt: number): number {
   const end = line.length - 1;
   const digits = end - (verbAt + 8);
-  if (digits < 1 || digits > 2 || line.charCodeAt(end) !== 93 || !line.startsWith('invoke [', verbAt)) return 0;
+  if (digits < 1 || digits > 2 || line.charCodeAt(end) !== closeBracket || line.charCodeAt(verbAt + 7) !== openBracket) return 0;
   let depth = 0;
   for (let at = verbAt + 8; at < end; at++) {
     const digit = line.charCodeAt(at) - 48;
@@ -42,6 +47,20 @@ function invokeDepth(line: string, verbAt: number): number {
     depth = depth * 10 + digit;
   }
   return depth;
+}
+
+/** Program ids met last, by a few of their characters: finding one again is cheaper than cutting it out, and its hash is known. */
+const idSlots = 512;
+const knownIds: string[] = Array.from({ length: idSlots }, () => '');
+
+function programIdOf(line: string, idEnd: number): string {
+  const slot = (line.charCodeAt(idAt) * 31 + line.charCodeAt(idAt + 3) * 7 + line.charCodeAt(idAt + 5) + idEnd) % idSlots;
+  const known = knownIds[slot]!;
+  if (known.length === idEnd - idAt && line.startsWith(known, idAt)) return known;
+  // Through bytes: a slice of the line would keep the whole line alive.
+  const id = Buffer.from(line.slice(idAt, idEnd), 'latin1').toString('latin1');
+  knownIds[slot] = id;
+  return id;
 }
 
 /** Bytes of the one base64 slice from `dataAt`; null when it is not canonical base64. */
@@ -74,9 +93,8 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       continue;
     }
     if (line.charCodeAt(11) === colon) continue; // `Program log: `, the most frequent
-    if (line.charCodeAt(12) === colon && line.charCodeAt(idAt) === letterD) {
+    if (line.charCodeAt(12) === colon && line.charCodeAt(idAt) === letterD && line.startsWith('Program data: ')) {
       const depth = programs.length;
-      if (!line.startsWith('Program data: ')) continue;
       if (depth === 0) return fault('data outside of any program');
       if (line.includes(' ', dataAt)) continue; // several slices: no event
       const programId = programs[depth - 1]!;
@@ -86,6 +104,17 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       onEvent(programId, depth === 1 ? `${top}` : `${top}.${inner[depth - 1]!}`, data);
       continue;
     }
+    const open = programs.length === 0 ? '' : programs[programs.length - 1]!;
+    const openEnd = idAt + open.length;
+    if (line.charCodeAt(openEnd) === space) {
+      const verb = line.charCodeAt(openEnd + 1);
+      if (verb === letterC) continue; // `consumed … compute units`
+      if (verb === letterS && line.length === openEnd + successLength && line.startsWith(open, idAt)) {
+        programs.pop();
+        inner.pop();
+        continue;
+      }
+    }
     const idEnd = line.indexOf(' ', idAt);
     const idLength = idEnd - idAt;
     if (idLength < minIdLength || idLength > maxIdLength || line.charCodeAt(idAt - 1) !== space) continue;
@@ -93,17 +122,16 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
     if (verb === letterI) {
       const depth = invokeDepth(line, idEnd + 1);
       if (depth !== programs.length + 1 || depth > maxDepth) return fault('an invoke of the wrong depth');
-      programs.push(line.slice(idAt, idEnd));
+      programs.push(programIdOf(line, idEnd));
       if (depth === 1) {
         top++;
         innerCount = 0;
         inner.push(-1);
       } else inner.push(innerCount++);
     } else if (verb === letterS ? line.endsWith(' success') : verb === letterF && line.startsWith('failed', idEnd + 1)) {
-      const open = programs.pop();
+      if (open.length !== idLength || !line.startsWith(open, idAt)) return fault('the end of a program that is not running');
+      programs.pop();
       inner.pop();
-      if (open === undefined || open.length !== idLength || !line.startsWith(open, idAt))
-        return fault('the end of a program that is not running');
     }
   }
   return programs.length === 0 ? complete : fault('a program without its end');
