@@ -109,7 +109,7 @@ describe('a secret key as text', () => {
     ['no array', '{"a":1}'],
     ['broken JSON', '[1,2'],
     ['numbers that are no bytes', JSON.stringify(Array.from({ length: 64 }, () => 256))],
-    ['too few bytes', JSON.stringify([...secretKey.slice(1)])],
+    ['too few bytes', JSON.stringify(Array.from(secretKey.slice(1)))],
     ['halves that do not belong together', JSON.stringify(Array.from(secretKey.toReversed()))],
     ['a book', 'a'.repeat(100_000)],
   ])('is refused where it is %s, without repeating it', (_what, text) => {

@@ -196,7 +196,7 @@
     const response = await fetch('/status');
     if (!response.ok) return;
     const status = await response.json();
-    if (status.simulated === true) byId('simulated').hidden = false;
+    if (status.cluster?.simulated === true) byId('simulated').hidden = false;
   }
 
   byId('connect').addEventListener('submit', (event) => {

@@ -1,0 +1,220 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sluice, type CommandResult } from '../support/command-line.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<CommandResult> {
+  return sluice(args, { folder, env, input });
+}
+
+async function json(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<unknown> {
+  const { code, stdout, stderr } = await run([...args, '--json'], env, input);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.trim().split('\n')).toHaveLength(1);
+  return JSON.parse(stdout);
+}
+
+describe('the command line', () => {
+  it('shows its commands, and each its help', async () => {
+    const overview = await run(['--help']);
+    expect(overview).toMatchObject({ code: 0, stderr: '' });
+    for (const name of ['keys', 'wallets', 'watch', 'simnet', 'replay', 'doctor']) {
+      expect(overview.stdout).toContain(`\n  ${name} `);
+    }
+    const help = await run(['keys', '--help']);
+    expect(help.code).toBe(0);
+    expect(help.stdout).toContain('keys create --plan standard|premium|enterprise');
+  });
+
+  it.each([
+    [[]],
+    [['nothing']],
+    [['constructor']],
+    [['keys']],
+    [['keys', 'toString']],
+    [['keys', 'create']],
+    [['keys', 'create', '--plan', 'gold']],
+    [['keys', 'create', '--plan', 'standard', '--scopes', 'stream,everything']],
+    [['keys', 'create', '--plan', 'standard', '--colour', 'red']],
+    [['keys', 'create', '--plan', 'standard', '--expires', 'soon']],
+    [['keys', 'create', '--plan', 'standard', '--label', 'x'.repeat(65)]],
+    [['keys', 'list', 'all']],
+    [['keys', 'rotate']],
+    [['wallets', 'export']],
+    [['wallets', 'create', 'one']],
+    [['watch']],
+    [['watch', 'weather']],
+    [['watch', 'prices']],
+    [['watch', 'newTokens', 'a mint']],
+    [['watch', 'prices', '@wallet']],
+    [['watch', 'trades', '--url', 'ftp://x']],
+    [['simnet', '--port', '70000']],
+    [['simnet', '--seed', '-1']],
+    [['replay']],
+    [['replay', 'file', '--speed', 'fast']],
+    [['doctor', '--everything']],
+  ])('ends with 2 and tells the usage for: %j', async (args) => {
+    const { code, stdout, stderr } = await run(args);
+    expect(code).toBe(2);
+    expect(`${stdout}${stderr}`).toMatch(/Usage:/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('repeats no key that was given in the wrong place', async () => {
+    const key = 'sluice_0123456789_abcdefghijklmnopqrstuvwxyz0123456789ABCD';
+    for (const args of [[key], ['keys', key], ['keys', 'revoke', key], ['keys', 'list', key], ['watch', key]]) {
+      const { code, stdout, stderr } = await run(args);
+      expect(code).toBeGreaterThan(0);
+      expect(`${stdout}${stderr}`).not.toContain(key.slice(0, 24));
+    }
+  });
+
+  it('names every wrong setting at once', async () => {
+    const { code, stderr } = await run(['keys', 'list'], { PORT: 'x', TRADING: 'y', SLUICE_COLOUR: 'z' });
+    expect(code).toBe(1);
+    for (const name of ['PORT', 'TRADING', 'SLUICE_COLOUR']) expect(stderr).toContain(`  ${name}: `);
+  });
+
+  it('takes settings from .env, the environment first', async () => {
+    writeFileSync(join(folder, '.env'), 'DATA_DIR=from-file\nPORT=1\n');
+    await json(['keys', 'list']);
+    expect(readdirSync(folder)).toContain('from-file');
+    await json(['keys', 'list'], { DATA_DIR: 'from-environment' });
+    expect(readdirSync(folder)).toContain('from-environment');
+  });
+});
+
+describe('sluice keys', () => {
+  it('makes keys that a running gateway takes, rotates and revokes them', async () => {
+    const created = (await json(['keys', 'create', '--plan', 'standard', '--scopes', 'read,stream', '--label', 'a label'])) as {
+      readonly id: string;
+      readonly key: string;
+    };
+    expect(created).toEqual({ id: created.id, key: created.key, plan: 'standard', scopes: ['stream', 'read'] });
+    expect(created.key).toMatch(/^sluice_[A-Za-z0-9]+_[A-Za-z0-9]{40}$/);
+
+    const store = openStore({ dataDir: join(folder, '.data') });
+    const authenticator = createAuthenticator(store);
+    expect(authenticator.authenticate(created.key)?.keyId).toBe(created.id);
+
+    const rotated = (await json(['keys', 'rotate', created.id])) as { readonly key: string };
+    await vi.waitFor(() => expect(authenticator.authenticate(created.key)).toBeNull(), { timeout: 1000, interval: 20 });
+    expect(authenticator.authenticate(rotated.key)?.keyId).toBe(created.id);
+
+    expect(await json(['keys', 'revoke', created.id])).toEqual({ id: created.id, revoked: true });
+    await vi.waitFor(() => expect(authenticator.authenticate(rotated.key)).toBeNull(), { timeout: 1000, interval: 20 });
+    authenticator.close();
+    store.close();
+
+    expect(await json(['keys', 'list'])).toMatchObject([{ id: created.id, plan: 'standard', label: 'a label', live: false }]);
+    const again = await run(['keys', 'revoke', created.id]);
+    expect(again.code).toBe(1);
+    expect((await run(['keys', 'rotate', created.id])).code).toBe(1);
+  });
+
+  it('gives all scopes where none are named, and an end where one is asked for', async () => {
+    expect(await json(['keys', 'create', '--plan', 'enterprise', '--expires', '1h'])).toMatchObject({
+      scopes: ['stream', 'read', 'trade'],
+    });
+    const [key] = (await json(['keys', 'list'])) as readonly { readonly expiresAtMs: number }[];
+    const leftMs = (key?.expiresAtMs ?? 0) - Date.now();
+    expect(leftMs).toBeGreaterThan(3_500_000);
+    expect(leftMs).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it('works from several processes at once', async () => {
+    const made = await Promise.all(Array.from({ length: 6 }, () => json(['keys', 'create', '--plan', 'premium'])));
+    const ids = made.map((key) => (key as { readonly id: string }).id);
+    const listed = ((await json(['keys', 'list'])) as readonly { readonly id: string }[]).map(({ id }) => id);
+    expect(listed.toSorted((a, b) => a.localeCompare(b))).toEqual(ids.toSorted((a, b) => a.localeCompare(b)));
+  });
+});
+
+describe('sluice wallets', () => {
+  const keypair = generateKeypair();
+  const secretKey = JSON.stringify(Array.from([...keypair.seed, ...keypair.publicKeyBytes]));
+
+  it('makes, imports and lists wallets, and shows no secret', async () => {
+    const created = (await json(['wallets', 'create', '--label', 'first'])) as { readonly publicKey: string };
+    const imported = (await json(['wallets', 'import'], {}, secretKey)) as { readonly publicKey: string };
+    expect(imported.publicKey).toBe(keypair.publicKey);
+    const list = (await json(['wallets', 'list'])) as readonly { readonly publicKey: string }[];
+    expect(list.map(({ publicKey }) => publicKey)).toEqual([created.publicKey, imported.publicKey]);
+    expect(Object.keys(list[0] ?? {}).toSorted((a, b) => a.localeCompare(b))).toEqual(['createdAtMs', 'imported', 'label', 'publicKey']);
+    const passphraseFile = join(folder, '.data', 'simnet-passphrase');
+    expect(statSync(passphraseFile).mode & 0o077).toBe(0);
+    const shown = await run(['wallets', 'list']);
+    expect(shown.stdout).not.toContain(readFileSync(passphraseFile, 'utf8').trim());
+  });
+
+  it('needs a passphrase on a real cluster, and the right one', async () => {
+    const cluster = { SOLANA_RPC_URL: 'http://127.0.0.1:1' };
+    expect((await run(['wallets', 'create'], cluster)).stderr).toContain('KEYSTORE_PASSPHRASE_FILE');
+    writeFileSync(join(folder, 'right'), 'right\n');
+    writeFileSync(join(folder, 'wrong'), 'wrong\n');
+    await json(['wallets', 'import'], { ...cluster, KEYSTORE_PASSPHRASE_FILE: 'right' }, secretKey);
+    const refused = await run(['wallets', 'create'], { ...cluster, KEYSTORE_PASSPHRASE_FILE: 'wrong' });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(await json(['wallets', 'list'], cluster)).toHaveLength(1);
+    expect(await json(['wallets', 'list'])).toEqual([]);
+  });
+
+  it('refuses what is no secret key, and repeats none of it', async () => {
+    const { code, stdout, stderr } = await run(['wallets', 'import'], {}, secretKey.replace(']', ',7]'));
+    expect(code).toBe(1);
+    expect(`${stdout}${stderr}`).not.toContain(secretKey.slice(1, 12));
+    expect((await run(['wallets', 'import', 'no-such-file'])).code).toBe(1);
+  });
+});
+
+describe('sluice doctor', () => {
+  it('finds nothing wrong before the first start', async () => {
+    const { code, stdout } = await run(['doctor', '--json'], { PORT: '0' });
+    const report = JSON.parse(stdout) as {
+      readonly ok: boolean;
+      readonly checks: readonly { readonly name: string; readonly state: string }[];
+    };
+    expect(code).toBe(0);
+    expect(report.ok).toBe(true);
+    expect(report.checks.map(({ name }) => name)).toEqual([
+      'node',
+      'native server',
+      'settings',
+      'data',
+      'keystore',
+      'bus',
+      'chain',
+      'gateway',
+    ]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('says which setting, Redis and node are at fault, and ends with 1', async () => {
+    const faulty = await run(['doctor'], { PORT: 'x' });
+    expect(faulty.code).toBe(1);
+    expect(faulty.stdout).toMatch(/^fail {2}settings +PORT/m);
+    const unreachable = await run(['doctor'], { PORT: '0', REDIS_URL: 'redis://127.0.0.1:1', SOLANA_RPC_URL: 'http://127.0.0.1:1/secret' });
+    expect(unreachable.code).toBe(1);
+    for (const name of ['redis', 'rpc', 'pubsub']) expect(unreachable.stdout).toMatch(new RegExp(`^fail {2}${name} `, 'm'));
+    expect(unreachable.stdout).not.toContain('secret');
+  });
+
+  it('sees that others can read the store', async () => {
+    await json(['keys', 'list']);
+    const { chmodSync } = await import('node:fs');
+    chmodSync(join(folder, '.data', 'sluice.db'), 0o644);
+    const { code, stdout } = await run(['doctor'], { PORT: '0' });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail {2}data .*sluice\.db/m);
+  });
+});
