@@ -121,6 +121,7 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
     const verb = line.charCodeAt(idEnd + 1);
     if (verb === letterI) {
       const depth = invokeDepth(line, idEnd + 1);
+      if (depth === 0 && !line.startsWith('invoke', idEnd + 1)) continue;
       if (depth !== programs.length + 1 || depth > maxDepth) return fault('an invoke of the wrong depth');
       programs.push(programIdOf(line, idEnd));
       if (depth === 1) {
