@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
+import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { AccountFetcher } from '@sluice/ingest/sources/account-fetcher.ts';
+import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
+import { accountAnswers } from './scripted-node.ts';
+
+/** A log line: its constant event name, its level and its data. */
+export interface LogLine {
+  readonly name: string;
+  readonly level: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Harness {
+  readonly pipeline: Pipeline;
+  /** Published events in order. */
+  readonly events: StreamEvent[];
+  readonly faults: DecodeFault[];
+  readonly lines: LogLine[];
+  readonly calls: { readonly method: string; readonly params: readonly unknown[] }[];
+  readonly solUsd: SolUsdFeed;
+}
+
+/** A log that keeps its lines. */
+export function recordingLog(lines: LogLine[]): Logger {
+  const at =
+    (level: string) =>
+    (data: unknown, name?: string): void =>
+      void lines.push(
+        typeof data === 'string' ? { name: data, level, data: {} } : { name: name ?? '', level, data: data as LogLine['data'] },
+      );
+  const log = { trace: at('trace'), debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+  return log as unknown as Logger;
+}
+
+/** The pipeline on accounts and answers of the test's choice, its output recorded. */
+export function createHarness(
+  options: {
+    readonly accounts?: ReadonlyMap<string, unknown>;
+    readonly answer?: (method: string, params: readonly unknown[]) => unknown;
+    readonly simulated?: boolean;
+    readonly solUsd?: SolUsd;
+    readonly giveUpAfterMs?: number;
+  } = {},
+): Harness {
+  const events: StreamEvent[] = [];
+  const faults: DecodeFault[] = [];
+  const lines: LogLine[] = [];
+  const calls: { method: string; params: readonly unknown[] }[] = [];
+  const fromAccounts = accountAnswers(options.accounts ?? new Map());
+  const rpc: Rpc = {
+    call: async (method, params) => {
+      calls.push({ method, params });
+      const answered = await options.answer?.(method, params);
+      if (answered !== undefined) return answered;
+      const answer = fromAccounts(method, params);
+      if (answer === 'silence' || 'error' in answer) throw new Error('not answered');
+      return answer.result;
+    },
+  };
+  const log = recordingLog(lines);
+  const { signal } = new AbortController();
+  const solUsd = new SolUsdFeed(rpc, log, signal);
+  solUsd.current = options.solUsd ?? null;
+  const pipeline = new Pipeline({
+    venues,
+    simulated: options.simulated ?? false,
+    solUsd,
+    accounts: new AccountFetcher(rpc, signal),
+    transactions: new TransactionFetcher(rpc, signal, options.giveUpAfterMs),
+    log,
+    signal,
+    publish: (event) => void events.push(event),
+    onFault: (fault) => void faults.push(fault),
+  });
+  return { pipeline, events, faults, lines, calls, solUsd };
+}
+
+/** Waits for a condition, at most ten seconds. */
+export async function until(what: string, met: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 10_000;
+  while (!met()) {
+    if (performance.now() > deadlineMs) throw new Error(`Not within ten seconds: ${what}`);
+    await pause(5);
+  }
+}
