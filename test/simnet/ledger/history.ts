@@ -1,0 +1,107 @@
+import type { Block, TransactionRecord } from '../chain.ts';
+
+export interface HistoryBounds {
+  /** Whole blocks are dropped, oldest first, while more transactions than this are kept. */
+  readonly transactions: number;
+  readonly blocks: number;
+}
+
+/** 20,000 transactions are about 40 minutes of the default market, 20,000 blocks are 67 minutes of 200 ms slots. */
+export const defaultHistoryBounds: HistoryBounds = { transactions: 20_000, blocks: 20_000 };
+
+const noRecords: readonly TransactionRecord[] = [];
+
+/** Blocks of the living fork and their transactions, by signature and by account; bounded, oldest dropped first. */
+export class History {
+  readonly #bounds: HistoryBounds;
+  readonly #blocks: Block[] = [];
+  readonly #bySignature = new Map<string, TransactionRecord>();
+  readonly #byAddress = new Map<string, TransactionRecord[]>();
+
+  constructor(bounds: HistoryBounds) {
+    this.#bounds = bounds;
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#blocks;
+  }
+
+  get transactions(): number {
+    return this.#bySignature.size;
+  }
+
+  append(block: Block): void {
+    this.#blocks.push(block);
+    for (const record of block.transactions) {
+      this.#bySignature.set(record.signature, record);
+      for (const address of new Set(record.accountKeys)) {
+        const list = this.#byAddress.get(address);
+        if (list === undefined) this.#byAddress.set(address, [record]);
+        else list.push(record);
+      }
+    }
+    while (this.#bySignature.size > this.#bounds.transactions || this.#blocks.length > this.#bounds.blocks) {
+      const oldest = this.#blocks.shift();
+      if (oldest === undefined) break;
+      this.#forget(oldest, 'oldest');
+    }
+  }
+
+  /** Takes the newest block back (a fork died). */
+  popNewest(): Block {
+    const block = this.#blocks.pop();
+    if (block === undefined) throw new Error('no block to take back');
+    this.#forget(block, 'newest');
+    return block;
+  }
+
+  transaction(signature: string): TransactionRecord | null {
+    return this.#bySignature.get(signature) ?? null;
+  }
+
+  /** Newest first, strictly older than `before` and newer than `until` where these are known. */
+  signaturesFor(address: string, limit: number, before?: string, until?: string): readonly TransactionRecord[] {
+    const list = this.#byAddress.get(address) ?? noRecords;
+    let end = list.length;
+    if (before !== undefined) {
+      const at = this.#position(list, before);
+      if (at === null) return noRecords;
+      end = at;
+    }
+    const found: TransactionRecord[] = [];
+    for (let i = end - 1; i >= 0 && found.length < limit; i--) {
+      const record = list[i];
+      if (record === undefined || record.signature === until) break;
+      found.push(record);
+    }
+    return found;
+  }
+
+  /** Where in an address's list the records older than this signature end; null when the signature is not known. */
+  #position(list: readonly TransactionRecord[], signature: string): number | null {
+    const record = this.#bySignature.get(signature);
+    if (record === undefined) return null;
+    let low = 0;
+    let high = list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = list[middle];
+      if (other !== undefined && (other.slot < record.slot || (other.slot === record.slot && other.index < record.index))) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #forget(block: Block, end: 'oldest' | 'newest'): void {
+    for (const record of block.transactions) {
+      this.#bySignature.delete(record.signature);
+      for (const address of new Set(record.accountKeys)) {
+        const list = this.#byAddress.get(address);
+        if (list === undefined) continue;
+        if (end === 'oldest') list.shift();
+        else list.pop();
+        if (list.length === 0) this.#byAddress.delete(address);
+      }
+    }
+  }
+}

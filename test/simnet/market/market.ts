@@ -1,0 +1,76 @@
+import type { ChainAccount } from '../chain.ts';
+import type { MarketChain } from '../sim-chain.ts';
+import { usdcAccount, walletAccount, wrappedSolAccount } from '../programs/genesis.ts';
+import { createActors, type Actors } from './actors.ts';
+import { createRandom } from './random.ts';
+
+export interface MarketOptions {
+  /** Trades by ordinary traders; 8 where not given. */
+  readonly tradesPerSecond?: number;
+  /** 0.4 where not given. */
+  readonly newTokensPerSecond?: number;
+  /** How often a coin is bought up until its curve completes; 45 where not given, 0 for never. */
+  readonly completeEverySeconds?: number;
+  /** Wallets that trade; 300 where not given. */
+  readonly wallets?: number;
+}
+
+export interface Market {
+  /** Accounts that the first block must have. */
+  readonly genesis: readonly (readonly [address: string, account: ChainAccount])[];
+  /** Sends what happens in the coming slot. */
+  beforeSlot(chain: MarketChain): void;
+}
+
+const defaults = { tradesPerSecond: 8, newTokensPerSecond: 0.4, completeEverySeconds: 45, wallets: 300 } as const;
+const sol = 1_000_000_000n;
+const usdc = 1_000_000n;
+const walletSol = 100n * sol;
+const walletUsdc = 20_000n * usdc;
+/** One wallet in so many also holds USDC. */
+const usdcWalletEvery = 5;
+const makerSol = 5_000n * sol;
+const makerUsdc = 1_000_000n * usdc;
+/** The first coins come at once, so that there is something to trade. */
+const firstCoins = 12;
+const firstHotCoinSeconds = 8;
+const priceMoveEverySlots = 2;
+
+function genesisOf(actors: Actors): readonly (readonly [string, ChainAccount])[] {
+  const { maker, migrator, traders } = actors;
+  return [
+    ...traders.map(({ publicKey }) => [publicKey, walletAccount(walletSol)] as const),
+    ...traders.filter((_, index) => index % usdcWalletEvery === 0).map(({ publicKey }) => usdcAccount(publicKey, walletUsdc)),
+    [migrator.publicKey, walletAccount(walletSol)],
+    [maker.publicKey, walletAccount(walletSol)],
+    wrappedSolAccount(maker.publicKey, makerSol),
+    usdcAccount(maker.publicKey, makerUsdc),
+  ];
+}
+
+/** A market of simulated traders. All that it does follows from the seed and the chain's state. */
+export function createMarket(seed: string, slotMs: number, options: MarketOptions): Market {
+  const rates = { ...defaults, ...options };
+  const random = createRandom(`${seed}: market`);
+  const actors = createActors(seed, random, rates.wallets, usdcWalletEvery);
+  const slotSeconds = slotMs / 1000;
+  const completeEverySlots = Math.round(rates.completeEverySeconds / slotSeconds);
+  let slots = 0;
+  return {
+    genesis: genesisOf(actors),
+    beforeSlot(chain) {
+      actors.begin(chain);
+      const active = rates.newTokensPerSecond > 0;
+      const newCoins = slots === 0 && active ? firstCoins : random.poisson(rates.newTokensPerSecond * slotSeconds);
+      for (let i = 0; i < newCoins; i++) actors.createCoin();
+      const trades = slots < 2 ? 0 : random.poisson(rates.tradesPerSecond * slotSeconds);
+      for (let i = 0; i < trades; i++) actors.trade();
+      const sinceFirst = slots - Math.round(firstHotCoinSeconds / slotSeconds);
+      if (completeEverySlots > 0 && sinceFirst >= 0 && sinceFirst % completeEverySlots === 0) actors.chooseHotCoin();
+      actors.pushHotCoin();
+      if (slots % priceMoveEverySlots === 0) actors.movePrice();
+      actors.tend();
+      slots++;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import type { Random } from './random.ts';
+
+const adjectives = 'Sleepy Golden Turbo Lucky Cosmic Tiny Grumpy Velvet Neon Salty Brave Frosty Jolly Quiet Rusty Spicy Wobbly Zesty'.split(
+  ' ',
+);
+const nouns = 'Otter Pickle Comet Walrus Noodle Badger Teapot Falcon Muffin Panda Yeti Cactus Moth Goose Lemur Rocket Turnip Gecko'.split(
+  ' ',
+);
+
+export interface CoinText {
+  readonly name: string;
+  readonly symbol: string;
+  readonly uri: string;
+}
+
+/** A coin's name, symbol and address of its metadata: each says that it is simulated. */
+export function coinText(random: Random, number: number): CoinText {
+  const adjective = random.pick(adjectives);
+  const noun = random.pick(nouns);
+  return {
+    name: `Simulated ${adjective} ${noun}`.slice(0, 32),
+    symbol: `SIM${adjective[0] ?? ''}${noun.slice(0, 4).toUpperCase()}`,
+    uri: `https://simnet.invalid/coin/${number}`,
+  };
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction.ts';
+
+/** A wallet whose key follows from the seed and a label. */
+export function wallet(seed: string, label: string): Keypair {
+  return generateKeypair(createHash('sha256').update(`${seed}: ${label}`).digest());
+}
+
+export interface Signed {
+  readonly version: 'legacy' | 0;
+  readonly recentBlockhash: string;
+  readonly instructions: readonly Instruction[];
+  /** The first pays the fee. */
+  readonly signers: readonly [Keypair, ...Keypair[]];
+}
+
+/** A signed transaction on the wire. Further signers must stand in the instructions in the order given. */
+export function signTransaction({ version, recentBlockhash, instructions, signers }: Signed): Uint8Array {
+  const message = compileMessage({ version, feePayer: signers[0].publicKey, recentBlockhash, instructions });
+  return assembleTransaction(
+    message,
+    signers.map((keypair) => signMessage(keypair, message)),
+  );
+}

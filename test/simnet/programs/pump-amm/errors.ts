@@ -1,0 +1,53 @@
+import type { ErrorTable } from '../anchor.ts';
+
+/** Errors of the program that the simulation raises, with the messages of its published interface. */
+export const ammErrors: ErrorTable = {
+  6001: ['ZeroBaseAmount', 'ZeroBaseAmount'],
+  6002: ['ZeroQuoteAmount', 'ZeroQuoteAmount'],
+  6003: ['TooLittlePoolTokenLiquidity', 'TooLittlePoolTokenLiquidity'],
+  6004: ['ExceededSlippage', 'ExceededSlippage'],
+  6008: ['InvalidBaseMint', 'InvalidBaseMint'],
+  6009: ['InvalidQuoteMint', 'InvalidQuoteMint'],
+  6013: ['InvalidProtocolFeeRecipient', 'InvalidProtocolFeeRecipient'],
+  6014: ['InvalidPoolBaseTokenAccount', 'InvalidPoolBaseTokenAccount'],
+  6015: ['InvalidPoolQuoteTokenAccount', 'InvalidPoolQuoteTokenAccount'],
+  6016: ['BuyMoreBaseAmountThanPoolReserves', 'BuyMoreBaseAmountThanPoolReserves'],
+  6022: ['SameMint', 'SameMint'],
+  6028: ['OnlyCanonicalPumpPoolsCanHaveCoinCreator', 'OnlyCanonicalPumpPoolsCanHaveCoinCreator'],
+  6039: ['BuyNotEnoughQuoteTokensToCoverFees', 'buy: Not enough quote tokens to cover for fees.'],
+  6040: ['BuySlippageBelowMinBaseAmountOut', 'buy: slippage - would buy less tokens than expected min_base_amount_out'],
+  6053: ['BuybackFeeRecipientNotAuthorized', 'Buyback fee recipient not authorized'],
+  6058: ['BuybackFeeRecipientMissing', 'BuybackFeeRecipientMissing'],
+  6059: ['MissingCashbackAccounts', 'Cashback trade is missing the required remaining accounts'],
+  6060: ['InvalidCashbackAccumulator', 'Cashback user_volume_accumulator account is invalid'],
+  6061: ['InvalidCashbackAccumulatorAta', 'Cashback user_volume_accumulator ATA is missing or invalid'],
+  6062: ['InvalidPoolV2', 'pool_v2 remaining account is missing or invalid'],
+  6063: [
+    'InsufficientRealQuoteReserves',
+    'BOOST: sell output exceeds the real quote vault. effective = real + virtual is pricing-only; payout is capped at real_vault, so quote min(out, real_vault)',
+  ],
+};
+
+export const ammError = {
+  zeroBase: 6001,
+  zeroQuote: 6002,
+  tooLittleLiquidity: 6003,
+  slippage: 6004,
+  invalidBaseMint: 6008,
+  invalidQuoteMint: 6009,
+  invalidFeeRecipient: 6013,
+  invalidBaseVault: 6014,
+  invalidQuoteVault: 6015,
+  moreThanReserves: 6016,
+  sameMint: 6022,
+  onlyCanonical: 6028,
+  notEnoughForFees: 6039,
+  belowMinBaseOut: 6040,
+  buybackNotAuthorized: 6053,
+  buybackMissing: 6058,
+  missingCashbackAccounts: 6059,
+  invalidCashbackAccumulator: 6060,
+  invalidCashbackAccumulatorAta: 6061,
+  invalidPoolV2: 6062,
+  insufficientRealQuote: 6063,
+} as const;

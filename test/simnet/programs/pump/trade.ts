@@ -1,0 +1,215 @@
+import { initialSupply, tokenDecimals } from '@sluice/shared/venues/pump/program.ts';
+import { systemProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import { minimumBalance } from '../../ledger/rent.ts';
+import { addressBytes } from '../../runtime/derive.ts';
+import type { InstructionAccount } from '../../runtime/instruction-account.ts';
+import { failCustom } from '../../runtime/instruction-error.ts';
+import type { AnchorContext } from '../anchor.ts';
+import { associatedTokenInstruction } from '../associated-token.ts';
+import { askFees } from '../pump-fees.ts';
+import { createAccountInstruction, transferInstruction } from '../system.ts';
+import { transferCheckedInstruction } from '../token-instructions.ts';
+import { mintFields, tokenFields } from '../token-state.ts';
+import { pumpError } from './errors.ts';
+import { completeEvent, tradeEvent } from './events.ts';
+import type { TradeAmounts, TradeRates } from './math.ts';
+import { addCashback, curveData, volumeAccumulatorBytes, volumeAccumulatorData, type Curve } from './state.ts';
+import type { QuoteAccounts, TradeAccounts } from './trade-accounts.ts';
+
+const basisPoints = 10_000n;
+/** SystemError::ResultWithNegativeLamports. */
+const negativeLamports = 1;
+
+/** Fees of a trade of this coin now, by the fee program and the coin's own creator fee. */
+export function tradeRates(context: AnchorContext, accounts: TradeAccounts): TradeRates {
+  const { curve, global } = accounts;
+  const supply = curve.mayhem ? mintFields.supply(accounts.mint.data) : initialSupply;
+  const marketCap = curve.virtualToken === 0n ? 0n : (curve.virtualQuote * supply) / curve.virtualToken;
+  const rates = askFees(context, true, marketCap, curve.quoteMint);
+  if (curve.creator === zeroAddress) return { protocol: rates.protocol, creator: 0n };
+  const own = global.creatorFeeConfigurable && curve.creatorFeeBps !== 0n;
+  return { protocol: rates.protocol, creator: own ? curve.creatorFeeBps : rates.creator };
+}
+
+/** Creates the trader's volume accumulator where it is missing. Answers the rent paid. */
+export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeAccounts): bigint {
+  const { volume, user } = accounts;
+  if (volume === null || volume.owner === context.programId) return 0n;
+  const rent = minimumBalance(volumeAccumulatorBytes);
+  const seeds = ['user_volume_accumulator', addressBytes(user.address)];
+  context.raw.invoke(createAccountInstruction(user.address, volume.address, rent, volumeAccumulatorBytes, context.programId), [seeds]);
+  volume.write().set(volumeAccumulatorData(user.address));
+  return rent;
+}
+
+/** What the creator vault lacks to be rent exempt. */
+export function creatorVaultShortage(accounts: TradeAccounts): bigint {
+  const { creatorVault, curve } = accounts;
+  if (accounts.quote !== null || curve.cashback || curve.creator === zeroAddress) return 0n;
+  const shortage = minimumBalance(0) - creatorVault.lamports;
+  return shortage > 0n ? shortage : 0n;
+}
+
+interface Shares {
+  readonly creator: bigint;
+  readonly curve: bigint;
+  readonly buyback: bigint;
+  readonly protocol: bigint;
+}
+
+function sharesOf(accounts: TradeAccounts, amounts: TradeAmounts): Shares {
+  const buyback = (amounts.protocolFee * accounts.global.buybackBps) / basisPoints;
+  return { creator: amounts.creatorFee, curve: amounts.quote, buyback, protocol: amounts.protocolFee - buyback };
+}
+
+function moveTokens(context: AnchorContext, accounts: TradeAccounts, amount: bigint, isBuy: boolean): void {
+  const { mint, tokenProgram, curveAccount, curveTokens, userTokens, user } = accounts;
+  const instruction = transferCheckedInstruction({
+    programId: tokenProgram,
+    source: isBuy ? curveTokens.address : userTokens.address,
+    mint: mint.address,
+    destination: isBuy ? userTokens.address : curveTokens.address,
+    authority: isBuy ? curveAccount.address : user.address,
+    amount,
+    decimals: tokenDecimals,
+  });
+  context.raw.invoke(instruction, isBuy ? [['bonding-curve', addressBytes(mint.address)]] : []);
+}
+
+/** The creator's part goes to the creator's vault, or back to the trader's accumulator where the coin pays cashback. */
+function creatorTarget(context: AnchorContext, accounts: TradeAccounts): InstructionAccount {
+  if (!accounts.curve.cashback) return accounts.creatorVault;
+  return accounts.volume ?? context.throws(pumpError.missingCashbackAccounts);
+}
+
+function payInSol(context: AnchorContext, accounts: TradeAccounts, shares: Shares): void {
+  const from = accounts.user.address;
+  const pay = (to: InstructionAccount, lamports: bigint): void => {
+    if (lamports > 0n) context.raw.invoke(transferInstruction(from, to.address, lamports));
+  };
+  pay(accounts.creatorVault, creatorVaultShortage(accounts));
+  pay(creatorTarget(context, accounts), shares.creator);
+  pay(accounts.curveAccount, shares.curve);
+  pay(accounts.buyback, shares.buyback);
+  pay(accounts.feeRecipient, shares.protocol);
+}
+
+/** Makes sure that the creator's (or the accumulator's) token account is there to receive the creator's part. */
+function ensureCreatorTokens(context: AnchorContext, accounts: TradeAccounts, quote: QuoteAccounts): InstructionAccount {
+  const target = accounts.curve.cashback ? quote.volume : quote.creatorVault;
+  if (target.owner === quote.program) return target;
+  const owner = creatorTarget(context, accounts);
+  context.raw.invoke(associatedTokenInstruction(accounts.user.address, owner.address, quote.mint.address, quote.program, true));
+  return target;
+}
+
+function payInTokens(context: AnchorContext, accounts: TradeAccounts, quote: QuoteAccounts, shares: Shares, isBuy: boolean): void {
+  const source = isBuy ? quote.user : quote.curve;
+  const authority = isBuy ? accounts.user.address : accounts.curveAccount.address;
+  const signers = isBuy ? [] : [['bonding-curve', addressBytes(accounts.mint.address)]];
+  const pay = (to: InstructionAccount, amount: bigint): void => {
+    if (amount === 0n) return;
+    const parts = { programId: quote.program, source: source.address, mint: quote.mint.address, destination: to.address, authority };
+    context.raw.invoke(transferCheckedInstruction({ ...parts, amount, decimals: quote.decimals }), signers);
+  };
+  if (shares.creator > 0n) pay(ensureCreatorTokens(context, accounts, quote), shares.creator);
+  pay(isBuy ? quote.curve : quote.user, isBuy ? shares.curve : shares.curve - shares.creator - shares.buyback - shares.protocol);
+  pay(quote.buyback, shares.buyback);
+  pay(quote.feeRecipient, shares.protocol);
+}
+
+/** The curve pays a sale out of its own lamports. */
+function payOutSol(context: AnchorContext, accounts: TradeAccounts, shares: Shares): void {
+  const { curveAccount, user, buyback, feeRecipient } = accounts;
+  if (curveAccount.lamports - minimumBalance(curveAccount.data.length) < shares.curve) {
+    context.raw.plainLog(`Transfer: insufficient lamports ${curveAccount.lamports}, need ${shares.curve}`);
+    failCustom(negativeLamports);
+  }
+  curveAccount.debit(shares.curve);
+  user.credit(shares.curve - shares.creator - shares.buyback - shares.protocol);
+  creatorTarget(context, accounts).credit(shares.creator);
+  buyback.credit(shares.buyback);
+  feeRecipient.credit(shares.protocol);
+}
+
+function afterTrade(curve: Curve, amounts: TradeAmounts, isBuy: boolean): Curve {
+  const sign = isBuy ? 1n : -1n;
+  const realToken = curve.realToken - sign * amounts.tokens;
+  return {
+    ...curve,
+    virtualToken: curve.virtualToken - sign * amounts.tokens,
+    virtualQuote: curve.virtualQuote + sign * amounts.quote,
+    realToken,
+    realQuote: curve.realQuote + sign * amounts.quote,
+    complete: realToken === 0n,
+  };
+}
+
+function record(context: AnchorContext, accounts: TradeAccounts, amounts: TradeAmounts, rates: TradeRates, trade: Trade): void {
+  const after = afterTrade(accounts.curve, amounts, trade.isBuy);
+  accounts.curveAccount.write().set(curveData(after));
+  const shares = sharesOf(accounts, amounts);
+  if (after.cashback && accounts.volume?.owner === context.programId) {
+    addCashback(accounts.volume.write(), shares.creator, accounts.quote !== null);
+  }
+  context.emit(
+    tradeEvent({
+      mint: accounts.mint.address,
+      user: accounts.user.address,
+      timestamp: context.raw.clock.unixTimestamp,
+      isBuy: trade.isBuy,
+      tokens: amounts.tokens,
+      quote: amounts.quote,
+      curve: after,
+      isSol: after.quoteMint === systemProgram,
+      feeRecipient: accounts.feeRecipient.address,
+      protocolBps: rates.protocol,
+      protocolFee: amounts.protocolFee,
+      creatorBps: rates.creator,
+      creatorFee: amounts.creatorFee,
+      buybackBps: accounts.global.buybackBps,
+      buybackFee: shares.buyback,
+      trackVolume: trade.trackVolume,
+      ixName: trade.ixName,
+    }),
+  );
+  if (!after.complete) return;
+  const { clock } = context.raw;
+  context.emit(
+    completeEvent(accounts.user.address, accounts.mint.address, accounts.curveAccount.address, clock.unixTimestamp, after.quoteMint),
+  );
+}
+
+export interface Trade {
+  readonly isBuy: boolean;
+  readonly ixName: string;
+  readonly trackVolume: boolean;
+}
+
+/** Moves tokens and money of a priced buy, and records it. */
+export function settleBuy(context: AnchorContext, accounts: TradeAccounts, amounts: TradeAmounts, rates: TradeRates, trade: Trade): void {
+  const shares = sharesOf(accounts, amounts);
+  moveTokens(context, accounts, amounts.tokens, true);
+  if (accounts.quote === null) payInSol(context, accounts, shares);
+  else payInTokens(context, accounts, accounts.quote, shares, true);
+  record(context, accounts, amounts, rates, trade);
+}
+
+/** Moves tokens and money of a priced sale, and records it. */
+export function settleSell(
+  context: AnchorContext,
+  accounts: TradeAccounts,
+  amounts: TradeAmounts,
+  rates: TradeRates,
+  ixName: string,
+): void {
+  const shares = sharesOf(accounts, amounts);
+  moveTokens(context, accounts, amounts.tokens, false);
+  if (accounts.quote === null) payOutSol(context, accounts, shares);
+  else payInTokens(context, accounts, accounts.quote, shares, false);
+  record(context, accounts, amounts, rates, { isBuy: false, ixName, trackVolume: false });
+}
+
+export function userTokenAmount(accounts: TradeAccounts): bigint {
+  return tokenFields.amount(accounts.userTokens.data);
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { fail } from '../runtime/instruction-error.ts';
+import type { Program } from '../runtime/program.ts';
+
+/** A program of the simulation alone: it passes an instruction on, as trading routers do. */
+export const routerProgram = generateKeypair(createHash('sha256').update('simnet router program').digest()).publicKey;
+
+const discriminator = createHash('sha256').update('global:route').digest().subarray(0, 8);
+const routerUnits = 8_000;
+
+/** The same instruction by way of the router: its program stands first among the accounts. */
+export function routed(instruction: Instruction): Instruction {
+  return {
+    programId: routerProgram,
+    accounts: [{ address: instruction.programId, signer: false, writable: false }, ...instruction.accounts],
+    data: Buffer.concat([discriminator, instruction.data]),
+  };
+}
+
+export const router: Program = {
+  builtin: false,
+  execute(context) {
+    if (!discriminator.every((byte, i) => context.data[i] === byte)) fail('InvalidInstructionData');
+    context.log('Instruction: Route');
+    context.consume(routerUnits);
+    const [target, ...accounts] = context.accounts;
+    if (target === undefined) return fail('NotEnoughAccountKeys');
+    context.invoke({
+      programId: target.address,
+      accounts: accounts.map(({ address, signer, writable }) => ({ address, signer, writable })),
+      data: context.data.subarray(discriminator.length),
+    });
+  },
+};

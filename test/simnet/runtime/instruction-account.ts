@@ -1,0 +1,112 @@
+import { systemProgram } from '@sluice/shared/solana/well-known.ts';
+import { fail } from './instruction-error.ts';
+import type { TransactionAccount } from './transaction-accounts.ts';
+
+const maxGrowthBytes = 10_240;
+
+/**
+ * An account as one instruction sees it: every change is checked against the owner and the privileges that this
+ * instruction was given, as the runtime does when a program returns.
+ */
+export class InstructionAccount {
+  readonly signer: boolean;
+  readonly writable: boolean;
+  readonly #account: TransactionAccount;
+  readonly #programId: string;
+
+  constructor(account: TransactionAccount, programId: string, signer: boolean, writable: boolean) {
+    this.#account = account;
+    this.#programId = programId;
+    this.signer = signer;
+    this.writable = writable;
+  }
+
+  get address(): string {
+    return this.#account.address;
+  }
+
+  get lamports(): bigint {
+    return this.#account.lamports;
+  }
+
+  get owner(): string {
+    return this.#account.owner;
+  }
+
+  /** To read only; `write()` gives the bytes to change. */
+  get data(): Uint8Array {
+    return this.#account.data;
+  }
+
+  get executable(): boolean {
+    return this.#account.executable;
+  }
+
+  get exists(): boolean {
+    return this.#account.lamports > 0n;
+  }
+
+  credit(lamports: bigint): void {
+    if (lamports === 0n) return;
+    if (!this.writable) fail('ReadonlyLamportChange');
+    this.#account.lamports += lamports;
+  }
+
+  debit(lamports: bigint): void {
+    if (lamports === 0n) return;
+    if (this.#account.owner !== this.#programId) fail('ExternalAccountLamportSpend');
+    if (!this.writable) fail('ReadonlyLamportChange');
+    if (this.#account.lamports < lamports) fail('ArithmeticOverflow');
+    this.#account.lamports -= lamports;
+  }
+
+  /** The data to write in place. */
+  write(): Uint8Array {
+    this.#checkWrite();
+    if (!this.#account.copied) {
+      this.#account.data = this.#account.data.slice();
+      this.#account.copied = true;
+    }
+    return this.#account.data;
+  }
+
+  /** Changes the length; new bytes are zero. */
+  resize(length: number): Uint8Array {
+    this.#checkWrite();
+    const { data } = this.#account;
+    if (length > data.length + maxGrowthBytes) fail('InvalidRealloc');
+    const next = new Uint8Array(length);
+    next.set(data.subarray(0, length));
+    this.#account.data = next;
+    this.#account.copied = true;
+    return next;
+  }
+
+  /** Gives an empty account its data. */
+  allocate(length: number): void {
+    this.#checkWrite();
+    this.#account.data = new Uint8Array(length);
+    this.#account.copied = true;
+  }
+
+  /** Empties the account and gives it back to the system program; its lamports must have left it. */
+  release(): void {
+    this.#checkWrite();
+    this.#account.data = new Uint8Array(0);
+    this.#account.copied = true;
+    this.#account.owner = systemProgram;
+  }
+
+  /** Hands the account to another program. */
+  assign(owner: string): void {
+    if (this.#account.owner !== this.#programId || this.#account.data.some((byte) => byte !== 0)) fail('ModifiedProgramId');
+    if (!this.writable) fail('ReadonlyDataModified');
+    this.#account.owner = owner;
+    if (owner === systemProgram) this.#account.copied = true;
+  }
+
+  #checkWrite(): void {
+    if (this.#account.owner !== this.#programId) fail('ExternalAccountDataModified');
+    if (!this.writable) fail('ReadonlyDataModified');
+  }
+}

@@ -1,0 +1,188 @@
+import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { InnerInstruction } from '../chain.ts';
+import { derive } from './derive.ts';
+import { InstructionAccount } from './instruction-account.ts';
+import { fail, instructionErrorText, ProgramFailure } from './instruction-error.ts';
+import { LogCollector } from './log-collector.ts';
+import type { ClockReading, InvocationContext, ProgramTable, SignerSeeds } from './program.ts';
+import type { TransactionAccount } from './transaction-accounts.ts';
+
+/** Frames of the invocation stack, the top-level one included. */
+const maxStackHeight = 5;
+const maxReturnDataBytes = 1024;
+/** Units of a cross-program invocation apart from what the callee uses. */
+const invokeUnits = 946;
+
+interface Frame {
+  readonly programId: string;
+  readonly accounts: readonly AccountMeta[];
+}
+
+/** Executes the instructions of one transaction on its accounts: logs, compute units, privileges and inner instructions. */
+export class Invocation {
+  readonly logs = new LogCollector();
+  readonly accounts: ReadonlyMap<string, TransactionAccount>;
+  readonly clock: ClockReading;
+  readonly #programs: ProgramTable;
+  readonly #stack: Frame[] = [];
+  readonly #unitLimit: number;
+  #units: number;
+  #inner: InnerInstruction[] = [];
+  #returnData: { readonly programId: string; readonly data: Uint8Array } | null = null;
+
+  constructor(programs: ProgramTable, accounts: ReadonlyMap<string, TransactionAccount>, clock: ClockReading, unitLimit: number) {
+    this.#programs = programs;
+    this.accounts = accounts;
+    this.clock = clock;
+    this.#unitLimit = unitLimit;
+    this.#units = unitLimit;
+  }
+
+  get unitsConsumed(): number {
+    return this.#unitLimit - this.#units;
+  }
+
+  get returnData(): { readonly programId: string; readonly data: Uint8Array } | null {
+    return this.#returnData;
+  }
+
+  /** Runs a top-level instruction and answers its inner instructions. A program's refusal is thrown. */
+  runTopLevel(instruction: Instruction): void {
+    this.#run(instruction);
+  }
+
+  /** Inner instructions since the last call. */
+  takeInner(): readonly InnerInstruction[] {
+    const inner = this.#inner;
+    this.#inner = [];
+    return inner;
+  }
+
+  #run(instruction: Instruction): void {
+    const { programId } = instruction;
+    const program = this.#programs.get(programId);
+    if (program === undefined) fail('UnsupportedProgramId');
+    this.#stack.push({ programId, accounts: instruction.accounts });
+    const height = this.#stack.length;
+    this.logs.add(`Program ${programId} invoke [${height}]`);
+    const unitsBefore = this.#units;
+    const lamportsBefore = this.#totalLamports();
+    this.#returnData = null;
+    try {
+      program.execute(this.#context(instruction, height));
+      if (this.#totalLamports() !== lamportsBefore) fail('UnbalancedInstruction');
+    } catch (error) {
+      if (!(error instanceof ProgramFailure)) throw error;
+      if (!program.builtin) this.#logUnits(programId, unitsBefore);
+      this.logs.add(`Program ${programId} failed: ${instructionErrorText(error.error)}`);
+      throw error;
+    }
+    if (!program.builtin) this.#logUnits(programId, unitsBefore);
+    this.#logReturn(programId);
+    this.logs.add(`Program ${programId} success`);
+    this.#stack.pop();
+  }
+
+  #logReturn(programId: string): void {
+    const returned = this.#returnData as { readonly programId: string; readonly data: Uint8Array } | null;
+    if (returned?.programId !== programId) return;
+    this.logs.add(`Program return: ${programId} ${Buffer.from(returned.data).toString('base64')}`);
+  }
+
+  #logUnits(programId: string, before: number): void {
+    this.logs.add(`Program ${programId} consumed ${before - this.#units} of ${before} compute units`);
+  }
+
+  #context(instruction: Instruction, stackHeight: number): InvocationContext {
+    const { programId } = instruction;
+    const accounts = instruction.accounts.map((meta) => {
+      const account = this.accounts.get(meta.address);
+      if (account === undefined) return fail('MissingAccount');
+      return new InstructionAccount(account, programId, meta.signer, meta.writable);
+    });
+    return {
+      programId,
+      data: instruction.data,
+      stackHeight,
+      accounts,
+      clock: this.clock,
+      account: (index) => accounts[index] ?? fail('NotEnoughAccountKeys'),
+      find: (address) => accounts.find((account) => account.address === address) ?? null,
+      log: (text) => this.logs.add(`Program log: ${text}`),
+      plainLog: (text) => this.logs.add(text),
+      logData: (data) => this.logs.add(`Program data: ${Buffer.from(data).toString('base64')}`),
+      consume: (units) => this.#consume(units),
+      invoke: (inner, signers = []) => this.#invoke(inner, signers),
+      setReturnData: (data) => {
+        if (data.length > maxReturnDataBytes) fail('InvalidArgument');
+        this.#returnData = { programId, data };
+      },
+      returnData: () => this.#returnData,
+    };
+  }
+
+  #consume(units: number): void {
+    if (units > this.#units) {
+      this.#units = 0;
+      fail('ComputationalBudgetExceeded');
+    }
+    this.#units -= units;
+  }
+
+  #invoke(instruction: Instruction, signers: readonly SignerSeeds[]): void {
+    const caller = this.#stack[this.#stack.length - 1];
+    if (caller === undefined) throw new Error('no caller');
+    if (this.#stack.length >= maxStackHeight) fail('CallDepth');
+    this.#consume(invokeUnits);
+    this.#checkReentrancy(instruction.programId);
+    const signerAddresses = new Set(signers.map((seeds) => derive(caller.programId, ...seeds).address));
+    for (const meta of instruction.accounts) this.#checkPrivileges(caller, meta, signerAddresses);
+    if (!this.accounts.has(instruction.programId)) {
+      this.logs.add(`Program log: Unknown program ${instruction.programId}`);
+      fail('MissingAccount');
+    }
+    this.#inner.push({
+      programId: instruction.programId,
+      accounts: instruction.accounts.map((meta) => meta.address),
+      data: instruction.data,
+      stackHeight: this.#stack.length + 1,
+    });
+    this.#run(instruction);
+  }
+
+  /** A program may call itself directly, and never come back through another one. */
+  #checkReentrancy(programId: string): void {
+    const inStack = this.#stack.some((frame) => frame.programId === programId);
+    if (inStack && this.#stack[this.#stack.length - 1]?.programId !== programId) fail('ReentrancyNotAllowed');
+  }
+
+  #checkPrivileges(caller: Frame, meta: AccountMeta, derivedSigners: ReadonlySet<string>): void {
+    let known = false;
+    let signer = derivedSigners.has(meta.address);
+    let writable = false;
+    for (const held of caller.accounts) {
+      if (held.address !== meta.address) continue;
+      known = true;
+      signer ||= held.signer;
+      writable ||= held.writable;
+    }
+    if (!known) {
+      this.logs.add(`Instruction references an unknown account ${meta.address}`);
+      fail('MissingAccount');
+    }
+    if (meta.writable && !writable) {
+      this.logs.add(`${meta.address}'s writable privilege escalated`);
+      fail('PrivilegeEscalation');
+    }
+    if (meta.signer && !signer) {
+      this.logs.add(`${meta.address}'s signer privilege escalated`);
+      fail('PrivilegeEscalation');
+    }
+  }
+
+  #totalLamports(): bigint {
+    let total = 0n;
+    for (const account of this.accounts.values()) total += account.lamports;
+    return total;
+  }
+}

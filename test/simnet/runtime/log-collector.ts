@@ -1,0 +1,20 @@
+/** Bytes of log lines that a node keeps for one transaction. */
+const logLimitBytes = 10_000;
+
+/** Collects log lines as the node does: a line that would pass the limit is replaced, once, by `Log truncated`. */
+export class LogCollector {
+  readonly lines: string[] = [];
+  #bytes = 0;
+  #warned = false;
+
+  add(line: string): void {
+    const bytes = this.#bytes + Buffer.byteLength(line);
+    if (bytes >= logLimitBytes) {
+      if (!this.#warned) this.lines.push('Log truncated');
+      this.#warned = true;
+      return;
+    }
+    this.#bytes = bytes;
+    this.lines.push(line);
+  }
+}

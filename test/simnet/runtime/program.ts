@@ -1,0 +1,44 @@
+import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { InstructionAccount } from './instruction-account.ts';
+
+export interface ClockReading {
+  readonly slot: number;
+  readonly unixTimestamp: number;
+}
+
+export type SignerSeeds = readonly (string | Uint8Array)[];
+
+/** What a program sees of its own invocation. A refusal is a thrown `ProgramFailure`. */
+export interface InvocationContext {
+  readonly programId: string;
+  readonly data: Uint8Array;
+  readonly stackHeight: number;
+  readonly accounts: readonly InstructionAccount[];
+  readonly clock: ClockReading;
+  /** Account by position; fails with NotEnoughAccountKeys. */
+  account(index: number): InstructionAccount;
+  /** Any account of the transaction that this instruction was given, by address. */
+  find(address: string): InstructionAccount | null;
+  /** `Program log: <text>`. */
+  log(text: string): void;
+  /** A line of the node itself, without a prefix. */
+  plainLog(text: string): void;
+  /** `Program data: <base64>`. */
+  logData(data: Uint8Array): void;
+  consume(units: number): void;
+  /** Cross-program invocation. Each of `signers` is the seeds of an address derived from this program. */
+  invoke(instruction: Instruction, signers?: readonly SignerSeeds[]): void;
+  setReturnData(data: Uint8Array): void;
+  /** What the last program that returned something returned. */
+  returnData(): { readonly programId: string; readonly data: Uint8Array } | null;
+}
+
+export interface Program {
+  /** Built into the node: logs no `consumed` line. */
+  readonly builtin: boolean;
+  /** What loading the program counts against a transaction's limit of loaded account data. */
+  readonly loadedBytes?: number;
+  execute(context: InvocationContext): void;
+}
+
+export type ProgramTable = ReadonlyMap<string, Program>;

@@ -1,0 +1,421 @@
+import { createHash } from 'node:crypto';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, compileMessage, decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
+import { AccountStore } from './ledger/account-store.ts';
+import { Blockhashes, blockhashLifetime } from './ledger/blockhashes.ts';
+import { clockData } from './ledger/clock.ts';
+import { defaultHistoryBounds, History, type HistoryBounds } from './ledger/history.ts';
+import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
+import { lamportsPerByte } from './ledger/rent.ts';
+import { createMarket, type MarketOptions } from './market/market.ts';
+import { faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis.ts';
+import { memoInstruction } from './programs/memo.ts';
+import { programTable } from './programs/table.ts';
+import { transferInstruction } from './programs/system.ts';
+import { transactionErrorText } from './runtime/error-texts.ts';
+import { executeTransaction, refusedTransaction, type Outcome } from './runtime/execute.ts';
+import { clockSysvar, messageKeys } from './runtime/message.ts';
+
+/** Blocks from the newest to the one that counts as confirmed, and as finalized. */
+const confirmedDepth = 2;
+const finalizedDepth = 31;
+const defaultSlotMs = 200;
+const defaultFirstSlot = 460_000_000;
+/** Slots that the chain skipped before it began: block heights are that much lower. */
+const skippedSlots = 21_000_000;
+/** Transactions that wait for a block; more are refused. */
+const maxQueued = 10_000;
+/** Transactions of one block; the rest waits for the next. */
+const maxPerBlock = 2_000;
+
+const rpcCode = { simulationFailed: -32002, signatureFailure: -32003, overloaded: -32005, invalidParams: -32602 } as const;
+
+export interface ChainOptions {
+  readonly seed: number | string;
+  /** False for a chain on which nothing happens by itself. */
+  readonly market?: MarketOptions | false;
+  readonly slotMs?: number;
+  /** The chain's clock, in milliseconds since the epoch; the machine's by default. */
+  readonly nowMs?: () => number;
+  readonly firstSlot?: number;
+  readonly history?: HistoryBounds;
+  /** Wallets that genesis funds, beyond the market's. */
+  readonly funded?: readonly { readonly address: string; readonly lamports: bigint }[];
+}
+
+interface Queued {
+  readonly wire: Uint8Array;
+  readonly transaction: DecodedTransaction;
+  readonly signature: string;
+}
+
+/** What the market may do beside sending transactions. */
+export interface MarketChain extends Chain {
+  tokenAccountsOfMint(mint: string): Iterable<readonly [address: string, account: ChainAccount]>;
+  /** Takes accounts nobody uses any more out of the state at the next slot; their lamports go to the validator. */
+  retire(addresses: readonly string[]): void;
+}
+
+class SimChain implements MarketChain {
+  readonly #store = new AccountStore();
+  readonly #history: History;
+  readonly #blockhashes = new Blockhashes();
+  readonly #priorityFees = new PriorityFees();
+  readonly #listeners = new Set<ChainListener>();
+  readonly #programs = programTable();
+  readonly #seed: string;
+  readonly #slotMs: number;
+  readonly #nowMs: () => number;
+  readonly #faucet: Keypair;
+  readonly #queuedSignatures = new Set<string>();
+  #queue: Queued[] = [];
+  #retired: string[] = [];
+  #lastSlot: number;
+  #confirmed: Block;
+  #finalized: Block;
+  #airdrops = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #beforeSlot: (() => void) | null = null;
+
+  constructor(options: ChainOptions) {
+    this.#seed = String(options.seed);
+    this.#slotMs = options.slotMs ?? defaultSlotMs;
+    this.#nowMs = options.nowMs ?? Date.now;
+    this.#history = new History(options.history ?? defaultHistoryBounds);
+    this.#faucet = faucetKeypair(this.#seed);
+    const firstSlot = options.firstSlot ?? defaultFirstSlot;
+    this.#lastSlot = firstSlot;
+    const market = options.market === false ? null : createMarket(this.#seed, this.#slotMs, options.market ?? {});
+    const funded = (options.funded ?? []).map(({ address, lamports }) => [address, walletAccount(lamports)] as const);
+    const accounts = genesisAccounts(this.#seed, [...(market?.genesis ?? []), ...funded]);
+    for (const [address, account] of accounts) this.#store.set(address, account);
+    const genesis = this.#seal(firstSlot, null, []);
+    this.#confirmed = genesis;
+    this.#finalized = genesis;
+    if (market !== null) this.#beforeSlot = () => market.beforeSlot(this);
+  }
+
+  get slot(): number {
+    return this.#newest().slot;
+  }
+
+  get blockHeight(): number {
+    return this.#newest().blockHeight;
+  }
+
+  get confirmedSlot(): number {
+    return this.#confirmed.slot;
+  }
+
+  get finalizedSlot(): number {
+    return this.#finalized.slot;
+  }
+
+  get lamportsPerByte(): bigint {
+    return lamportsPerByte;
+  }
+
+  latestBlockhash(): { readonly blockhash: string; readonly lastValidBlockHeight: number } {
+    const { blockhash, blockHeight } = this.#newest();
+    return { blockhash, lastValidBlockHeight: blockHeight + blockhashLifetime };
+  }
+
+  isBlockhashValid(blockhash: string): boolean {
+    return this.#blockhashes.isValidAt(blockhash, this.blockHeight);
+  }
+
+  account(address: string): ChainAccount | null {
+    return this.#store.get(address);
+  }
+
+  accountsOwnedBy(programId: string): Iterable<readonly [string, ChainAccount]> {
+    return this.#store.ownedBy(programId);
+  }
+
+  tokenAccountsOf(owner: string): Iterable<readonly [string, ChainAccount]> {
+    return this.#store.tokenAccountsOf(owner);
+  }
+
+  tokenAccountsOfMint(mint: string): Iterable<readonly [string, ChainAccount]> {
+    return this.#store.tokenAccountsOfMint(mint);
+  }
+
+  retire(addresses: readonly string[]): void {
+    this.#retired.push(...addresses);
+  }
+
+  /** Sum over all accounts; constant, as fees go to the validator. */
+  totalLamports(): bigint {
+    return this.#store.totalLamports();
+  }
+
+  /** Every account, for tests. */
+  accounts(): Iterable<readonly [string, ChainAccount]> {
+    return this.#store.entries();
+  }
+
+  send(wire: Uint8Array, options: { readonly skipPreflight?: boolean } = {}): SendOutcome {
+    const transaction = decodeTransaction(wire);
+    if (transaction.kind === 'malformed') {
+      return { ok: false, code: rpcCode.invalidParams, message: `failed to deserialize transaction: ${transaction.reason}` };
+    }
+    const signature = transaction.signatures[0] ?? '';
+    if (!signaturesHold(transaction)) {
+      return { ok: false, code: rpcCode.signatureFailure, message: 'Transaction signature verification failure' };
+    }
+    if (this.#queuedSignatures.has(signature)) return { ok: true, signature };
+    if (options.skipPreflight !== true) {
+      const { execution } = this.#preview(transaction, false);
+      if (execution.err !== null) return preflightFailure(execution, execution.err);
+    }
+    if (this.#queue.length >= maxQueued) {
+      return { ok: false, code: rpcCode.overloaded, message: 'Node is behind: too many transactions wait for a block' };
+    }
+    this.#queue.push({ wire, transaction, signature });
+    this.#queuedSignatures.add(signature);
+    return { ok: true, signature };
+  }
+
+  simulate(wire: Uint8Array, options: { readonly sigVerify?: boolean; readonly replaceRecentBlockhash?: boolean } = {}): Execution {
+    const transaction = decodeTransaction(wire);
+    if (transaction.kind === 'malformed') return unreadableExecution;
+    if (options.sigVerify === true && !signaturesHold(transaction)) return refusedTransaction(transaction, 'SignatureFailure').execution;
+    return this.#preview(transaction, options.replaceRecentBlockhash === true).execution;
+  }
+
+  transaction(signature: string): TransactionRecord | null {
+    return this.#history.transaction(signature);
+  }
+
+  signaturesFor(
+    address: string,
+    options: { readonly limit?: number; readonly before?: string; readonly until?: string } = {},
+  ): readonly TransactionRecord[] {
+    return this.#history.signaturesFor(address, options.limit ?? 1000, options.before, options.until);
+  }
+
+  recentPriorityFees(accounts: readonly string[]): readonly { readonly slot: number; readonly prioritizationFee: number }[] {
+    return this.#priorityFees.over(accounts);
+  }
+
+  airdrop(address: string, lamports: bigint): string {
+    const message = compileMessage({
+      version: 'legacy',
+      feePayer: this.#faucet.publicKey,
+      recentBlockhash: this.latestBlockhash().blockhash,
+      // The number keeps two equal airdrops of one slot apart.
+      instructions: [transferInstruction(this.#faucet.publicKey, address, lamports), memoInstruction(`airdrop ${++this.#airdrops}`)],
+    });
+    const sent = this.send(assembleTransaction(message, [signMessage(this.#faucet, message)]), { skipPreflight: true });
+    if (!sent.ok) throw new Error(sent.message);
+    return sent.signature;
+  }
+
+  advance(): Block {
+    this.#beforeSlot?.();
+    const parent = this.#newest();
+    const slot = ++this.#lastSlot;
+    this.#store.openLayer();
+    const blockTime = Math.max(parent.blockTime, Math.floor(this.#nowMs() / 1000));
+    this.#store.set(clockSysvar, clockData(slot, blockTime));
+    this.#removeRetired();
+    const { records, paid } = this.#executeQueue(slot, blockTime);
+    this.#priorityFees.append(slot, paid);
+    const block = this.#seal(slot, parent, records, blockTime);
+    for (const listener of this.#listeners) listener.onFrozen?.(block);
+    this.#settle();
+    return block;
+  }
+
+  fork(slots: number, options: { readonly replay?: boolean } = {}): readonly number[] {
+    const dead: number[] = [];
+    const again: Queued[] = [];
+    while (dead.length < slots && this.#store.layers > 0) {
+      const block = this.#history.popNewest();
+      this.#store.undoLayer();
+      this.#blockhashes.remove(block.blockhash);
+      this.#priorityFees.popNewest();
+      dead.unshift(block.slot);
+      again.unshift(...block.transactions.flatMap(({ wire, signature }) => requeued(wire, signature)));
+    }
+    if (options.replay === true) {
+      this.#queue.unshift(...again);
+      for (const { signature } of again) this.#queuedSignatures.add(signature);
+    }
+    if (dead.length > 0) for (const listener of this.#listeners) listener.onDead?.(dead);
+    return dead;
+  }
+
+  listen(listener: ChainListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    if (this.#timer !== null) return;
+    let due = performance.now() + this.#slotMs;
+    const tick = (): void => {
+      this.advance();
+      // A late slot moves the later ones: the chain never hurries to catch up.
+      due = Math.max(due + this.#slotMs, performance.now());
+      this.#timer = setTimeout(tick, due - performance.now());
+    };
+    this.#timer = setTimeout(tick, this.#slotMs);
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #newest(): Block {
+    const block = this.#history.blocks[this.#history.blocks.length - 1];
+    if (block === undefined) throw new Error('the chain has no block');
+    return block;
+  }
+
+  #bank(slot: number, unixTimestamp: number) {
+    return { programs: this.#programs, clock: { slot, unixTimestamp }, account: (address: string) => this.#store.get(address) };
+  }
+
+  /** What a transaction would do in a bank on top of the newest block; signatures are not looked at. */
+  #preview(transaction: DecodedTransaction, anyBlockhash: boolean): Outcome {
+    const newest = this.#newest();
+    const seen = this.#history.transaction(transaction.signatures[0] ?? '') !== null;
+    if (!anyBlockhash) {
+      if (!this.isBlockhashValid(transaction.recentBlockhash)) return refusedTransaction(transaction, 'BlockhashNotFound');
+      if (seen) return refusedTransaction(transaction, 'AlreadyProcessed');
+    }
+    return executeTransaction(this.#bank(newest.slot, newest.blockTime), transaction);
+  }
+
+  #executeQueue(slot: number, blockTime: number): { readonly records: readonly TransactionRecord[]; readonly paid: readonly PaidPrice[] } {
+    const records: TransactionRecord[] = [];
+    const paid: PaidPrice[] = [];
+    const bank = this.#bank(slot, blockTime);
+    const height = this.blockHeight + 1;
+    const batch = this.#queue.splice(0, maxPerBlock);
+    let fees = 0n;
+    for (const { wire, transaction, signature } of batch) {
+      this.#queuedSignatures.delete(signature);
+      if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) continue;
+      const outcome = executeTransaction(bank, transaction);
+      if (!outcome.landed) continue;
+      for (const [address, account] of outcome.commit) this.#store.set(address, account);
+      fees += outcome.fee;
+      paid.push({ unitPrice: outcome.unitPrice, writable: outcome.keys.filter((key) => key.writable).map((key) => key.address) });
+      records.push({ ...outcome.execution, signature, wire, version: transaction.version, slot, index: records.length, blockTime });
+    }
+    this.#credit(fees);
+    return { records, paid };
+  }
+
+  #removeRetired(): void {
+    let lamports = 0n;
+    for (const address of this.#retired) {
+      lamports += this.#store.get(address)?.lamports ?? 0n;
+      this.#store.set(address, null);
+    }
+    this.#retired = [];
+    this.#credit(lamports);
+  }
+
+  #credit(lamports: bigint): void {
+    if (lamports === 0n) return;
+    const account = this.#store.get(validatorIdentity);
+    if (account === null) throw new Error('the validator has no account');
+    this.#store.set(validatorIdentity, { ...account, lamports: account.lamports + lamports });
+  }
+
+  #seal(
+    slot: number,
+    parent: Block | null,
+    transactions: readonly TransactionRecord[],
+    blockTime = Math.floor(this.#nowMs() / 1000),
+  ): Block {
+    const hash = createHash('sha256').update(`${this.#seed}:${parent?.blockhash ?? ''}:${slot}`);
+    for (const { signature } of transactions) hash.update(signature);
+    const block: Block = {
+      slot,
+      parentSlot: parent?.slot ?? slot - 1,
+      blockhash: encodeBase58(hash.digest()),
+      blockHeight: parent === null ? Math.max(slot - skippedSlots, 0) : parent.blockHeight + 1,
+      blockTime,
+      transactions,
+    };
+    this.#history.append(block);
+    this.#blockhashes.add(block.blockhash, block.blockHeight);
+    return block;
+  }
+
+  /** Moves confirmation and finality on by what the new block allows. */
+  #settle(): void {
+    const { blocks } = this.#history;
+    const reach = (depth: number, from: Block): Block[] => {
+      const found: Block[] = [];
+      for (let i = blocks.length - 1 - depth; i >= 0; i--) {
+        const block = blocks[i];
+        if (block === undefined || block.slot <= from.slot) break;
+        found.unshift(block);
+      }
+      return found;
+    };
+    for (const block of reach(confirmedDepth, this.#confirmed)) {
+      this.#confirmed = block;
+      this.#store.dropOldestLayer();
+      for (const listener of this.#listeners) listener.onConfirmed?.(block.slot);
+    }
+    for (const block of reach(finalizedDepth, this.#finalized)) {
+      this.#finalized = block;
+      for (const listener of this.#listeners) listener.onFinalized?.(block.slot);
+    }
+  }
+}
+
+const unreadableExecution: Execution = {
+  err: 'SanitizeFailure',
+  logs: [],
+  unitsConsumed: 0,
+  fee: 0n,
+  innerInstructions: [],
+  accountKeys: [],
+  preBalances: [],
+  postBalances: [],
+  preTokenBalances: [],
+  postTokenBalances: [],
+  returnData: null,
+  written: new Map(),
+};
+
+function signaturesHold(transaction: DecodedTransaction): boolean {
+  return messageKeys(transaction)
+    .filter((key) => key.signer)
+    .every(({ address }, index) => {
+      const bytes = signatureFromText(transaction.signatures[index] ?? '');
+      return bytes !== null && verifySignature(address, transaction.messageBytes, bytes);
+    });
+}
+
+function requeued(wire: Uint8Array, signature: string): Queued[] {
+  const transaction = decodeTransaction(wire);
+  return transaction.kind === 'decoded' ? [{ wire, transaction, signature }] : [];
+}
+
+function preflightFailure(execution: Execution, err: NonNullable<Execution['err']>): SendOutcome {
+  return {
+    ok: false,
+    code: rpcCode.simulationFailed,
+    message: `Transaction simulation failed: ${transactionErrorText(err)}`,
+    data: { err, logs: execution.logs, accounts: null, unitsConsumed: execution.unitsConsumed, returnData: null, innerInstructions: null },
+  };
+}
+
+export type { SimChain };
+
+/** A simulated chain: everything on it follows from the seed (block times from the clock). It stands still until `start()` or `advance()`. */
+export function createChain(options: ChainOptions): SimChain {
+  return new SimChain(options);
+}
