@@ -1,10 +1,10 @@
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 
-/** Transactions remembered; the oldest slots go first and are counted in `forgotten`. */
-const maxOracleTransactions = 50_000;
+/** Transactions remembered where nothing else is asked for; the oldest slots go first and are counted in `forgotten`. */
+const defaultMaxTransactions = 20_000;
 /** Slots remembered, also empty ones. */
-const maxOracleSlots = 100_000;
+const maxOracleSlots = 20_000;
 
 /** One `Program data:` line: innermost program, path of the instruction, and the bytes as base64. */
 export interface OracleEvent {
@@ -64,13 +64,13 @@ function describe({ block, dead }: Kept): OracleSlot {
 }
 
 /** Watches a chain. Lines are read when asked for, so watching costs next to nothing. */
-export function createOracle(chain: Chain): Oracle {
+export function createOracle(chain: Chain, maxTransactions = defaultMaxTransactions): Oracle {
   let kept: Kept[] = [];
   let transactions = 0;
   let forgotten = 0;
   const forget = (): void => {
     let gone = 0;
-    while ((transactions > maxOracleTransactions || kept.length - gone > maxOracleSlots) && gone < kept.length - 1) {
+    while ((transactions > maxTransactions || kept.length - gone > maxOracleSlots) && gone < kept.length - 1) {
       const count = kept[gone++]?.block.transactions.length ?? 0;
       transactions -= count;
       forgotten += count;

@@ -38,6 +38,8 @@ export interface SimnetOptions {
   readonly chain?: Chain;
   /** False leaves the chain standing still: `chain.advance()` freezes each slot. */
   readonly autoStart?: boolean;
+  /** Transactions that the oracle remembers; 20,000 where not given. */
+  readonly oracleTransactions?: number;
 }
 
 /** One simulated node with its chain. HTTP and PubSub share the port. */
@@ -76,7 +78,7 @@ interface Running {
 
 async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
   const { host = '127.0.0.1', port = 0, seed = defaultSeed, log, signal } = options;
-  const oracle = createOracle(base);
+  const oracle = createOracle(base, options.oracleTransactions);
   const misbehaving = new Misbehaving(base, numericSeed(seed));
   const behaviour = misbehaving.behaviour((body) => runCommand(misbehaving, body));
   const server = await startRpcServer({ chain: misbehaving.chain, host, port, behaviour, ...(log === undefined ? {} : { log }) });
@@ -93,6 +95,7 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
     return closing;
   };
   signal?.addEventListener('abort', () => void close(), { once: true });
+  if (signal?.aborted === true) void close();
   const address = `${urlHost(host)}:${server.port}`;
   const simnet: Simnet = {
     rpcUrl: `http://${address}`,

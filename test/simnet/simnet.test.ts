@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { connectPubSub } from './pubsub-client.ts';
+import { startSimnet } from './simnet.ts';
+
+interface Told {
+  readonly context: { readonly slot: number };
+  readonly value: { readonly signature: string; readonly err: unknown; readonly logs: readonly string[] };
+}
+
+describe('startSimnet', () => {
+  it('tells a subscriber exactly what the oracle saw', async () => {
+    const simnet = await startSimnet({ seed: 5, autoStart: false });
+    const client = await connectPubSub(simnet.wsUrl);
+    await client.call('logsSubscribe', 'all', { commitment: 'processed' });
+    let transactions = 0;
+    for (let slot = 0; slot < 60; slot++) transactions += simnet.chain.advance().transactions.length;
+    await client.until(() => client.notifications.length === transactions);
+    const received: string[] = [];
+    for (const { result } of client.notifications) {
+      const { value } = result as Told;
+      if (value.err !== null) continue;
+      readLogs(value.logs, (programId, path, data) =>
+        received.push(`${value.signature}:${path} ${programId} ${Buffer.from(data).toString('base64')}`),
+      );
+    }
+    const truth = simnet.oracle.liveEvents().map(({ id, programId, data }) => `${id} ${programId} ${data}`);
+    expect(truth.length).toBeGreaterThan(50);
+    expect(received).toEqual(truth);
+    client.close();
+    await simnet.close();
+  });
+
+  it('shows a fork as a node does: what died is gone, what was replayed comes again', async () => {
+    const simnet = await startSimnet({ seed: 6, autoStart: false });
+    const client = await connectPubSub(simnet.wsUrl);
+    await client.call('logsSubscribe', 'all', { commitment: 'processed' });
+    const block = Array.from({ length: 60 }, () => simnet.chain.advance()).findLast(({ transactions }) => transactions.length > 0);
+    const newest = simnet.chain.advance();
+    const dead = simnet.control.fork({ slots: 1, replay: true });
+    expect(dead).toEqual([newest.slot]);
+    const again = simnet.chain.advance();
+    expect(again.slot).toBeGreaterThan(newest.slot);
+    const replayed = again.transactions.map(({ signature }) => signature);
+    for (const { signature } of newest.transactions) expect(replayed).toContain(signature);
+    expect(simnet.oracle.slot(newest.slot)?.dead).toBe(true);
+    expect(block).toBeDefined();
+    client.close();
+    await simnet.close();
+  });
+
+  it('runs by itself, and ends with its signal', async () => {
+    const ending = new AbortController();
+    const events: string[] = [];
+    const note = (_data: object, event: string): void => void events.push(event);
+    const simnet = await startSimnet({ seed: 'words', slotMs: 10, signal: ending.signal, log: { info: note, warn: note, error: note } });
+    const client = await connectPubSub(simnet.wsUrl);
+    await client.call('slotSubscribe');
+    await client.until(() => client.notifications.length >= 5);
+    ending.abort();
+    await client.until(() => client.socket.readyState === client.socket.CLOSED);
+    await simnet.close();
+    expect(events).toEqual(['simnet_started', 'simnet_closed']);
+    await expect(fetch(simnet.rpcUrl)).rejects.toThrow();
+  });
+
+  it('rejects a port that is taken', async () => {
+    const simnet = await startSimnet({ market: false, autoStart: false });
+    await expect(startSimnet({ market: false, autoStart: false, port: simnet.port })).rejects.toThrow('EADDRINUSE');
+    await simnet.close();
+  });
+});
