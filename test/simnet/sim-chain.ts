@@ -31,6 +31,9 @@ const maxQueued = 10_000;
 /** Transactions of one block; the rest waits for the next. */
 const maxPerBlock = 2_000;
 
+/** A legacy or v0 transaction fits one packet. */
+const maxPacketBytes = 1_232;
+
 const rpcCode = { simulationFailed: -32002, signatureFailure: -32003, overloaded: -32005, invalidParams: -32602 } as const;
 
 export interface ChainOptions {
@@ -92,6 +95,7 @@ class SimChain implements MarketChain {
     const funded = (options.funded ?? []).map(({ address, lamports }) => [address, walletAccount(lamports)] as const);
     const accounts = genesisAccounts(this.#seed, [...(market?.genesis ?? []), ...funded]);
     for (const [address, account] of accounts) this.#store.set(address, account);
+    this.#store.set(clockSysvar, clockData(firstSlot, Math.floor(this.#nowMs() / 1000)));
     const genesis = this.#seal(firstSlot, null, []);
     this.#confirmed = genesis;
     this.#finalized = genesis;
@@ -161,6 +165,9 @@ class SimChain implements MarketChain {
     const transaction = decodeTransaction(wire);
     if (transaction.kind === 'malformed') {
       return { ok: false, code: rpcCode.invalidParams, message: `failed to deserialize transaction: ${transaction.reason}` };
+    }
+    if (transaction.version !== 1 && wire.length > maxPacketBytes) {
+      return { ok: false, code: rpcCode.invalidParams, message: `transaction too large: ${wire.length} bytes (max: ${maxPacketBytes} bytes)` };
     }
     const signature = transaction.signatures[0] ?? '';
     if (!signaturesHold(transaction)) {

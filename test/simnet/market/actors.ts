@@ -315,7 +315,7 @@ class MarketActors implements Actors {
 
   #migrateCompleted(): void {
     const chain = this.#on();
-    for (const coin of [...this.#book.onCurve]) {
+    for (const coin of this.#book.onCurve.slice()) {
       const curve = this.#curveOf(coin);
       if (curve === null || !curve.complete) continue;
       coin.completedSlot ??= chain.slot;

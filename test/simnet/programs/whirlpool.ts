@@ -49,8 +49,8 @@ function tickOf(sqrtPrice: bigint): number {
 }
 
 /** SOL/USDC pool at a price in USDC, with the layout of the Whirlpool program. */
-export function whirlpoolData(usdcPerSol: number): Uint8Array {
-  const sqrtPrice = squareRoot(usdcPerSol * 10 ** (usdcDecimals - solDecimals));
+export function whirlpoolData(price: number): Uint8Array {
+  const sqrtPrice = squareRoot(price * 10 ** (usdcDecimals - solDecimals));
   const config = generateKeypair(createHash('sha256').update('simnet whirlpools config').digest()).publicKey;
   return new BorshWriter()
     .bytes(discriminator.account)

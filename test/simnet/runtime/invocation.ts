@@ -84,7 +84,7 @@ export class Invocation {
   }
 
   #logReturn(programId: string): void {
-    const returned = this.#returnData as { readonly programId: string; readonly data: Uint8Array } | null;
+    const returned = this.#returnData;
     if (returned?.programId !== programId) return;
     this.logs.add(`Program return: ${programId} ${Buffer.from(returned.data).toString('base64')}`);
   }

@@ -16,7 +16,7 @@ import {
 
 /** Compute units of the program itself, called programs apart. */
 const legacyUnits = 54_000;
-const v2Units = 72_000;
+const v2Units = 78_000;
 
 function buyExactTokens(context: AnchorContext, accounts: TradeAccounts, amount: bigint, maxCost: bigint, trackVolume: boolean): void {
   context.require(amount > 0n, pumpError.buyZeroAmount);
