@@ -1,0 +1,134 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startProgram, sluice } from '../support/command-line.ts';
+import { testConfig } from '../support/gateway.ts';
+import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+const waitMs = 15_000;
+let folder: string;
+let store: Store;
+let bus: Bus;
+let publisher: BusPublisher;
+let gateway: Gateway;
+let child: ChildProcess | null = null;
+
+function startOn(port: number): Promise<Gateway> {
+  return startGateway({ config: { ...testConfig, port }, bus, log, signal: new AbortController().signal, store });
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-watch-'));
+  store = openStore({ dataDir: join(folder, '.data') });
+  bus = await createBus({ redisUrls: null, log });
+  publisher = await bus.publisher();
+  gateway = await startOn(await freePort());
+});
+afterEach(async () => {
+  child?.kill('SIGKILL');
+  await gateway.close();
+  await publisher.close();
+  await bus.close();
+  store.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** One to name: the listener that took any port could not be followed by another on the same one. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+interface Watching {
+  readonly lines: string[];
+  readonly notices: () => string;
+  readonly ended: Promise<number | null>;
+}
+
+function watch(...args: readonly string[]): Watching {
+  const started = startProgram('cli/sluice.ts', ['watch', ...args, '--url', gateway.url], { folder });
+  child = started;
+  const lines: string[] = [];
+  let [rest, notices] = ['', ''];
+  started.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts);
+  });
+  started.stderr?.setEncoding('utf8').on('data', (text: string) => (notices += text));
+  return { lines, notices: () => notices, ended: new Promise((resolve) => void started.on('close', resolve)) };
+}
+
+function waitFor(check: () => void): Promise<void> {
+  return vi.waitFor(check, { timeout: waitMs, interval: 20 });
+}
+
+describe('sluice watch', () => {
+  it('shows live events with a key of its own, and takes the key back when it is stopped', { timeout: 40_000 }, async () => {
+    const { lines, notices, ended } = watch('trades', '--json');
+    await waitFor(() => expect(notices()).toContain('connected'));
+    expect(store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream'] }]);
+    const events = [1, 2, 3].map((n) => tradeEvent(addressOf(n)));
+    await publisher.publish(events.map((event) => entryOf(event)));
+    await waitFor(() => expect(lines).toHaveLength(3));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(events);
+    child?.kill('SIGINT');
+    expect(await ended).toBe(0);
+    expect(store.keys.all()).toEqual([]);
+  });
+
+  it('comes back to a restarted gateway and misses nothing', { timeout: 40_000 }, async () => {
+    const { lines, notices } = watch('trades', '--json');
+    await waitFor(() => expect(notices()).toContain('connected'));
+    await publisher.publish([entryOf(tradeEvent(addressOf(1)))]);
+    await waitFor(() => expect(lines).toHaveLength(1));
+    const { port } = gateway;
+    await gateway.close();
+    const meanwhile = [2, 3].map((n) => tradeEvent(addressOf(n)));
+    await publisher.publish(meanwhile.map((event) => entryOf(event)));
+    gateway = await startOn(port);
+    await waitFor(() => expect(lines).toHaveLength(3));
+    expect(lines.slice(1).map((line) => JSON.parse(line) as unknown)).toEqual(meanwhile);
+    expect(notices()).toContain('trying again');
+  });
+
+  it('ends when its key is revoked', { timeout: 40_000 }, async () => {
+    const { id, key } = createApiKey(store, { plan: 'standard', scopes: ['stream'], label: null, expiresAtMs: null });
+    const { notices, ended } = watch('newTokens', '--key', key);
+    await waitFor(() => expect(notices()).toContain('connected'));
+    store.keys.revoke(id, Date.now());
+    expect(await ended).toBe(1);
+    expect(notices()).toContain('4501');
+  });
+
+  it('ends with what the gateway says where the key is not valid', { timeout: 40_000 }, async () => {
+    const { code, stderr } = await sluice(['watch', 'trades', '--url', gateway.url], { folder, env: { SLUICE_API_KEY: 'sluice_no_key' } });
+    expect(code).toBe(1);
+    expect(stderr).toContain('refused the API key');
+  });
+
+  it('shows a line for a person, marked as simulated, with no control characters of a token name', { timeout: 40_000 }, async () => {
+    const { lines, notices } = watch('newTokens');
+    await waitFor(() => expect(notices()).toContain('connected'));
+    const name = 'evil\u001B[2J\u202E\ntoken';
+    await publisher.publish([entryOf(newTokenEvent(addressOf(1), { name, symbol: 'E\u0007', simulated: true }))]);
+    await waitFor(() => expect(lines).toHaveLength(1));
+    expect(lines[0]).toContain('evil[2Jtoken (E)');
+    expect(lines[0]).toContain('(simulated)');
+    expect(lines[0]).toMatch(/^[\P{C}]*$/u);
+  });
+});

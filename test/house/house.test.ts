@@ -1,0 +1,133 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fillBlocks } from '../../cli/generate/fill-blocks.ts';
+import { describe, expect, it } from 'vitest';
+import { boundaryFaults } from './boundaries.ts';
+import { importsOf } from './imports.ts';
+import { isPermissive } from './licences.ts';
+import { sourceFiles } from './source-files.ts';
+import { wordFaults } from './words.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const known = new Set([
+  'shared/src/bus/bus.ts',
+  'shared/src/venues/pump/index.ts',
+  'shared/src/venues/pump-amm/index.ts',
+  'shared/src/venues/venue.ts',
+  'shared/src/log/log.ts',
+  'ingest/src/ingest.ts',
+  'gateway/src/gateway.ts',
+  'gateway/src/custody/keystore.ts',
+  'test/simnet/simnet.ts',
+  'test/support/redis.ts',
+  'cli/start.ts',
+]);
+
+function faults(path: string, text: string): readonly string[] {
+  return boundaryFaults(importsOf({ path, text }), known);
+}
+
+describe('the boundaries', () => {
+  it.each([
+    ['ingest/src/a.ts', '@sluice/gateway/gateway.ts'],
+    ['gateway/src/a.ts', '@sluice/ingest/ingest.ts'],
+    ['shared/src/bus/a.ts', '@sluice/ingest/ingest.ts'],
+    ['ingest/src/a.ts', '@sluice/test/simnet/simnet.ts'],
+    ['cli/a.ts', '@sluice/test/support/redis.ts'],
+    ['gateway/src/a.ts', '../../cli/start.ts'],
+    ['shared/src/venues/pump/a.ts', '../pump-amm/index.ts'],
+    ['shared/src/venues/pump/a.ts', '../../log/log.ts'],
+    ['shared/src/wire/a.ts', 'pino'],
+    ['shared/src/wire/a.ts', 'node:fs'],
+    ['gateway/src/stream/a.ts', '../custody/keystore.ts'],
+    ['gateway/src/stream/a.ts', 'uWebSockets.js'],
+    ['gateway/src/stream/a.ts', 'ioredis'],
+    ['gateway/src/auth/a.ts', 'libsql'],
+    ['ingest/src/a.ts', '@coral-xyz/anchor'],
+    ['ingest/src/a.ts', '@solana/web3.js'],
+    ['gateway/src/a.ts', 'node:child_process'],
+    ['gateway/src/a.ts', 'left-pad/index.js'],
+    ['gateway/src/a.ts', './not-there.ts'],
+  ])('refuse %s importing %s', (path, specifier) => {
+    expect(faults(path, `import { a } from '${specifier}';`)).toHaveLength(1);
+  });
+
+  it.each([
+    ['gateway/src/a.ts', '@sluice/shared/bus/bus.ts'],
+    ['cli/start.ts', '@sluice/test/simnet/simnet.ts'],
+    ['shared/src/venues/pump/a.ts', '../venue.ts'],
+    ['shared/src/venues/registry.ts', './pump/index.ts'],
+    ['gateway/src/transport/a.ts', 'uWebSockets.js'],
+    ['gateway/src/trade/a.ts', '../custody/keystore.ts'],
+    ['test/a.test.ts', 'litesvm'],
+  ])('allow %s importing %s', (path, specifier) => {
+    expect(faults(path, `import { a } from '${specifier}';`)).toEqual([]);
+  });
+
+  it('see every form of import, and none in a comment', () => {
+    const text = [
+      "import one from 'one';",
+      "import type { A } from 'two';",
+      "import {\n  b,\n  c,\n} from 'three';",
+      "export * from 'four';",
+      "export { d } from 'five';",
+      "import 'six';",
+      "const e = await import('seven');",
+      "const f = require('eight');",
+      "// import g from 'nine';",
+      "/** import h from 'ten'; */",
+    ].join('\n');
+    const seen = importsOf({ path: 'cli/a.ts', text }).map(({ specifier }) => specifier);
+    expect(new Set(seen)).toEqual(new Set(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']));
+  });
+});
+
+describe('the forbidden words', () => {
+  // Put together here, so that this file does not hold them.
+  const join2 = (a: string, b: string): string => a + b;
+  it.each([
+    ['gateway/src/a.ts', join2('// TO', 'DO: more')],
+    ['README.md', join2('see /wo', 'rk/main')],
+    ['README.md', join2('from https://registry.np', 'mjs.org')],
+    ['test/a.test.ts', join2('it.on', "ly('x')")],
+    ['cli/a.ts', join2('try { a() } catch (error) ', '{ }')],
+    ['gateway/src/a.ts', 'const a = process.env;'],
+    ['shared/src/wire/a.ts', 'const a = Date.now();'],
+  ])('are found in %s: %s', (path, text) => {
+    expect(wordFaults({ path, text })).toHaveLength(1);
+  });
+
+  it('leave others alone', () => {
+    expect(wordFaults({ path: 'cli/a.ts', text: 'const a = process.env; // https://example.com/work-in-progress' })).toEqual([]);
+  });
+});
+
+describe('licences', () => {
+  it.each(['MIT', 'Apache-2.0', '(MIT OR GPL-3.0)', 'MIT AND ISC'])('%s is permissive', (licence) =>
+    expect(isPermissive(licence)).toBe(true),
+  );
+  it.each(['GPL-3.0', 'AGPL-3.0-only', 'MIT AND GPL-2.0', 'UNLICENSED', ''])('%j is not', (licence) =>
+    expect(isPermissive(licence)).toBe(false),
+  );
+});
+
+describe('generated parts', () => {
+  const document = 'a\n<!-- generated: one -->\nold\n<!-- /generated -->\nb\n';
+  it('are replaced between their marks', () => {
+    expect(fillBlocks(document, { one: 'new $1' })).toBe('a\n<!-- generated: one -->\nnew $1\n<!-- /generated -->\nb\n');
+  });
+  it('are missed where a block is missing or unknown', () => {
+    expect(() => fillBlocks(document, { one: 'x', two: 'y' })).toThrow(/two/);
+    expect(() => fillBlocks(document, {})).toThrow(/one/);
+  });
+});
+
+describe('the files that are looked at', () => {
+  it('are those of the project and no package', () => {
+    const paths = sourceFiles(root).map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining(['README.md', 'cli/start.ts', 'shared/src/bus/bus.ts', 'test/house/house.test.ts', 'Procfile']),
+    );
+    expect(paths.filter((path) => path.includes('node_modules') || path.startsWith('.git/'))).toEqual([]);
+  });
+});
