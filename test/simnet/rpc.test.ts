@@ -1,9 +1,11 @@
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
 import { simnetGenesisHash, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from './chain.ts';
+import { methodNames } from './rpc/dispatch.ts';
 import { startRpcServer, type RpcServer } from './rpc/server.ts';
 import { emptyExecution, ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
 
@@ -141,6 +143,66 @@ describe('JSON-RPC', () => {
     expect((await call('getBalance', wallet.publicKey)).result).toMatchObject({
       context: { apiVersion: expect.stringMatching(/-simnet$/) },
     });
+  });
+});
+
+describe('any parameters', () => {
+  it('get an answer or a typed error, never a fault of ours', async () => {
+    const signature = scriptedRecord('one', program).signature;
+    const word = fc.constantFrom<unknown>(
+      program,
+      wallet.publicKey,
+      mint,
+      signature,
+      'base64',
+      'jsonParsed',
+      'processed',
+      'AQID',
+      1_001,
+      0,
+      -1,
+      null,
+      true,
+    );
+    const names = [
+      'encoding',
+      'commitment',
+      'limit',
+      'filters',
+      'dataSlice',
+      'memcmp',
+      'offset',
+      'bytes',
+      'mint',
+      'programId',
+      'accounts',
+      'addresses',
+      'before',
+    ];
+    const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { depthSize: 'small' },
+        word,
+        fc.jsonValue({ maxDepth: 1 }),
+        fc.array(tie('tree'), { maxLength: 4 }),
+        fc.dictionary(fc.constantFrom(...names), tie('tree'), { maxKeys: 4 }),
+      ),
+    }));
+    const calls = fc.array(fc.record({ method: fc.constantFrom(...methodNames), params: fc.array(tree, { maxLength: 4 }) }), {
+      minLength: 1,
+      maxLength: 30,
+    });
+    await fc.assert(
+      fc.asyncProperty(calls, async (list) => {
+        const body = JSON.stringify(list.map((item, id) => ({ jsonrpc: '2.0', id, ...item })));
+        fc.pre(body.length < 50_000);
+        const answers = JSON.parse((await post(body)).text) as readonly Answer[];
+        expect(answers.map(({ id }) => id)).toEqual(list.map((_item, id) => id));
+        for (const answer of answers) expect(answer.error?.code ?? 0).not.toBe(-32603);
+      }),
+      { numRuns: 200 },
+    );
+    expect(server.stats().internalErrors).toBe(0);
   });
 });
 
