@@ -3,8 +3,9 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
+import { readDashboard } from './dashboard/page.ts';
 import { errorAnswer } from './http/answers.ts';
-import { createRouter, type Route, type RouteHandler } from './http/router.ts';
+import { createRouter, staticPage, type Route, type RouteHandler } from './http/router.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { statusRoutes } from './http/routes/status.ts';
@@ -68,6 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const statuses = cachedStatuses(bus);
   const report = async (): Promise<unknown> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses() });
+  const page = readDashboard();
   const router = createRouter([
     ...healthRoutes(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
     ...statusRoutes(report),
@@ -77,6 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       path,
       handler: (request) => errorAnswer(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
     })),
+    staticPage('/', page.headers, page.body),
     ...(options.routes ?? []),
   ]);
   const end = async (): Promise<void> => {

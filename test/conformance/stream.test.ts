@@ -1,24 +1,736 @@
+import { pack } from 'msgpackr';
+import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
-import { goodKey, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { tradesTopic, pricesTopic, accountTradesTopic } from '@sluice/shared/wire/topics.ts';
+import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/replies.ts';
+import { validator } from '@sluice/shared/wire/validate.ts';
+import { goodKey, scopelessKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
+import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+
+const ofReply = Object.fromEntries(Object.entries({ ...replySchemas, ...noticeSchemas }).map(([op, schema]) => [op, validator(schema)]));
+const ofFrame = validator(EventFrame);
+const ofEvent = Object.fromEntries(Object.entries(eventSchemas).map(([type, schema]) => [type, validator(schema)]));
+
+/** Every message that a client got is of its schema. */
+function expectDocumented(client: StreamClient): void {
+  for (const message of client.messages) {
+    const outcome = message.op === undefined ? ofFrame(message) : ofReply[message.op]!(message);
+    expect(outcome, JSON.stringify(message)).toMatchObject({ ok: true });
+    if (message.data !== undefined) expect(ofEvent[message.data.type]!(message.data)).toMatchObject({ ok: true });
+  }
+}
+
+let nextAddress = 1_000_000;
+/** An address that no other test uses. */
+const fresh = (): string => addressOf(nextAddress++);
 
 describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
   let server: TestGateway;
+  const clients: StreamClient[] = [];
   beforeAll(async () => {
     server = await startTestGateway({ transport });
   });
-  afterAll(() => server.close());
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await server.close();
+  });
 
-  it('subscribes and gets frames', async () => {
-    const client = await new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
-    const mint = addressOf(1);
-    const reply = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
-    expect(reply).toMatchObject({ op: 'subscribed', channel: 'trades', accepted: [mint], rejected: [] });
-    await server.publish([entryOf(tradeEvent(mint)), entryOf(tradeEvent(mint))]);
-    const frames = await client.framesTo(tradesTopic(mint), 2);
-    expect(seqs(frames)).toEqual(run(1, 2));
-    client.close();
+  function connect(query = `?api-key=${goodKey}`, headers: Record<string, string> = {}): StreamClient {
+    const client = new StreamClient(`ws://${server.host}/api/data${query}`, headers);
+    clients.push(client);
+    return client;
+  }
+  const opened = (query?: string): Promise<StreamClient> => connect(query).open();
+  const trades = (mint: string, count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(mint)));
+
+  it('runs on the transport that is under test', () => {
+    expect(server.gateway.transport).toBe(transport);
+  });
+
+  describe('authentication', () => {
+    it('takes the key from the header, at both paths', async () => {
+      for (const path of ['/api/data', '/data']) {
+        const client = new StreamClient(`ws://${server.host}${path}`, { Authorization: `Bearer ${goodKey}` });
+        clients.push(client);
+        await client.open();
+        expect(await client.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
+      }
+    });
+
+    it.each([
+      ['a wrong key in the query', '?api-key=sluice_nobody_x', {}, 401, 'UNAUTHENTICATED'],
+      ['a wrong key in the header', '', { Authorization: 'Bearer sluice_nobody_x' }, 401, 'UNAUTHENTICATED'],
+      ['another scheme', '', { Authorization: 'Basic c2x1aWNl' }, 401, 'UNAUTHENTICATED'],
+      ['an empty key', '?api-key=', {}, 401, 'UNAUTHENTICATED'],
+      ['a key without the scope', `?api-key=${scopelessKey}`, {}, 403, 'FORBIDDEN'],
+      ['an unknown format', `?api-key=${goodKey}&format=xml`, {}, 400, 'INVALID_REQUEST'],
+      ['an unknown batch', `?api-key=${goodKey}&batch=yes`, {}, 400, 'INVALID_REQUEST'],
+    ] as const)('refuses %s with plain HTTP', async (_what, query, headers, status, code) => {
+      const client = connect(query, headers);
+      const refused = await until('the refusal', () => client.refused ?? undefined);
+      expect(refused.status).toBe(status);
+      expect(refused.body.error.code).toBe(code);
+      expect(refused.headers['x-request-id']).toBe(refused.body.requestId);
+      expect(refused.headers['x-api-version']).toMatch(/^\d+\.\d+\.\d+$/);
+    });
+
+    it('takes the key from the first message', async () => {
+      const client = await opened('');
+      expect(await client.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({
+        op: 'error',
+        error: { code: 'UNAUTHENTICATED' },
+      });
+      expect(await client.ask({ op: 'auth', key: goodKey })).toMatchObject({
+        op: 'authenticated',
+        keyId: goodKey,
+        plan: 'standard',
+        scopes: ['stream'],
+      });
+      expect(await client.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });
+      expect(await client.ask({ op: 'auth', key: goodKey })).toMatchObject({ op: 'authenticated' });
+      expect(await client.ask({ op: 'auth', key: 'sluice_nobody_x' })).toMatchObject({ op: 'error', error: { code: 'UNAUTHENTICATED' } });
+      expect(client.closed).toBeNull();
+      expectDocumented(client);
+    });
+
+    it('answers a wrong first key and closes with 4501, a key without scope with 4503', async () => {
+      const wrong = await opened('');
+      expect(await wrong.ask({ op: 'auth', key: 'sluice_nobody_x' })).toMatchObject({ op: 'error', error: { code: 'UNAUTHENTICATED' } });
+      expect((await wrong.end()).code).toBe(4501);
+      const scopeless = await opened('');
+      expect(await scopeless.ask({ op: 'auth', key: scopelessKey })).toMatchObject({ op: 'error', error: { code: 'FORBIDDEN' } });
+      expect((await scopeless.end()).code).toBe(4503);
+    });
+
+    it('closes who never authenticates after 5 s with 4501', async () => {
+      const startedMs = performance.now();
+      const client = await opened('');
+      expect((await client.end()).code).toBe(4501);
+      expect(performance.now() - startedMs).toBeGreaterThan(4_900);
+    });
+
+    it('closes the sockets of a revoked key, and no others', async () => {
+      server.keys.add('sluice_short_lived');
+      const doomed = await opened('?api-key=sluice_short_lived');
+      const other = await opened();
+      server.keys.revoke('sluice_short_lived');
+      expect((await doomed.end()).code).toBe(4501);
+      expect(await other.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
+    });
+  });
+
+  describe('commands', () => {
+    it('subscribes to every channel and sends its events', async () => {
+      const client = await opened();
+      const [mint, trader] = [fresh(), fresh()];
+      for (const command of [
+        { channel: 'newTokens' },
+        { channel: 'migrations' },
+        { channel: 'trades' },
+        { channel: 'trades', mints: [mint], accounts: [trader] },
+        { channel: 'prices', mints: [mint] },
+      ]) {
+        expect(await client.ask({ op: 'subscribe', ...command })).toMatchObject({
+          op: 'subscribed',
+          channel: command.channel,
+          rejected: [],
+        });
+      }
+      const events = [newTokenEvent(mint), tradeEvent(mint, { trader }), priceEvent(mint), migrationEvent(mint)];
+      await server.publish(events.map((event) => entryOf(event)));
+      for (const topic of ['newTokens', 'migrations', 'trades', tradesTopic(mint), accountTradesTopic(trader), pricesTopic(mint)]) {
+        await client.framesTo(topic, 1);
+      }
+      expect(client.frames('newTokens').at(-1)!.data).toEqual(events[0]);
+      expect(client.frames(tradesTopic(mint))).toEqual([{ topic: tradesTopic(mint), seq: 1, data: events[1] }]);
+      expect(client.frames(accountTradesTopic(trader))).toEqual([{ topic: accountTradesTopic(trader), seq: 1, data: events[1] }]);
+      expect(client.frames(pricesTopic(mint))).toEqual([{ topic: pricesTopic(mint), seq: 1, data: events[2] }]);
+      expectDocumented(client);
+    });
+
+    it('tells accepted from rejected keys, each once', async () => {
+      const client = await opened();
+      const [mint, account] = [fresh(), fresh()];
+      const reply = await client.ask({
+        op: 'subscribe',
+        channel: 'trades',
+        mints: [mint, 'nonsense', mint, '0OIl'],
+        accounts: [account, 'me'],
+      });
+      expect(reply.accepted).toEqual([mint, account]);
+      expect(reply.rejected).toEqual([
+        { key: 'nonsense', code: 'INVALID_MINT' },
+        { key: '0OIl', code: 'INVALID_MINT' },
+        { key: 'me', code: 'INVALID_REQUEST' },
+      ]);
+      expect(Object.keys(reply.positions!)).toEqual([tradesTopic(mint), accountTradesTopic(account)]);
+      expectDocumented(client);
+    });
+
+    it('adds keys, keeps a repeated one as it is, and drops one or all', async () => {
+      const client = await opened();
+      const [a, b] = [fresh(), fresh()];
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [a] });
+      await server.publish(trades(a, 2));
+      const again = await client.ask({ op: 'subscribe', channel: 'trades', mints: [a, b] });
+      expect(again.positions![tradesTopic(a)]).toMatchObject({ seq: 2 });
+      await server.publish([...trades(a, 1), ...trades(b, 1)]);
+      expect(seqs(await client.framesTo(tradesTopic(a), 3))).toEqual([1, 2, 3]);
+      const off = await client.ask({ op: 'unsubscribe', channel: 'trades', mints: [a] });
+      expect(off).toMatchObject({
+        op: 'unsubscribed',
+        channel: 'trades',
+        removed: [tradesTopic(a)],
+        positions: { [tradesTopic(a)]: { seq: 3 } },
+      });
+      await server.publish([...trades(a, 1), ...trades(b, 1)]);
+      expect(seqs(await client.framesTo(tradesTopic(b), 2))).toEqual([1, 2]);
+      expect(client.frames(tradesTopic(a))).toHaveLength(3);
+      await client.ask({ op: 'subscribe', channel: 'prices', mints: [a] });
+      expect((await client.ask({ op: 'unsubscribe', channel: 'trades' })).removed).toEqual([tradesTopic(b)]);
+      expect((await client.ask({ op: 'unsubscribe', channel: 'trades' })).removed).toEqual([]);
+      expect((await client.ask({ op: 'list' }))['subscriptions']).toEqual([
+        { channel: 'prices', all: false, mints: [a], accounts: [], filter: null },
+      ]);
+      expectDocumented(client);
+    });
+
+    it('lists by channel and filter', async () => {
+      const client = await opened();
+      const [a, b] = [fresh(), fresh()];
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [a], filter: { minSol: 1 } });
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [b] });
+      await client.ask({ op: 'subscribe', channel: 'trades' });
+      expect((await client.ask({ op: 'list' }))['subscriptions']).toEqual([
+        { channel: 'trades', all: false, mints: [a], accounts: [], filter: { minSol: 1 } },
+        { channel: 'trades', all: true, mints: [b], accounts: [], filter: null },
+      ]);
+    });
+
+    it('sends the newest event of a topic as a snapshot', async () => {
+      const mint = fresh();
+      const quiet = fresh();
+      const big = tradeEvent(mint, { solAmount: 50 });
+      await server.publish([entryOf(big), ...trades(mint, 3)]);
+      const client = await opened();
+      const plain = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint, quiet], snapshot: true });
+      expect(plain.snapshot).toMatchObject([{ topic: tradesTopic(mint), seq: 4, data: { type: 'trade', mint } }]);
+      const filtered = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter: { minSol: 49 }, snapshot: true });
+      expect(filtered.snapshot).toMatchObject([{ seq: 1, data: { id: big.id } }]);
+      expect(client.frames(tradesTopic(mint))).toEqual([]);
+      expectDocumented(client);
+    });
+
+    it.each([
+      ['text that is no JSON', 'not json', null, null],
+      ['an array', [], null, null],
+      ['a number', '7', null, null],
+      ['no op', { id: 1 }, 1, 'op'],
+      ['an unknown op', { id: 2, op: 'dance' }, 2, 'op'],
+      ['an unknown channel', { id: 3, op: 'subscribe', channel: 'gossip' }, 3, 'channel'],
+      ['no channel', { id: 'x', op: 'unsubscribe' }, 'x', 'channel'],
+      ['an unknown field', { id: 4, op: 'subscribe', channel: 'newTokens', colour: 'red' }, 4, 'colour'],
+      ['keys of a channel without keys', { id: 5, op: 'subscribe', channel: 'newTokens', mints: [addressOf(1)] }, 5, 'mints'],
+      ['prices without mints', { id: 6, op: 'subscribe', channel: 'prices' }, 6, 'mints'],
+      ['an empty list of keys', { id: 7, op: 'subscribe', channel: 'trades', mints: [] }, 7, 'mints'],
+      ['keys that are no texts', { id: 8, op: 'subscribe', channel: 'trades', mints: [5] }, 8, 'mints.0'],
+      ['an unknown filter field', { id: 9, op: 'subscribe', channel: 'trades', filter: { minsol: 1 } }, 9, 'filter.minsol'],
+      ['a filter value out of its set', { id: 10, op: 'subscribe', channel: 'trades', filter: { side: 'long' } }, 10, 'filter.side'],
+      ['a wrong position', { id: 11, op: 'subscribe', channel: 'trades', since: { epoch: 1, seq: 1 } }, 11, 'since.epoch'],
+      ['a prototype in disguise', '{"id":12,"op":"subscribe","channel":"trades","__proto__":{"mints":["a"]}}', 12, '__proto__'],
+      [
+        'one position for two topics',
+        { id: 13, op: 'subscribe', channel: 'trades', mints: [addressOf(1), addressOf(2)], since: { epoch: 'e', seq: 1 } },
+        13,
+        'since',
+      ],
+      ['an id that cannot be carried', { id: { a: 1 }, op: 'ping' }, null, 'id'],
+      [
+        'a snapshot of too much',
+        { id: 14, op: 'subscribe', channel: 'trades', mints: Array.from({ length: 1_001 }, (_, i) => addressOf(i)), snapshot: true },
+        14,
+        'snapshot',
+      ],
+      [
+        'too many keys',
+        { id: 15, op: 'subscribe', channel: 'trades', mints: Array.from({ length: 5_001 }, (_, i) => addressOf(i)) },
+        15,
+        'mints',
+      ],
+    ])('answers %s with an error that names it', async (_what, message, id, field) => {
+      const client = await opened();
+      client.send(message);
+      const reply = await client.next('the error', ({ op }) => op === 'error');
+      expect(reply.id).toBe(id);
+      expect(reply.error).toMatchObject({ code: 'INVALID_REQUEST', retryable: false });
+      if (field !== null) expect(Object.keys(reply.error!.details['fields'] as object)).toContain(field);
+      expect(await client.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
+      expect(client.messages.filter(({ op }) => op === 'error')).toHaveLength(1);
+      expectDocumented(client);
+    });
+
+    it('follows at most 20,000 topics on a connection', async () => {
+      const client = await opened();
+      const base = nextAddress;
+      nextAddress += 20_001;
+      const chunk = (from: number, count: number) => Array.from({ length: count }, (_, i) => addressOf(base + from + i));
+      for (let at = 0; at < 20_000; at += 5_000) {
+        expect((await client.ask({ op: 'subscribe', channel: 'trades', mints: chunk(at, 5_000) })).accepted).toHaveLength(5_000);
+      }
+      const more = await client.ask({ op: 'subscribe', channel: 'trades', mints: chunk(20_000, 1) });
+      expect(more).toMatchObject({ op: 'error', error: { code: 'INVALID_REQUEST', details: { limit: 20_000 } } });
+      expect(await client.ask({ op: 'subscribe', channel: 'trades', mints: chunk(0, 2) })).toMatchObject({ op: 'subscribed' });
+      expect((await client.ask({ op: 'unsubscribe', channel: 'trades' })).removed).toHaveLength(20_000);
+    });
+
+    it('refuses commands beyond 200 in a burst, each with its id, and recovers', async () => {
+      const client = await opened();
+      for (let id = 0; id < 400; id++) client.send({ id, op: 'ping' });
+      await client.reply(399);
+      const replies = client.messages.filter(({ op }) => op === 'pong' || op === 'error');
+      expect(replies.map(({ id }) => id)).toEqual(run(0, 399));
+      expect(replies.filter(({ op }) => op === 'pong').length).toBeGreaterThanOrEqual(200);
+      expect(replies.find(({ op }) => op === 'error')).toMatchObject({ error: { code: 'RATE_LIMIT', retryable: true } });
+      await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+    });
+
+    it('closes a message beyond 512 KiB with 4513', async () => {
+      const client = await opened();
+      client.send(`{"op":"ping","id":"${'x'.repeat(600 * 1024)}"}`);
+      expect(await client.next('the error', ({ op }) => op === 'error')).toMatchObject({ id: null, error: { code: 'PAYLOAD_TOO_LARGE' } });
+      expect((await client.end()).code).toBe(4513);
+    });
+
+    it('answers a thousand messages of garbage, one by one, and stays up', async () => {
+      const client = await opened();
+      let seed = 7;
+      const random = (): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
+      for (let i = 0; i < 1_000; i++) {
+        const bytes = Buffer.from(Array.from({ length: Math.floor(random() * 60) }, () => Math.floor(random() * 256)));
+        if (random() < 0.5) client.send(bytes.toString('latin1'));
+        else client.send(new Uint8Array(bytes));
+      }
+      await until('a thousand errors', () => client.messages.filter(({ op }) => op === 'error').length === 1_000);
+      expect(client.messages.every(({ op, id }) => op !== 'error' || id === null)).toBe(true);
+      await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+    });
+  });
+
+  describe('formats', () => {
+    it('speaks MessagePack both ways', async () => {
+      const client = await opened(`?api-key=${goodKey}&format=msgpack`);
+      const mint = fresh();
+      client.send(pack({ id: 1, op: 'subscribe', channel: 'trades', mints: [mint] }));
+      expect(await client.reply(1)).toMatchObject({ op: 'subscribed', accepted: [mint] });
+      const event = tradeEvent(mint);
+      await server.publish([entryOf(event), ...trades(mint, 299)]);
+      const frames = await client.framesTo(tradesTopic(mint), 300);
+      expect(seqs(frames)).toEqual(run(1, 300));
+      expect(frames[0]).toEqual({ topic: tradesTopic(mint), seq: 1, data: event });
+      expect(client.binary.every(Boolean)).toBe(true);
+      client.send(pack([1, 2]));
+      expect(await client.next('the error', ({ op }) => op === 'error')).toMatchObject({ id: null });
+      expectDocumented(client);
+    });
+
+    it.each(['json', 'msgpack'])('batches %s: every message is an array, in order, within 5 ms', async (format) => {
+      const client = await opened(`?api-key=${goodKey}&batch=1&format=${format}`);
+      const mint = fresh();
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+      await server.publish(trades(mint, 1_000));
+      const frames = await client.framesTo(tradesTopic(mint), 1_000);
+      expect(seqs(frames)).toEqual(run(1, 1_000));
+      await client.next('a heartbeat', ({ op }) => op === 'heartbeat');
+      expect(client.raw.every((message) => Array.isArray(message))).toBe(true);
+      const sizes = client.raw.map((message) => (message as Message[]).length);
+      expect(Math.max(...sizes)).toBeGreaterThan(1);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(256);
+      expectDocumented(client);
+    });
+
+    it('joins a batch in flight without a hole or a repetition', async () => {
+      const mint = fresh();
+      const first = await opened(`?api-key=${goodKey}&batch=1`);
+      await first.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+      const joiners: StreamClient[] = [];
+      for (let i = 0; i < 10; i++) joiners.push(await opened(`?api-key=${goodKey}&batch=1`));
+      let at = 0;
+      for (const joiner of joiners) {
+        const asked = joiner.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+        for (let i = 0; i < 20; i++) await server.publish(trades(mint, 1 + (at++ % 3)));
+        await asked;
+      }
+      const total = (await first.framesTo(tradesTopic(mint), 395)).length;
+      await until('all', () =>
+        joiners.every((joiner) => joiner.frames(tradesTopic(mint)).at(-1)?.seq === first.frames(tradesTopic(mint)).at(-1)?.seq),
+      );
+      expect(total).toBeGreaterThanOrEqual(395);
+      for (const joiner of joiners) {
+        const start = joiner.messages.find(({ op }) => op === 'subscribed')!.positions![tradesTopic(mint)]!.seq;
+        expect(seqs(joiner.frames(tradesTopic(mint)))).toEqual(run(start + 1, first.frames(tradesTopic(mint)).at(-1)!.seq!));
+      }
+    });
+  });
+
+  describe('filters', () => {
+    it('sends what passes, with the number of the one before', async () => {
+      const client = await opened();
+      const other = await opened(`?api-key=${goodKey}&format=msgpack`);
+      const mint = fresh();
+      const filter = { minSol: 1, side: 'buy' };
+      const reply = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter });
+      await other.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter: { side: 'buy', minSol: 1 } });
+      expect(reply.positions![tradesTopic(mint)]!.seq).toBe(0);
+      const amounts = [0.5, 2, 0.1, 3, 1, 0.9];
+      await server.publish(amounts.map((solAmount) => entryOf(tradeEvent(mint, { solAmount }))));
+      await server.publish([
+        entryOf(tradeEvent(mint, { solAmount: 9, side: 'sell' })),
+        entryOf(tradeEvent(mint, { solAmount: null })),
+        entryOf(tradeEvent(mint, { solAmount: 9 })),
+      ]);
+      for (const one of [client, other]) {
+        const frames = await one.framesTo(tradesTopic(mint), 4);
+        expect(frames.map(({ seq, prev }) => [seq, prev])).toEqual([
+          [2, 0],
+          [4, 2],
+          [5, 4],
+          [9, 5],
+        ]);
+        expectDocumented(one);
+      }
+    });
+
+    it.each([
+      [
+        'trades',
+        'trader',
+        { trader: addressOf(77) },
+        (mint: string) => tradeEvent(mint, { trader: addressOf(77) }),
+        (mint: string) => tradeEvent(mint),
+      ],
+      [
+        'trades',
+        'one of several traders',
+        { trader: [addressOf(78), addressOf(77)] },
+        (mint: string) => tradeEvent(mint, { trader: addressOf(78) }),
+        (mint: string) => tradeEvent(mint),
+      ],
+      [
+        'trades',
+        'pool',
+        { pool: ['pump-amm', 'launchlab'] },
+        (mint: string) => tradeEvent(mint, { pool: 'pump-amm' }),
+        (mint: string) => tradeEvent(mint),
+      ],
+      [
+        'trades',
+        'maxSol',
+        { maxSol: 1 },
+        (mint: string) => tradeEvent(mint, { solAmount: 1 }),
+        (mint: string) => tradeEvent(mint, { solAmount: 1.5 }),
+      ],
+      [
+        'trades',
+        'commitment',
+        { commitment: 'confirmed' },
+        (mint: string) => tradeEvent(mint, { commitment: 'finalized' }),
+        (mint: string) => tradeEvent(mint),
+      ],
+      [
+        'trades',
+        'quoteMint',
+        { quoteMint: addressOf(5) },
+        (mint: string) => tradeEvent(mint, { quoteMint: addressOf(5) }),
+        (mint: string) => tradeEvent(mint),
+      ],
+      [
+        'newTokens',
+        'name',
+        { name: 'coALition' },
+        (mint: string) => newTokenEvent(mint),
+        (mint: string) => newTokenEvent(mint, { name: 'Blume' }),
+      ],
+      [
+        'newTokens',
+        'symbol',
+        { symbol: 'mer' },
+        (mint: string) => newTokenEvent(mint),
+        (mint: string) => newTokenEvent(mint, { symbol: 'BLUME' }),
+      ],
+      [
+        'newTokens',
+        'creator',
+        { creator: addressOf(3) },
+        (mint: string) => newTokenEvent(mint, { creator: addressOf(3) }),
+        (mint: string) => newTokenEvent(mint),
+      ],
+      [
+        'newTokens',
+        'minDevBuySol',
+        { minDevBuySol: 2 },
+        (mint: string) => newTokenEvent(mint),
+        (mint: string) => newTokenEvent(mint, { initialBuy: null }),
+      ],
+      [
+        'newTokens',
+        'maxDevBuySol',
+        { maxDevBuySol: 1 },
+        (mint: string) => newTokenEvent(mint, { initialBuy: null }),
+        (mint: string) => newTokenEvent(mint),
+      ],
+      [
+        'newTokens',
+        'a flag',
+        { mayhemMode: false },
+        (mint: string) => newTokenEvent(mint),
+        (mint: string) => newTokenEvent(mint, { flags: { mayhemMode: true, cashback: false, holderReward: false, creatorFeeBps: 0 } }),
+      ],
+      [
+        'prices',
+        'source',
+        { source: 'account' },
+        (mint: string) => priceEvent(mint, { source: 'account' }),
+        (mint: string) => priceEvent(mint),
+      ],
+      [
+        'migrations',
+        'minSol',
+        { minSol: 80 },
+        (mint: string) => migrationEvent(mint),
+        (mint: string) => migrationEvent(mint, { solAmount: 10 }),
+      ],
+    ] as const)('%s by %s', async (channel, _what, filter, passing, failing) => {
+      const client = await opened();
+      const mint = fresh();
+      const keyed = channel === 'prices' ? { mints: [mint] } : {};
+      await client.ask({ op: 'subscribe', channel, filter, ...keyed });
+      const wanted = passing(mint);
+      await server.publish([entryOf(failing(mint)), entryOf(wanted), entryOf(failing(mint))]);
+      const topic = channel === 'prices' ? pricesTopic(mint) : channel;
+      await client.framesTo(topic, 1);
+      await client.ask({ op: 'ping' });
+      expect(client.frames(topic).map(({ data }) => data!.id)).toEqual([wanted.id]);
+    });
+
+    it('takes another filter for the same topic in place of the first', async () => {
+      const client = await opened();
+      const mint = fresh();
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter: { side: 'sell' } });
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+      await server.publish(trades(mint, 2));
+      const frames = await client.framesTo(tradesTopic(mint), 2);
+      expect(seqs(frames)).toEqual([1, 2]);
+      expect(frames.some((frame) => 'prev' in frame)).toBe(false);
+    });
+  });
+
+  describe('positions', () => {
+    it('replays what a client missed, then goes on live, without a hole or a repetition', async () => {
+      const mint = fresh();
+      const topic = tradesTopic(mint);
+      for (const query of ['', '&format=msgpack', '&batch=1', '&batch=1&format=msgpack']) {
+        const first = await opened(`?api-key=${goodKey}${query}`);
+        const { positions } = await first.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+        const { epoch, seq } = positions![topic]!;
+        first.close();
+        await server.publish(trades(mint, 700));
+        const second = await opened(`?api-key=${goodKey}${query}`);
+        const publishing = (async () => {
+          for (let i = 0; i < 60; i++) await server.publish(trades(mint, 5));
+        })();
+        const reply = await second.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq } });
+        expect(reply.positions![topic]).toEqual({ epoch, seq, recovered: true });
+        await publishing;
+        expect(seqs(await second.framesTo(topic, 1_000))).toEqual(run(seq + 1, seq + 1_000));
+        expect(second.messages.some(({ op }) => op === 'gap')).toBe(false);
+        expectDocumented(second);
+      }
+    });
+
+    it('replays under a filter with the numbers in between', async () => {
+      const mint = fresh();
+      const topic = tradesTopic(mint);
+      const probe = await opened();
+      const { positions } = await probe.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+      await server.publish([1, 9, 1, 9, 1].map((solAmount) => entryOf(tradeEvent(mint, { solAmount }))));
+      await probe.framesTo(topic, 5);
+      const client = await opened();
+      await client.ask({
+        op: 'subscribe',
+        channel: 'trades',
+        mints: [mint],
+        filter: { minSol: 5 },
+        since: { [topic]: positions![topic]! },
+      });
+      await client.framesTo(topic, 2);
+      await until('the live end', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+      await server.publish([9].map((solAmount) => entryOf(tradeEvent(mint, { solAmount }))));
+      const frames = await client.framesTo(topic, 3);
+      expect(frames.map(({ seq, prev }) => [seq, prev])).toEqual([
+        [2, 0],
+        [4, 2],
+        [6, 4],
+      ]);
+    });
+
+    it('replays ten thousand events of a topic', async () => {
+      const mint = fresh();
+      const client = await opened();
+      const { positions } = await client.ask({ op: 'subscribe', channel: 'prices', mints: [mint] });
+      for (let i = 0; i < 20; i++) await server.publish(Array.from({ length: 500 }, () => entryOf(priceEvent(mint))));
+      await client.framesTo(pricesTopic(mint), 10_000);
+      const second = await opened();
+      const reply = await second.ask({ op: 'subscribe', channel: 'prices', mints: [mint], since: positions![pricesTopic(mint)] });
+      expect(reply.positions![pricesTopic(mint)]).toMatchObject({ recovered: true });
+      expect(seqs(await second.framesTo(pricesTopic(mint), 10_000))).toEqual(run(1, 10_000));
+    });
+
+    it('says what cannot be recovered: another epoch, a future position', async () => {
+      const mint = fresh();
+      const topic = tradesTopic(mint);
+      await server.publish(trades(mint, 3));
+      const client = await opened();
+      const other = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch: 'another', seq: 50 } });
+      expect(other.positions![topic]).toMatchObject({ seq: 0, recovered: false });
+      expect(await client.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 51, to: null, reason: 'epoch' });
+      expect(seqs(await client.framesTo(topic, 3))).toEqual([1, 2, 3]);
+      const { epoch } = other.positions![topic]!;
+      const future = await opened();
+      const ahead = await future.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 5_000 } });
+      expect(ahead.positions![topic]).toMatchObject({ seq: 3, recovered: false });
+      expect(await future.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 4, to: 5_000, reason: 'ahead' });
+      expectDocumented(client);
+      expectDocumented(future);
+    });
+
+    it('waits for a gateway that lags behind the one a client comes from', async () => {
+      const mint = fresh();
+      const topic = tradesTopic(mint);
+      await server.publish(trades(mint, 3));
+      const probe = await opened();
+      const { epoch } = (await probe.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })).positions![topic]!;
+      const client = await opened();
+      const reply = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 5 } });
+      expect(reply.positions![topic]).toEqual({ epoch, seq: 5, recovered: true });
+      await server.publish(trades(mint, 4));
+      expect(seqs(await client.framesTo(topic, 2))).toEqual([6, 7]);
+    });
+
+    it('beats once a second with the newest positions', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const single = await opened();
+      const double = await opened();
+      await single.ask({ op: 'subscribe', channel: 'trades', mints: [a] });
+      await double.ask({ op: 'subscribe', channel: 'trades', mints: [a, b] });
+      await server.publish(trades(a, 2));
+      await single.framesTo(tradesTopic(a), 2);
+      const at = (client: StreamClient): Message[] => client.messages.filter(({ op }) => op === 'heartbeat');
+      await until('three heartbeats', () => at(single).length >= 3 && at(double).length >= 3);
+      expect(at(single).at(-1)!.positions).toEqual({ [tradesTopic(a)]: { epoch: expect.any(String), seq: 2 } });
+      expect(at(double).at(-1)!.positions).toMatchObject({ [tradesTopic(a)]: { seq: 2 }, [tradesTopic(b)]: { seq: 0 } });
+      const [first, , third] = at(single).map(({ ts }) => Number(ts) / 1e3);
+      expect(third! - first!).toBeGreaterThan(1_700);
+      expect(third! - first!).toBeLessThan(2_600);
+      expect(Math.abs(third! - Date.now())).toBeLessThan(2_000);
+      expectDocumented(double);
+    });
+
+    it('beyond a hundred topics a heartbeat names those that moved', async () => {
+      const client = await opened();
+      const mints = Array.from({ length: 150 }, fresh);
+      await client.ask({ op: 'subscribe', channel: 'trades', mints });
+      const beats = (): Message[] => client.messages.filter(({ op }) => op === 'heartbeat');
+      await until('a heartbeat', () => beats().length >= 2);
+      await server.publish(trades(mints[0]!, 1));
+      await client.framesTo(tradesTopic(mints[0]!), 1);
+      const told = await until('its position', () => beats().find(({ positions }) => positions![tradesTopic(mints[0]!)]?.seq === 1));
+      expect(Object.keys(told.positions!)).toEqual([tradesTopic(mints[0]!)]);
+      const after = beats().length;
+      await until('one more', () => beats().length > after + 1);
+      expect(beats().at(-1)!.positions).toEqual({});
+    });
+  });
+
+  describe('under load', () => {
+    it('keeps every topic dense on every client while clients come and go', async () => {
+      const mints = Array.from({ length: 5 }, fresh);
+      const trader = fresh();
+      const queries = ['', '&batch=1', '&format=msgpack', '&batch=1&format=msgpack'];
+      const stay = await Promise.all(queries.map((query) => opened(`?api-key=${goodKey}${query}`)));
+      for (const client of stay) await client.ask({ op: 'subscribe', channel: 'trades', mints, accounts: [trader] });
+      let publishing = true;
+      let published = 0;
+      const load = (async () => {
+        for (let round = 0; round < 150; round++) {
+          const entries = Array.from({ length: 20 }, (_, i) => entryOf(tradeEvent(mints[i % mints.length]!, { trader })));
+          await server.publish(entries);
+          published += entries.length;
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        publishing = false;
+      })();
+      const passing: StreamClient[] = [];
+      for (let i = 0; publishing && i < 40; i++) {
+        const client = await opened(`?api-key=${goodKey}${queries[i % queries.length]!}`);
+        passing.push(client);
+        await client.ask({ op: 'subscribe', channel: 'trades', mints: mints.slice(0, 2), accounts: [trader] });
+        if (i % 3 === 0) await client.ask({ op: 'unsubscribe', channel: 'trades', mints: [mints[0]!] });
+      }
+      await load;
+      for (const client of stay) expect(seqs(await client.framesTo(accountTradesTopic(trader), published))).toEqual(run(1, published));
+      for (const client of passing) {
+        await until('the end', () => client.frames(accountTradesTopic(trader)).at(-1)?.seq === published);
+        for (const topic of [accountTradesTopic(trader), tradesTopic(mints[0]!), tradesTopic(mints[1]!)]) {
+          const start = client.messages.find(({ op }) => op === 'subscribed')!.positions![topic]!.seq;
+          const frames = client.frames(topic);
+          expect(seqs(frames)).toEqual(run(start + 1, start + frames.length));
+        }
+      }
+    });
+
+    it('closes a client that does not read with 4008, and nobody else', async () => {
+      const mint = fresh();
+      const topic = tradesTopic(mint);
+      const well = await opened();
+      const slow = await opened();
+      for (const client of [well, slow]) await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+      slow.socket.pause();
+      const padding = 'x'.repeat(6_000);
+      let sent = 0;
+      const closes = (): Promise<number> =>
+        fetch(`http://${server.host}/status`).then(
+          async (answer) => ((await answer.json()) as { stream: { slowCloses: number } }).stream.slowCloses,
+        );
+      const before = await closes();
+      while ((await closes()) === before) {
+        await server.publish(Array.from({ length: 50 }, () => entryOf({ ...tradeEvent(mint), id: `${padding}${sent++}:1` })));
+        await well.framesTo(topic, sent);
+        if (sent > 5_000) throw new Error('it was never closed');
+      }
+      expect(seqs(well.frames(topic))).toEqual(run(1, sent));
+      slow.socket.resume();
+      const { code } = await slow.end();
+      expect(code).toBe(4008);
+      expect(seqs(slow.frames(topic))).toEqual(run(1, slow.frames(topic).length));
+      const resumed = await opened();
+      const last = slow.frames(topic).at(-1)!.seq!;
+      const { epoch } = slow.messages.find(({ op }) => op === 'subscribed')!.positions![topic]!;
+      await resumed.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: last } });
+      expect(seqs(await resumed.framesTo(topic, sent - last))).toEqual(run(last + 1, sent));
+    });
+  });
+
+  it('says that it drains, then closes with 4012 and refuses new handshakes', async () => {
+    const own = await startTestGateway({ transport });
+    const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
+    await client.ask({ op: 'subscribe', channel: 'newTokens' });
+    await own.close();
+    expect(await client.next('the warning', ({ op }) => op === 'draining')).toMatchObject({ reconnectWithinMs: 5_000 });
+    expect((await client.end()).code).toBe(4012);
+    expectDocumented(client);
+    const late = new WebSocket(`ws://${own.host}/api/data?api-key=${goodKey}`);
+    await new Promise((resolve) => late.once('error', resolve));
   });
 });

@@ -103,11 +103,13 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   };
 }
 
+type Maybe<T> = T | undefined | false;
+
 /** Waits until `check` gives something other than undefined or false; fails after `timeoutMs` with what was waited for. */
-export async function until<T>(what: string, check: () => T | undefined | false, timeoutMs = 10_000): Promise<T> {
+export async function until<T>(what: string, check: () => Maybe<T> | Promise<Maybe<T>>, timeoutMs = 10_000): Promise<T> {
   const endMs = performance.now() + timeoutMs;
   for (;;) {
-    const value = check();
+    const value = await check();
     if (value !== undefined && value !== false) return value;
     if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
     await delay(2);

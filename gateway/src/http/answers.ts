@@ -26,6 +26,13 @@ export function jsonAnswer(
   };
 }
 
+/** A page with headers of its own, which go before the common ones. */
+export function pageAnswer(request: HttpRequest, headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
+  const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const common = Object.entries(commonHeaders(request)).filter(([name]) => !own.has(name.toLowerCase()));
+  return { status: 200, headers: { ...Object.fromEntries(common), ...headers }, body };
+}
+
 export function textAnswer(request: HttpRequest, contentType: string, body: string | Uint8Array): HttpAnswer {
   return { status: 200, headers: { ...commonHeaders(request), 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body };
 }

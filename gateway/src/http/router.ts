@@ -1,5 +1,5 @@
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
-import { commonHeaders, errorAnswer, textAnswer } from './answers.ts';
+import { commonHeaders, errorAnswer, pageAnswer } from './answers.ts';
 
 export type RouteHandler = (request: HttpRequest, body: Uint8Array) => HttpAnswer | Promise<HttpAnswer>;
 
@@ -10,9 +10,9 @@ export interface Route {
   readonly handler: RouteHandler;
 }
 
-/** A page or file whose content is known at the start. */
-export function staticPage(path: string, contentType: string, body: string | Uint8Array): Route {
-  return { method: 'GET', path, handler: (request) => textAnswer(request, contentType, body) };
+/** A page or file whose content and headers are known at the start. */
+export function staticPage(path: string, headers: Readonly<Record<string, string>>, body: string | Uint8Array): Route {
+  return { method: 'GET', path, handler: (request) => pageAnswer(request, headers, body) };
 }
 
 /** The same route at `/x` and at `/api/x`. */

@@ -3,7 +3,7 @@ import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame, type Format, 
 import type { Gap } from '@sluice/shared/wire/replies.ts';
 import { Batcher, type Batch } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
-import { EventCell } from './event-cell.ts';
+import type { EventCell } from './event-cell.ts';
 import type { CompiledFilter } from './filters.ts';
 import type { StreamStats } from './stats.ts';
 

@@ -38,13 +38,13 @@ function canonical(filter: Filter): string {
 function channelTests(channel: Channel, filter: Filter): Test[] {
   switch (channel) {
     case 'trades':
-      return tradeTests(filter as TradeFilter);
+      return tradeTests(filter);
     case 'newTokens':
-      return newTokenTests(filter as NewTokenFilter);
+      return newTokenTests(filter);
     case 'prices':
-      return priceTests(filter as PriceFilter);
+      return priceTests(filter);
     case 'migrations':
-      return migrationTests(filter as MigrationFilter);
+      return migrationTests(filter);
   }
 }
 

@@ -357,7 +357,7 @@ export class Hub {
       if (wantsHeartbeat(connection)) connection.tell({ op: 'draining', reconnectWithinMs });
     }
     let step = 0;
-    for (const connection of [...this.#all()]) {
+    for (const connection of Array.from(this.#all())) {
       connection.close('DRAINING', 'restarting');
       if (++step % drainStep === 0) await new Promise((resolve) => setTimeout(resolve, drainPauseMs));
     }

@@ -40,7 +40,7 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
       else resolve(token);
     });
   });
-  const port = uws.us_socket_local_port(listenSocket as unknown as UwsModule.us_socket);
+  const port = uws.us_socket_local_port(listenSocket);
   let listening = true;
   const stopListening = (): void => {
     if (listening) uws.us_listen_socket_close(listenSocket);
@@ -105,7 +105,7 @@ function serve(res: Res, req: Req, handlers: TransportHandlers, { log }: Transpo
   }
   const declared = request.headers.get('content-length');
   if (declared === undefined && !request.headers.has('transfer-encoding')) {
-    answer(responder, request, noBody, handlers, log);
+    handle(responder, request, noBody, handlers, log);
     return;
   }
   if (declared !== undefined && Number(declared) > transportLimits.bodyBytes) {
@@ -122,11 +122,11 @@ function serve(res: Res, req: Req, handlers: TransportHandlers, { log }: Transpo
       return;
     }
     if (chunk.byteLength > 0) chunks.push(Buffer.from(Buffer.from(chunk)));
-    if (isLast) answer(responder, request, Buffer.concat(chunks), handlers, log);
+    if (isLast) handle(responder, request, Buffer.concat(chunks), handlers, log);
   });
 }
 
-function answer(
+function handle(
   responder: Responder,
   request: HttpRequest,
   body: Uint8Array,
@@ -155,7 +155,7 @@ function readRequest(res: Res, req: Req): { request: HttpRequest; ambiguousLengt
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   });
   const request = {
-    method: req.getCaseSensitiveMethod(),
+    method: req.getMethod().toUpperCase(),
     path: req.getUrl(),
     query: new URLSearchParams(req.getQuery()),
     headers,

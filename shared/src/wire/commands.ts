@@ -15,6 +15,7 @@ export const Position = Type.Object(
       description: 'The run of numbers that `seq` counts in; a new one begins when the history was lost.',
     }),
     seq: Type.Integer({ minimum: 0, description: 'Number of the last frame of the topic.' }),
+    recovered: Type.Optional(Type.Boolean({ description: 'Let pass, so that a position of a reply can be sent back as it came.' })),
   },
   { additionalProperties: false, title: 'position' },
 );

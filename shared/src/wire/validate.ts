@@ -12,7 +12,7 @@ const maxFields = 16;
 /** Compiles a schema to a check that names every wrong field by its path (`filter.minSol`) with what is wrong with it. */
 export function validator<S extends TSchema>(schema: S): Validate<Static<S>> {
   const compiled = Compile(schema);
-  return (value) => (compiled.Check(value) ? { ok: true, value: value as Static<S> } : { ok: false, fields: faults(compiled, value) });
+  return (value) => (compiled.Check(value) ? { ok: true, value } : { ok: false, fields: faults(compiled, value) });
 }
 
 function faults(compiled: Validator, value: unknown): Record<string, string> {

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { run, seqs, StreamClient } from '../support/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+
+describe('a gateway whose Redis goes away', () => {
+  let redis: TestRedis;
+  let bus: Bus;
+  let server: TestGateway;
+  beforeAll(async () => {
+    redis = await startRedis();
+    bus = await createBus({ redisUrls: [redis.url], log: createLog({ level: 'silent', name: 'test' }) });
+    server = await startTestGateway({ bus, config: { redisUrls: [redis.url] } });
+  });
+  afterAll(async () => {
+    await server.close();
+    await bus.close();
+    await redis.stop();
+  });
+
+  it('is not ready meanwhile, keeps its sockets, and tells of what was lost', async () => {
+    const ready = async (): Promise<number> => (await fetch(`http://${server.host}/readyz`)).status;
+    const topic = tradesTopic(addressOf(1));
+    const entries = (count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(addressOf(1))));
+    const plain = await new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
+    const batched = await new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}&batch=1&format=msgpack`).open();
+    for (const client of [plain, batched]) await client.ask({ op: 'subscribe', channel: 'trades', mints: [addressOf(1)] });
+    await server.publish(entries(3));
+    for (const client of [plain, batched]) expect(seqs(await client.framesTo(topic, 3))).toEqual(run(1, 3));
+    expect(await ready()).toBe(200);
+
+    await redis.kill();
+    await until('it to be unready', async () => (await ready()) === 503);
+    const answer = (await (await fetch(`http://${server.host}/readyz`)).json()) as { error: { code: string } };
+    expect(answer.error.code).toBe('UPSTREAM_UNAVAILABLE');
+    expect(await plain.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
+
+    await redis.restart();
+    await until('it to be ready', async () => (await ready()) === 200);
+    await until('a publication', async () => {
+      const published = await server.publish(entries(1)).then(
+        () => true,
+        () => false,
+      );
+      return published;
+    });
+    for (const client of [plain, batched]) {
+      const gap = await client.next('the gap', ({ op }) => op === 'gap');
+      expect(gap).toMatchObject({ topic, from: 4, to: null, reason: 'epoch' });
+      const [frame] = (await client.framesTo(topic, 4)).slice(3);
+      expect(frame!.seq).toBe(1);
+      expect(client.messages.indexOf(gap)).toBeLessThan(client.messages.indexOf(frame!));
+      expect(client.closed).toBeNull();
+    }
+    const before = plain.messages.find(({ op }) => op === 'subscribed')!.positions![topic]!;
+    const late = await new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
+    const reply = await late.ask({ op: 'subscribe', channel: 'trades', mints: [addressOf(1)], since: { epoch: before.epoch, seq: 3 } });
+    expect(reply.positions![topic]).toMatchObject({ seq: 0, recovered: false });
+    expect(reply.positions![topic]!.epoch).not.toBe(before.epoch);
+    expect(seqs(await late.framesTo(topic, 1))).toEqual([1]);
+  }, 30_000);
+});

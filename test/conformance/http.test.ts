@@ -1,0 +1,240 @@
+import { connect, createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+
+interface Raw {
+  /** Everything that came until the server closed, or until `quietMs` without a byte. */
+  readonly text: string;
+  readonly closed: boolean;
+}
+
+/** Sends bytes as they are, in the given pieces, and reads what comes. */
+function raw(port: number, pieces: readonly (string | Buffer)[], { quietMs = 300, abort = false } = {}): Promise<Raw> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    let timer: NodeJS.Timeout | null = null;
+    const finish = (closed: boolean): void => {
+      if (timer !== null) clearTimeout(timer);
+      socket.destroy();
+      resolve({ text, closed });
+    };
+    const quiet = (): void => {
+      if (timer !== null) clearTimeout(timer);
+      timer = setTimeout(() => finish(false), quietMs);
+    };
+    socket.setNoDelay(true);
+    socket.on('error', () => finish(true));
+    socket.on('close', () => finish(true));
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      quiet();
+    });
+    const sendNext = (at: number): void => {
+      const piece = pieces[at];
+      if (piece === undefined) {
+        if (abort) socket.resetAndDestroy();
+        else quiet();
+      } else socket.write(piece, () => setImmediate(() => sendNext(at + 1)));
+    };
+    socket.on('connect', () => sendNext(0));
+  });
+}
+
+const errorOf = (text: string): { error: { code: string }; requestId: string } =>
+  JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as never;
+const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]!);
+
+describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
+  let server: TestGateway;
+  let port = 0;
+  const seen: string[] = [];
+  beforeAll(async () => {
+    server = await startTestGateway({
+      transport,
+      routes: [
+        {
+          method: 'POST',
+          path: '/test/length',
+          handler: async (request, body) => {
+            seen.push(request.path);
+            await new Promise((resolve) => setImmediate(resolve));
+            return { status: 200, headers: { 'X-Request-Id': request.requestId }, body: String(body.length) };
+          },
+        },
+        {
+          method: 'GET',
+          path: '/test/fault',
+          handler: () => Promise.reject(new Error('a fault with a secret inside')),
+        },
+        {
+          method: 'GET',
+          path: '/test/throw',
+          handler: () => {
+            throw new Error('a fault with a secret inside');
+          },
+        },
+      ],
+    });
+    port = server.gateway.port;
+  });
+  afterAll(() => server.close());
+
+  const get = (path: string, init: RequestInit = {}): Promise<Response> => fetch(`http://${server.host}${path}`, init);
+  const expectUp = async (): Promise<void> => expect((await get('/livez')).status).toBe(200);
+
+  it('is live and ready', async () => {
+    expect(await (await get('/livez')).json()).toEqual({ live: true });
+    expect(await (await get('/readyz')).json()).toEqual({ ready: true });
+  });
+
+  it('tells its status with and without /api', async () => {
+    for (const path of ['/status', '/api/status']) {
+      const answer = await get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('x-api-version')).toMatch(/^\d+\.\d+\.\d+$/);
+      expect(await answer.json()).toMatchObject({
+        name: 'sluice',
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        transport,
+        uptimeMs: expect.any(Number),
+        cluster: { simulated: null },
+        bus: { kind: 'in-process', linkUp: true },
+        stream: { connections: 0, topics: 0, latencyUs: { count: 0, p50: null, p99: null } },
+      });
+    }
+  });
+
+  it('gives metrics to this machine only', async () => {
+    const answer = await get('/metrics');
+    expect(answer.headers.get('content-type')).toContain('text/plain');
+    const text = await answer.text();
+    for (const name of ['connections', 'events_total', 'gaps_total', 'drops_total', 'slow_closes_total', 'publishes_total']) {
+      expect(text).toMatch(new RegExp(`^sluice_gateway_${name} \\d+`, 'm'));
+    }
+    expect((await get('/metrics', { headers: { 'X-Forwarded-For': '203.0.113.9' } })).status).toBe(404);
+  });
+
+  it.each([
+    ['GET', '/nowhere', 404, 'NOT_FOUND'],
+    ['POST', '/livez', 405, 'METHOD_NOT_ALLOWED'],
+    ['DELETE', '/status', 405, 'METHOD_NOT_ALLOWED'],
+    ['GET', '/test/length', 405, 'METHOD_NOT_ALLOWED'],
+    ['GET', '/api/data', 400, 'INVALID_REQUEST'],
+    ['GET', '/test/fault', 500, 'INTERNAL'],
+    ['GET', '/test/throw', 500, 'INTERNAL'],
+  ])('answers %s %s with %d %s', async (method, path, status, code) => {
+    const answer = await get(path, { method });
+    expect(answer.status).toBe(status);
+    const body = (await answer.json()) as { error: { code: string; message: string }; requestId: string };
+    expect(body.error.code).toBe(code);
+    expect(body.error.message).not.toContain('secret');
+    expect(answer.headers.get('x-request-id')).toBe(body.requestId);
+    if (status === 405) expect(answer.headers.get('allow')).toContain('OPTIONS');
+  });
+
+  it('keeps the request id of the caller where it is well formed', async () => {
+    expect((await get('/livez', { headers: { 'X-Request-Id': 'trace-0123456789' } })).headers.get('x-request-id')).toBe('trace-0123456789');
+    expect((await get('/livez', { headers: { 'X-Request-Id': 'short' } })).headers.get('x-request-id')).toMatch(/^[0-9a-f]{24}$/);
+  });
+
+  it('answers HEAD without a body and OPTIONS with what is allowed', async () => {
+    const { text } = await raw(port, ['HEAD /status HTTP/1.1\r\nHost: a\r\n\r\n']);
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text.endsWith('\r\n\r\n')).toBe(true);
+    expect(Number(/content-length: (\d+)/i.exec(text)![1])).toBeGreaterThan(100);
+    const options = await get('/livez', { method: 'OPTIONS' });
+    expect(options.status).toBe(204);
+    expect(options.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('reads a body of 64 KiB, whole or in pieces, and refuses a longer one', async () => {
+    const post = (body: string): Promise<Response> => get('/test/length', { method: 'POST', body });
+    expect(await (await post('x'.repeat(65_536))).text()).toBe('65536');
+    expect(await (await post('')).text()).toBe('0');
+    const pieces = ['POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n', 'abc', 'defg', 'hij'];
+    expect((await raw(port, pieces)).text).toMatch(/\r\n\r\n10$/);
+    const declared = await raw(port, ['POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n', 'x'.repeat(1_000)]);
+    expect(statusesIn(declared.text)).toEqual(['413']);
+    expect(errorOf(declared.text).error.code).toBe('PAYLOAD_TOO_LARGE');
+    const chunk = `${(8_192).toString(16)}\r\n${'x'.repeat(8_192)}\r\n`;
+    const chunked = await raw(port, [
+      'POST /test/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n',
+      ...Array.from({ length: 12 }, () => chunk),
+    ]);
+    expect(statusesIn(chunked.text)[0]).toBe('413');
+    await expectUp();
+  });
+
+  it('refuses two lengths, and never serves what is hidden behind them', async () => {
+    seen.length = 0;
+    const hidden = 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n';
+    const twice = (second: number): string =>
+      `POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: ${second}\r\n\r\nhello`;
+    const alone = await raw(port, [twice(40)]);
+    expect(statusesIn(alone.text)).toEqual(['400']);
+    expect(errorOf(alone.text).error.code).toBe('INVALID_REQUEST');
+    expect(alone.text).toMatch(/x-request-id: /i);
+    expect(alone.closed).toBe(true);
+    for (const pieces of [[twice(40) + hidden], [twice(40), hidden], [twice(5) + hidden]]) {
+      const { text, closed } = await raw(port, pieces);
+      expect(statusesIn(text).filter((status) => status !== '400')).toEqual([]);
+      expect(closed).toBe(true);
+    }
+    expect(seen).toEqual([]);
+    await expectUp();
+  });
+
+  it('outlives clients that leave at every byte of a request', async () => {
+    const requests = [
+      'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n01234567890123456789',
+      'GET /status HTTP/1.1\r\nHost: a\r\n\r\n',
+      'GET /api/data?api-key=x HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+    ];
+    for (const request of requests) {
+      for (let at = 1; at <= request.length; at += 8) {
+        await Promise.all(
+          Array.from({ length: 8 }, (_, i) => raw(port, [request.slice(0, Math.min(request.length, at + i))], { abort: true })),
+        );
+      }
+    }
+    await expectUp();
+  });
+
+  it.each([
+    ['bytes that are no request', '\x00\x01\x02\x03garbage\r\n\r\n'],
+    ['a header without a colon', 'GET /livez HTTP/1.1\r\nHost a\r\n\r\n'],
+    ['a negative length', 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\nhello'],
+    ['a signed length', 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello'],
+    ['both kinds of length', 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a bare line feed', 'GET /livez HTTP/1.1\nHost: a\n\n'],
+    ['a broken escape in the query', 'GET /livez?%zz=%e0%a4%a HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a request line of 60 KiB', `GET /${'a'.repeat(60_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['two hundred headers', `GET /livez HTTP/1.1\r\nHost: a\r\n${Array.from({ length: 200 }, (_, i) => `X-${i}: y\r\n`).join('')}\r\n`],
+    [
+      'a WebSocket of another version',
+      'GET /api/data HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: short\r\nSec-WebSocket-Version: 8\r\n\r\n',
+    ],
+  ])(
+    'outlives %s',
+    async (_what, request) => {
+      seen.length = 0;
+      await raw(port, [request], { quietMs: 100 });
+      await raw(port, [...request].map(String), { quietMs: 100, abort: true });
+      await expectUp();
+    },
+    60_000,
+  );
+
+  it('does not start on a port that is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const taken = (other.address() as { port: number }).port;
+    await expect(startTestGateway({ transport, config: { port: taken } })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await new Promise((resolve) => other.close(resolve));
+    await expect(startTestGateway({ transport, config: { port } })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const onFree = await startTestGateway({ transport, config: { port: taken } });
+    expect(onFree.gateway.port).toBe(taken);
+    await onFree.close();
+  });
+});
