@@ -1,0 +1,70 @@
+import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { token2022Program, usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { createHash } from 'node:crypto';
+import type { TransactionRecord } from '../chain.ts';
+import { signTransaction, wallet } from '../market/wallets.ts';
+import { createV2, type NewCoin } from '../market/instructions.ts';
+import { createChain, type SimChain } from '../sim-chain.ts';
+
+const sol = 1_000_000_000n;
+const startMs = 1_790_000_000_000;
+const slotMs = 200;
+
+/** Wallets of the tests; all are funded by genesis. */
+export const alice = wallet('tests', 'alice');
+export const bob = wallet('tests', 'bob');
+
+/** A chain on which nothing happens by itself, whose clock moves 200 ms a slot. */
+export function quietChain(): SimChain {
+  let now = startMs;
+  const funded = [alice, bob].map(({ publicKey }) => ({ address: publicKey, lamports: 1_000n * sol }));
+  return createChain({ seed: 'tests', market: false, funded, nowMs: () => (now += slotMs) });
+}
+
+export function marketChain(seed: number | string, market = {}): SimChain {
+  let now = startMs;
+  return createChain({ seed, market, nowMs: () => (now += slotMs) });
+}
+
+/** Sends, freezes a slot, and answers what came of it. Preflight is skipped, so failures land. */
+export function land(chain: SimChain, instructions: readonly Instruction[], signers: readonly [Keypair, ...Keypair[]]): TransactionRecord {
+  const { blockhash: recentBlockhash } = chain.latestBlockhash();
+  const sent = chain.send(signTransaction({ version: 0, recentBlockhash, instructions, signers }), { skipPreflight: true });
+  if (!sent.ok) throw new Error(sent.message);
+  chain.advance();
+  const record = chain.transaction(sent.signature);
+  if (record === null) throw new Error('the transaction did not land');
+  return record;
+}
+
+let coins = 0;
+
+/** Creates a coin of alice's and answers its mint. */
+export function launch(chain: SimChain, parts: Partial<NewCoin> = {}): string {
+  const mint = wallet('tests', `mint ${coins++}`);
+  const coin: NewCoin = {
+    mint: mint.publicKey,
+    user: alice.publicKey,
+    creator: alice.publicKey,
+    text: { name: 'Simulated test coin', symbol: 'SIMTEST', uri: 'https://simnet.invalid/test' },
+    mayhem: false,
+    cashback: false,
+    holderReward: false,
+    creatorFeeBps: 0n,
+    quoteMint: null,
+    ...parts,
+  };
+  const record = land(chain, [createV2(coin)], [alice, mint]);
+  if (record.err !== null) throw new Error(record.logs.join('\n'));
+  return mint.publicKey;
+}
+
+export const usdc = usdcMint;
+export const coinProgram = token2022Program;
+
+/** An address with no account, by name. */
+export function address(name: string): string {
+  return encodeBase58(createHash('sha256').update(name).digest());
+}
