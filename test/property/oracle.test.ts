@@ -1,10 +1,8 @@
-import { BN, BorshCoder } from '@coral-xyz/anchor';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
 import { pump } from '@sluice/shared/venues/pump/index.ts';
 import type { DecodedEvent, FeePart, Venue } from '@sluice/shared/venues/venue.ts';
-import { PublicKey } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -17,6 +15,7 @@ import {
   pumpEvents,
   pumpIdl,
 } from '../golden/anchor.ts';
+import { encodeWith } from './encode.ts';
 
 /** Anchor 0.32.1 with the IDLs of pump-sdk 2.0.0 writes and reads the records; ours must read the same. */
 const runs = { seed: 20261121, numRuns: 1500 };
@@ -32,27 +31,7 @@ const maybeZeroKey = fc.oneof(key, fc.constant(zeroKey));
 const text = fc.string({ unit: 'grapheme', maxLength: 24 });
 const bool = fc.boolean();
 
-const bn = (value: bigint | number): BN => new BN(value.toString());
-const publicKey = (bytes: Uint8Array): PublicKey => new PublicKey(bytes);
 const address = (bytes: Uint8Array): string => encodeBase58(bytes);
-
-/** Turns a record of plain values into what anchor encodes: bigint and number → BN, bytes → PublicKey. */
-function toAnchor(value: unknown): unknown {
-  if (typeof value === 'bigint' || typeof value === 'number') return bn(value);
-  if (value instanceof Uint8Array) return publicKey(value);
-  if (Array.isArray(value)) return value.map(toAnchor);
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toAnchor(item)]));
-  return value;
-}
-
-const coders = { pump: new BorshCoder(pumpIdl), 'pump-amm': new BorshCoder(pumpAmmIdl) };
-const idls = { pump: pumpIdl, 'pump-amm': pumpAmmIdl };
-
-function encodeWith(program: keyof typeof coders, kind: 'events' | 'accounts', name: string, record: Record<string, unknown>): Buffer {
-  const discriminator = idls[program][kind]!.find((item) => item.name === name)!.discriminator;
-  return Buffer.concat([Buffer.from(discriminator), coders[program].types.encode(name, toAnchor(record))]);
-}
 
 const fee = (bps: bigint, amount: bigint): FeePart => ({ bps: Number(bps), amount });
 
@@ -567,12 +546,9 @@ describe('PumpSwap trades', () => {
       can_edit_creator_fee: bool,
       is_holder_reward: bool,
     });
-    const small = new Set(['index', 'base_mint_decimals', 'quote_mint_decimals', 'pool_bump']);
     fc.assert(
       fc.property(createPool, fc.nat(4), (p, lacking) => {
-        const discriminator = pumpAmmIdl.events!.find(({ name }) => name === 'CreatePoolEvent')!.discriminator;
-        const record = Object.fromEntries(Object.entries(p).map(([name, value]) => [name, small.has(name) ? value : toAnchor(value)]));
-        const full = Buffer.concat([Buffer.from(discriminator), coders['pump-amm'].types.encode('CreatePoolEvent', record)]);
+        const full = encodeWith('pump-amm', 'events', 'CreatePoolEvent', p);
         expect(anchorEvent(pumpAmmEvents, full)['pool_base_amount']!.toString(10)).toBe(p.pool_base_amount.toString());
         const parts = [0, 1, 9, 1, 32];
         expect(
@@ -682,12 +658,9 @@ describe('accounts', () => {
       can_edit_creator_fee: bool,
       is_holder_reward: bool,
     });
-    const small = new Set(['pool_bump', 'index']);
     fc.assert(
       fc.property(pool, fc.integer({ min: 211, max: 301 }), (p, length) => {
-        const discriminator = pumpAmmIdl.accounts!.find(({ name }) => name === 'Pool')!.discriminator;
-        const record = Object.fromEntries(Object.entries(p).map(([name, value]) => [name, small.has(name) ? value : toAnchor(value)]));
-        const full = Buffer.concat([Buffer.from(discriminator), coders['pump-amm'].types.encode('Pool', record)]);
+        const full = encodeWith('pump-amm', 'accounts', 'Pool', p);
         expect(full).toHaveLength(271);
         const ends = [211, 243, 244, 245, 261, 269, 270, 271];
         const kept = ends.filter((end) => end <= length).at(-1)!;

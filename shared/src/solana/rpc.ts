@@ -110,7 +110,8 @@ async function attempt(url: string, id: number, body: string, timeoutMs: number,
     if (signal?.aborted === true) return failed('aborted', 'The call was aborted.');
     if (timeout.aborted) return failed('unreachable', `No answer within ${timeoutMs} ms.`);
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    return failed('unreachable', `${error instanceof Error ? error.message : String(error)}${cause}`);
+    const text = `${error instanceof Error ? error.message : String(error)}${cause}`;
+    return failed('unreachable', text.replaceAll(url, 'the endpoint'));
   }
 }
 

@@ -1,0 +1,160 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRpc, RpcError } from '@sluice/shared/solana/rpc.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+
+interface Call {
+  readonly id: number;
+  readonly method: string;
+  readonly params: unknown[];
+}
+type Reply = { readonly status?: number; readonly text: string } | 'hang' | 'cut';
+
+interface Node {
+  readonly url: string;
+  readonly calls: Call[];
+  reply(call: Call): Reply;
+}
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A node of our own on a free port: what it answers is decided call by call. */
+async function node(reply: (call: Call) => Reply): Promise<Node> {
+  const calls: Call[] = [];
+  const self = { url: '', calls, reply };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const call = JSON.parse(Buffer.concat(chunks).toString()) as Call;
+      calls.push(call);
+      const answer = self.reply(call);
+      if (answer === 'hang') return;
+      if (answer === 'cut') {
+        request.socket.destroy();
+        return;
+      }
+      response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
+      response.end(answer.text);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  self.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/?api-key=secret`;
+  return self;
+}
+
+const ok = (call: Call, result: unknown): Reply => ({ text: JSON.stringify({ jsonrpc: '2.0', id: call.id, result }) });
+const error = (call: Call, code: number, message: string, data?: unknown): Reply => ({
+  text: JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code, message, data } }),
+});
+
+async function faultOf(promise: Promise<unknown>): Promise<RpcError> {
+  try {
+    await promise;
+  } catch (fault) {
+    if (fault instanceof RpcError) return fault;
+    throw fault;
+  }
+  throw new Error('the call did not fail');
+}
+
+describe('createRpc', () => {
+  it('calls and gives the result, null included', async () => {
+    const only = await node((call) => ok(call, call.method === 'getSlot' ? 42 : null));
+    const rpc = createRpc([only.url], { timeoutMs: 2000 });
+    expect(await rpc.call('getSlot', [{ commitment: 'processed' }])).toBe(42);
+    expect(await rpc.call('getTransaction', ['x'])).toBeNull();
+    expect(only.calls).toEqual([
+      { jsonrpc: '2.0', id: 1, method: 'getSlot', params: [{ commitment: 'processed' }] },
+      { jsonrpc: '2.0', id: 2, method: 'getTransaction', params: ['x'] },
+    ]);
+  });
+
+  it('gives the node`s own error as it is, without asking another', async () => {
+    const first = await node((call) =>
+      error(call, -32002, 'Transaction simulation failed', { err: { InstructionError: [2, { Custom: 6002 }] } }),
+    );
+    const second = await node((call) => ok(call, 1));
+    const fault = await faultOf(createRpc([first.url, second.url], { timeoutMs: 2000 }).call('sendTransaction', []));
+    expect(fault).toMatchObject({
+      kind: 'answer',
+      code: -32002,
+      message: 'Transaction simulation failed',
+      data: { err: { InstructionError: [2, { Custom: 6002 }] } },
+    });
+    expect(second.calls).toHaveLength(0);
+  });
+
+  it('goes on to the next endpoint when the node is the trouble, and keeps to the healthy one', async () => {
+    const troubles: ((call: Call) => Reply)[] = [
+      () => ({ status: 429, text: 'Too many requests' }),
+      () => ({ status: 502, text: '' }),
+      () => ({ text: '<html>' }),
+      (call) => error(call, -32005, 'Node is behind by 42 slots'),
+      (call) => ({ status: 429, text: JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: -32429, message: 'limit' } }) }),
+      (call) => ({ text: JSON.stringify({ jsonrpc: '2.0', id: call.id + 1, result: 'of another call' }) }),
+      () => 'cut',
+    ];
+    for (const trouble of troubles) {
+      const sick = await node(trouble);
+      const healthy = await node((call) => ok(call, 'fine'));
+      const rpc = createRpc([sick.url, healthy.url], { timeoutMs: 2000 });
+      expect(await rpc.call('getSlot', [])).toBe('fine');
+      expect(await rpc.call('getSlot', [])).toBe('fine');
+      expect([sick.calls.length, healthy.calls.length]).toEqual([1, 2]);
+    }
+  });
+
+  it('says that nobody answered, and in no error stands a URL', async () => {
+    const silent = await node(() => 'hang');
+    const late = await faultOf(createRpc([silent.url], { timeoutMs: 50 }).call('getSlot', []));
+    expect(late).toMatchObject({ kind: 'unreachable', code: 0 });
+    const closed = await node(() => 'cut');
+    const dead = await faultOf(createRpc([closed.url], { timeoutMs: 2000 }).call('getSlot', []));
+    expect(dead.kind).toBe('unreachable');
+    const senseless = await node(() => ({ text: '[]' }));
+    expect((await faultOf(createRpc([senseless.url], { timeoutMs: 2000 }).call('getSlot', []))).kind).toBe('malformed');
+    for (const fault of [late, dead]) expect(fault.message).not.toContain('secret');
+  });
+
+  it('ends at once when its caller gives up', async () => {
+    const silent = await node(() => 'hang');
+    const other = await node((call) => ok(call, 1));
+    const rpc = createRpc([silent.url, other.url], { timeoutMs: 10_000 });
+    const controller = new AbortController();
+    const call = faultOf(rpc.call('getSlot', [], controller.signal));
+    controller.abort();
+    expect((await call).kind).toBe('aborted');
+    expect((await faultOf(rpc.call('getSlot', [], AbortSignal.abort()))).kind).toBe('aborted');
+    expect(other.calls).toHaveLength(0);
+    expect(() => createRpc([], { timeoutMs: 1 })).toThrow(RangeError);
+  });
+
+  it('survives any body', async () => {
+    const bodies = [
+      '',
+      'null',
+      '1',
+      '"x"',
+      '{}',
+      '{"id":1}',
+      '{"error":1}',
+      '{"error":{}}',
+      '{"id":1,"error":{"code":"x","message":5}}',
+      '\u0000',
+      '{"id":1,"result":undefined}',
+    ];
+    for (const text of bodies) {
+      const only = await node(() => ({ text }));
+      const fault = await faultOf(createRpc([only.url], { timeoutMs: 2000 }).call('getSlot', []));
+      expect(['answer', 'malformed'], text).toContain(fault.kind);
+    }
+  });
+});
