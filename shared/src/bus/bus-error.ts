@@ -19,6 +19,10 @@ export class BusError extends Error {
   }
 }
 
+export function closedError(): BusError {
+  return new BusError('CLOSED', 'The bus is closed.');
+}
+
 /**
  * A command that Redis did not carry out. `kind`: `link` (no answer; whether it was carried out is unknown), `passing`
  * (refused for now) or `refused` (refused, and will be again). `word` is the first word of the error reply.

@@ -1,5 +1,5 @@
 import { busLimits, type Bus, type BusEntry, type BusHandlers, type BusPublisher, type BusStatus, type BusSubscriber } from './bus.ts';
-import { BusError } from './bus-error.ts';
+import { BusError, closedError } from './bus-error.ts';
 import { checkEntry, statusText } from './entry-checks.ts';
 import { InProcessLog, type InProcessLimits } from './in-process-log.ts';
 
@@ -216,8 +216,4 @@ class InProcessSubscriber implements BusSubscriber {
     this.#last = 0;
     this.#positions = this.#log.basePositions();
   }
-}
-
-function closedError(): BusError {
-  return new BusError('CLOSED', 'The bus is closed.');
 }

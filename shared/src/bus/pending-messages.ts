@@ -1,7 +1,7 @@
 import type { LogMessage } from './message.ts';
 
 /** Bytes of live messages that wait while history is read. */
-export const maxPendingBytes = 32 * 1024 * 1024;
+const maxPendingBytes = 32 * 1024 * 1024;
 
 /**
  * Live messages that wait until history has been read up to them. Beyond `maxBytes` all are dropped: the log has them,

@@ -1,6 +1,6 @@
 import type { Logger } from '../log/log.ts';
 import { busLimits, type Bus, type BusPublisher, type BusStatus, type BusSubscriber } from './bus.ts';
-import { BusError } from './bus-error.ts';
+import { BusError, closedError } from './bus-error.ts';
 import { statusText } from './entry-checks.ts';
 import { databaseOf, RedisConnection } from './redis-connection.ts';
 import { RedisHistory } from './redis-history.ts';
@@ -88,8 +88,4 @@ class RedisBus implements Bus {
   #assertOpen(): void {
     if (this.#closed) throw closedError();
   }
-}
-
-function closedError(): BusError {
-  return new BusError('CLOSED', 'The bus is closed.');
 }

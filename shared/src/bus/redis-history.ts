@@ -74,7 +74,7 @@ export class RedisHistory {
     const { epoch, offset } = await this.state(seen);
     if (epoch !== seen.epoch) return null;
     const appeared = new Set<string>();
-    const heads = held.map((message) => message.head);
+    const heads = held.flatMap((message) => (message.epoch === epoch ? [message.head] : []));
     for (let next = from; heads.length > 0 || next <= offset;) {
       if (heads.length === 0) heads.push(...(await this.#heads(next, offset)).filter((head) => head.epoch === epoch && head.first >= next));
       if (heads.length === 0) break;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log/log.ts';
 import type { BusEntry, BusPublisher } from './bus.ts';
-import { BusError, RedisFault } from './bus-error.ts';
+import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
 import { newEpoch } from './epoch.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
+import { pause } from './pause.ts';
 import { backoffMs, type RedisConnection } from './redis-connection.ts';
 import { asIncompatible, type LogState } from './redis-history.ts';
 import { logKeys, publishScript, redisKeys } from './redis-scripts.ts';
@@ -103,8 +103,7 @@ export class RedisPublisher implements BusPublisher {
     this.#accepting = false;
     if (this.#running !== null) {
       const grace = new AbortController();
-      const timeout = delay(closeGraceMs, undefined, { signal: grace.signal }).catch(expectAbort);
-      await Promise.race([this.#running, timeout]);
+      await Promise.race([this.#running, pause(closeGraceMs, grace.signal)]);
       grace.abort();
     }
     this.#closing.abort();
@@ -195,7 +194,7 @@ export class RedisPublisher implements BusPublisher {
 
   async #send(batch: EncodedBatch, entries: number): Promise<void> {
     const { epoch, offset } = this.#seen;
-    const { counts, body } = batch;
+    const { counts } = batch;
     const args = [
       formatVersion,
       newEpoch(),
@@ -204,7 +203,6 @@ export class RedisPublisher implements BusPublisher {
       this.#batchNumber,
       this.#channel,
       counts,
-      body,
       entries,
       counts.readUInt16BE(2),
       this.#limits.maxEntries + maxBatchEntries,
@@ -212,7 +210,7 @@ export class RedisPublisher implements BusPublisher {
       publisherTtlMs,
     ];
     try {
-      const reply = (await this.#connection.run(publishScript, this.#keys, args)) as [Buffer, number];
+      const reply = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
       this.#seen = { epoch: reply[0].toString('latin1'), offset: reply[1] };
     } catch (error) {
       throw asIncompatible(error);
@@ -224,15 +222,7 @@ export class RedisPublisher implements BusPublisher {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#closing.signal]);
     const stop = this.#connection.onReady(() => over.abort());
-    await delay(backoffMs(attempt), undefined, { signal }).catch(expectAbort);
+    await pause(backoffMs(attempt), signal);
     stop();
   }
-}
-
-function expectAbort(error: unknown): void {
-  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
-}
-
-function closedError(): BusError {
-  return new BusError('CLOSED', 'The publisher is closed.');
 }

@@ -75,8 +75,8 @@ return {epoch, offset}
 
 /**
  * Stores and announces one batch. KEYS: logKeys, the publisher's key. ARGV: version, name for a new epoch, epoch and
- * offset that the caller has seen, number of the batch, channel, `counts`, body, entries, topics, entries to keep,
- * topics to keep, ttl of the publisher's key in ms. -> [epoch, offset]
+ * offset that the caller has seen, number of the batch, channel, `counts`, entries, topics, entries to keep,
+ * topics to keep, ttl of the publisher's key in ms, body. -> [epoch, offset]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. What can
  * fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
@@ -87,7 +87,7 @@ local epoch, offset, refused = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(AR
 if refused then return refused end
 if offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {epoch, offset} end
 
-local body, topics = ARGV[8], tonumber(ARGV[10])
+local body, topics = ARGV[13], tonumber(ARGV[9])
 local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
@@ -102,7 +102,7 @@ for from = 1, topics, step do
     if seq then seqs[i] = tonumber(seq) else seqs[i] = 0; missing = missing + 1 end
   end
 end
-if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[12]) then
+if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[11]) then
   begin_epoch(ARGV[1], ARGV[2])
   epoch, offset = ARGV[2], 0
   for i = 1, topics do seqs[i] = 0 end
@@ -112,8 +112,8 @@ local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), epoch, offs
 for i = 1, topics do parts[i + 2] = struct.pack('>I6', seqs[i]) end
 parts[topics + 3] = body
 local message = table.concat(parts)
-local last = offset + tonumber(ARGV[9])
-local oldest = math.max(0, last - tonumber(ARGV[11]))
+local last = offset + tonumber(ARGV[8])
+local oldest = math.max(0, last - tonumber(ARGV[10]))
 redis.call('XADD', KEYS[5], 'MINID', '~', string.format('%.0f', oldest), string.format('%.0f-0', offset + 1), 'm', message)
 for from = 1, topics, step do
   local fields, n = {}, 0
@@ -124,7 +124,7 @@ for from = 1, topics, step do
   redis.call('HSET', KEYS[4], unpack(fields))
 end
 redis.call('SET', KEYS[3], last)
-redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[13])
+redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[12])
 redis.call('PUBLISH', ARGV[6], message)
 return {epoch, last}
 `);

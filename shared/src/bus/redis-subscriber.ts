@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log/log.ts';
 import type { BusHandlers, BusSubscriber } from './bus.ts';
-import { BusError, RedisFault } from './bus-error.ts';
+import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { LogFollower } from './log-follower.ts';
 import { decodeMessage, type LogMessage } from './message.ts';
 import { PendingMessages } from './pending-messages.ts';
+import { pause } from './pause.ts';
 import { backoffMs, LiveConnection, type RedisConnection } from './redis-connection.ts';
 import { ownBytes, RedisHistory } from './redis-history.ts';
 
@@ -156,7 +156,7 @@ export class RedisSubscriber implements BusSubscriber {
       if (!(error instanceof BusError) || (starting && !passes)) throw error;
       if (attempt === 1) this.#log.warn({ reason: error.message }, 'bus_read_failed');
       this.#setLink(false);
-      await delay(backoffMs(attempt), undefined, { signal: this.#closing.signal }).catch(expectAbort);
+      await pause(backoffMs(attempt), this.#closing.signal);
     }
     if (this.#subscribed && !this.#syncing) this.#setLink(true);
   }
@@ -251,6 +251,7 @@ export class RedisSubscriber implements BusSubscriber {
     const missingTo = this.#finishEpoch();
     const from = follower.last + 1;
     follower.moveTo(epoch, last, positions);
+    this.#tail = 0;
     this.counters.epochChanges += 1;
     this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
     this.#handlers?.onLost({ from, to: Math.max(missingTo, from - 1), reason: 'epoch' });
@@ -306,12 +307,4 @@ export class RedisSubscriber implements BusSubscriber {
     else if (follower.last < this.#tail) this.#refill('tail');
     this.#tail = epoch === follower.epoch ? offset : 0;
   }
-}
-
-function expectAbort(error: unknown): void {
-  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
-}
-
-function closedError(): BusError {
-  return new BusError('CLOSED', 'The subscriber is closed.');
 }

@@ -39,8 +39,8 @@ const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/\b(sluice_[A-Za-z0-9]+_)[A-Za-z0-9]+/g, `$1${mask}`],
 ];
 
-/** Takes the secrets out of one text; used for every log line, and for errors shown to a person. */
-export function redactText(text: string): string {
+/** Takes the secrets out of one line. */
+function redactText(text: string): string {
   let out = text;
   for (const [pattern, replacement] of secretTexts) out = out.replace(pattern, replacement);
   return out;
