@@ -11,6 +11,7 @@ import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
 import { CommandError, loadConfig } from './command.ts';
+import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
 
 /** Key and wallet of the embedded start carry this label; the next start finds them by it. */
@@ -42,9 +43,13 @@ async function startProduct(config: Config, store: Store, log: Logger, closers: 
   closers.add('bus', () => bus.close());
   const ingest = await startIngest({ config, bus, log, signal });
   closers.add('ingest', () => ingest.close());
-  const gateway = await startGateway({ config, bus, log, signal, store });
+  const gateway = await startGateway({ config, bus, log, signal, store }).catch((error: unknown) => {
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      ? new CommandError(`${config.host}:${config.port} is taken by another process (EADDRINUSE); PORT names another.`, { cause: error })
+      : error;
+  });
   closers.add('gateway', () => gateway.close());
-  return gateway.url;
+  return gatewayUrl({ ...config, port: gateway.port });
 }
 
 function onSimnet(config: Config, simnet: Simnet): Config {
