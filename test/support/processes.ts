@@ -1,0 +1,65 @@
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { startProgram, type CommandOptions } from './command-line.ts';
+
+/** A program of the project as a process of its own. */
+export interface RunningProgram {
+  readonly child: ChildProcess;
+  /** Log lines so far, oldest first. */
+  readonly log: readonly LogLine[];
+  /** The first log line with this event name, now or later. Rejects when the process ends before, or after `withinMs`. */
+  logged(name: string, withinMs?: number): Promise<LogLine>;
+  /** SIGTERM, and the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
+
+const maxLogLines = 10_000;
+
+/** Starts `ingest/src/main.ts`, say, and reads its log. */
+export function runProgram(program: string, options: CommandOptions, args: readonly string[] = []): RunningProgram {
+  const child = startProgram(program, args, options);
+  const log: LogLine[] = [];
+  const waiting = new Set<(line: LogLine | null) => void>();
+  if (child.stderr === null || child.stdout === null) throw new TypeError('The program has no output to read.');
+  child.stdout.resume();
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    const line = text.startsWith('{') ? (JSON.parse(text) as LogLine) : { msg: text };
+    log.push(line);
+    if (log.length > maxLogLines) log.shift();
+    for (const look of waiting) look(line);
+  });
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      for (const look of waiting) look(null);
+      resolve(code);
+    });
+  });
+  return {
+    child,
+    log,
+    logged: (name, withinMs = 20_000) =>
+      new Promise((resolve, reject) => {
+        const found = log.find((line) => line.msg === name);
+        if (found !== undefined) return resolve(found);
+        const fail = (why: string): void => {
+          waiting.delete(look);
+          reject(new Error(`${program} did not log ${name}: ${why}\n${log.map((line) => JSON.stringify(line)).join('\n')}`));
+        };
+        const timer = setTimeout(fail, withinMs, `waited ${withinMs} ms`);
+        const look = (line: LogLine | null): void => {
+          if (line !== null && line.msg !== name) return;
+          clearTimeout(timer);
+          if (line === null) return fail('it ended');
+          waiting.delete(look);
+          resolve(line);
+        };
+        waiting.add(look);
+      }),
+    stop: async () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
