@@ -1,0 +1,42 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sluice } from '../support/command-line.ts';
+
+/** Recorded mainnet transactions; where the folder is missing the test that needs them is skipped. */
+const recorded = join(dirname(fileURLToPath(import.meta.url)), '../../../shared/fixtures/transactions');
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-replay-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('sluice replay', () => {
+  it.skipIf(!existsSync(recorded))('prints the events of recorded transactions and ends', { timeout: 60_000 }, async () => {
+    const files = readdirSync(recorded)
+      .filter((name) => name.startsWith('pump_'))
+      .map((name) => join(recorded, name));
+    const { code, stdout, stderr } = await sluice(['replay', ...files, '--speed', '0', '--events', '--json'], { folder });
+    expect(code, stderr).toBe(0);
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly type: string; readonly id: string; readonly mint: string });
+    const types = events.map(({ type }) => type);
+    expect(types.filter((type) => type === 'trade').length).toBe(files.length);
+    expect(types.filter((type) => type === 'newToken').length).toBe(2);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  });
+
+  it('says why a file cannot be played', { timeout: 30_000 }, async () => {
+    const missing = await sluice(['replay', 'not-there.json', '--events'], { folder });
+    expect(missing).toMatchObject({ code: 1, stdout: '' });
+    writeFileSync(join(folder, 'empty.json'), '{"some":"thing"}');
+    const empty = await sluice(['replay', 'empty.json', '--events'], { folder });
+    expect(empty).toMatchObject({ code: 1, stdout: '' });
+    expect(empty.stderr).toContain('No transaction could be read');
+  });
+});
