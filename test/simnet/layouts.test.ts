@@ -90,7 +90,15 @@ test('every event of a running market decodes by the published interface, to the
       expect(called).toEqual(logged);
     }
   }
-  for (const name of ['CreateEvent', 'TradeEvent', 'CompleteEvent', 'CompletePumpAmmMigrationEvent', 'CreatePoolEvent', 'BuyEvent', 'SellEvent']) {
+  for (const name of [
+    'CreateEvent',
+    'TradeEvent',
+    'CompleteEvent',
+    'CompletePumpAmmMigrationEvent',
+    'CreatePoolEvent',
+    'BuyEvent',
+    'SellEvent',
+  ]) {
     expect(counts.get(name), name).toBeGreaterThan(0);
   }
 });

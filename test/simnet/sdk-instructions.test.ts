@@ -88,8 +88,19 @@ test.each([
 
 test('create_v2 with every flag, create, and the first purchase in the same transaction', async () => {
   const chain = quietChain();
-  const base = { name: 'Simulated one', symbol: 'SIMONE', uri: 'https://simnet.invalid/1', creator: key(alice.publicKey), user: key(alice.publicKey) };
-  for (const flags of [{ mayhemMode: false }, { mayhemMode: true }, { mayhemMode: false, holderReward: true }, { mayhemMode: false, cashback: true }]) {
+  const base = {
+    name: 'Simulated one',
+    symbol: 'SIMONE',
+    uri: 'https://simnet.invalid/1',
+    creator: key(alice.publicKey),
+    user: key(alice.publicKey),
+  };
+  for (const flags of [
+    { mayhemMode: false },
+    { mayhemMode: true },
+    { mayhemMode: false, holderReward: true },
+    { mayhemMode: false, cashback: true },
+  ]) {
     const mint = wallet('sdk', JSON.stringify(flags));
     const instruction = await sdk.createV2Instruction({ ...base, mint: key(mint.publicKey), ...flags });
     expectSuccess(land(chain, [fromWeb3(instruction)], [alice, mint]));
@@ -117,7 +128,12 @@ test('the older create, with metadata in its own account, and trades of its coin
   const chain = quietChain();
   const mint = wallet('sdk', 'legacy');
   const base = { name: 'Simulated old', symbol: 'SIMOLD', uri: 'https://simnet.invalid/old' };
-  const create = await sdk.createInstruction({ mint: key(mint.publicKey), ...base, creator: key(alice.publicKey), user: key(alice.publicKey) });
+  const create = await sdk.createInstruction({
+    mint: key(mint.publicKey),
+    ...base,
+    creator: key(alice.publicKey),
+    user: key(alice.publicKey),
+  });
   expectSuccess(land(chain, [fromWeb3(create)], [alice, mint]));
   expect(chain.account(mint.publicKey)?.owner).toBe(tokenProgram);
   const buy = await sdk.buyInstructions({
@@ -192,4 +208,3 @@ test('a coin quoted in USDC: create_v2 with its further accounts, buy_v2 and sel
   expect(unpaid.err).toMatchObject({ InstructionError: [expect.any(Number), { Custom: 1 }] });
   expect(unpaid.logs).toContain('Program log: Error: insufficient funds');
 });
-

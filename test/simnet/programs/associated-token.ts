@@ -7,7 +7,7 @@ import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
 import { allocateInstruction, assignInstruction, createAccountInstruction, transferInstruction } from './system.ts';
 import { accountDataSizeInstruction, initializeAccount3Instruction, initializeImmutableOwnerInstruction } from './token-instructions.ts';
-import { extension, isMint, isTokenAccountData, isTokenProgram, tokenFields } from './token-state.ts';
+import { extension, isTokenAccountData, isTokenProgram, tokenFields } from './token-state.ts';
 
 const existingUnits = 5_857;
 const creatingUnits = 9_600;
@@ -74,7 +74,7 @@ function create(context: InvocationContext, idempotent: boolean): void {
   }
   context.consume(creatingUnits);
   if (account.owner !== systemProgram) fail('IllegalOwner');
-  if (!isTokenProgram(tokenProgramId) || mint.owner !== tokenProgramId || !isMint(mint.owner, mint.data)) fail('IncorrectProgramId');
+  if (!isTokenProgram(tokenProgramId)) fail('IncorrectProgramId');
   context.invoke(accountDataSizeInstruction(tokenProgramId, mint.address, extension.immutableOwner));
   const returned = context.returnData();
   if (returned?.programId !== tokenProgramId) return fail('InvalidInstructionData');

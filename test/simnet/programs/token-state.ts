@@ -43,8 +43,9 @@ function readOption(data: Uint8Array, at: number): string | null {
   return data[at] === 1 ? encodeBase58(data, at + 4, 32) : null;
 }
 
-function writeOption(data: Uint8Array, at: number, address: string | null): void {
-  data.fill(0, at, at + 36);
+/** Emptied, Token-2022 zeroes the field; SPL Token clears the tag and lets the old key stand. */
+function writeOption(data: Uint8Array, at: number, address: string | null, program: string): void {
+  data.fill(0, at, at + (program === tokenProgram ? 4 : 36));
   if (address === null) return;
   data[at] = 1;
   data.set(addressBytes(address), at + 4);
@@ -53,18 +54,19 @@ function writeOption(data: Uint8Array, at: number, address: string | null): void
 /** Fields of a mint over its bytes. Setters write in place. */
 export const mintFields = {
   authority: (data: Uint8Array) => readOption(data, offset.mintAuthority),
-  setAuthority: (data: Uint8Array, address: string | null) => writeOption(data, offset.mintAuthority, address),
+  setAuthority: (data: Uint8Array, address: string | null, program: string) => writeOption(data, offset.mintAuthority, address, program),
   supply: (data: Uint8Array) => view(data).readBigUInt64LE(offset.supply),
   setSupply: (data: Uint8Array, value: bigint) => view(data).writeBigUInt64LE(value, offset.supply),
   decimals: (data: Uint8Array) => data[offset.decimals] ?? 0,
   initialized: (data: Uint8Array) => data[offset.mintInitialized] === 1,
   freezeAuthority: (data: Uint8Array) => readOption(data, offset.freezeAuthority),
-  setFreezeAuthority: (data: Uint8Array, address: string | null) => writeOption(data, offset.freezeAuthority, address),
+  setFreezeAuthority: (data: Uint8Array, address: string | null, program: string) =>
+    writeOption(data, offset.freezeAuthority, address, program),
   initialize(data: Uint8Array, decimals: number, authority: string, freezeAuthority: string | null): void {
-    writeOption(data, offset.mintAuthority, authority);
+    writeOption(data, offset.mintAuthority, authority, token2022Program);
     data[offset.decimals] = decimals;
     data[offset.mintInitialized] = 1;
-    writeOption(data, offset.freezeAuthority, freezeAuthority);
+    writeOption(data, offset.freezeAuthority, freezeAuthority, token2022Program);
   },
 } as const;
 
@@ -76,7 +78,7 @@ export const tokenFields = {
   amount: (data: Uint8Array) => view(data).readBigUInt64LE(offset.amount),
   setAmount: (data: Uint8Array, value: bigint) => view(data).writeBigUInt64LE(value, offset.amount),
   delegate: (data: Uint8Array) => readOption(data, offset.delegate),
-  setDelegate: (data: Uint8Array, address: string | null) => writeOption(data, offset.delegate, address),
+  setDelegate: (data: Uint8Array, address: string | null, program: string) => writeOption(data, offset.delegate, address, program),
   delegatedAmount: (data: Uint8Array) => view(data).readBigUInt64LE(offset.delegatedAmount),
   setDelegatedAmount: (data: Uint8Array, value: bigint) => view(data).writeBigUInt64LE(value, offset.delegatedAmount),
   state: (data: Uint8Array) => data[offset.state] ?? 0,
@@ -90,7 +92,8 @@ export const tokenFields = {
     view(data).writeBigUInt64LE(reserve, offset.isNative + 4);
   },
   closeAuthority: (data: Uint8Array) => readOption(data, offset.closeAuthority),
-  setCloseAuthority: (data: Uint8Array, address: string | null) => writeOption(data, offset.closeAuthority, address),
+  setCloseAuthority: (data: Uint8Array, address: string | null, program: string) =>
+    writeOption(data, offset.closeAuthority, address, program),
   initialize(data: Uint8Array, mint: string, owner: string): void {
     data.set(addressBytes(mint), offset.accountMint);
     data.set(addressBytes(owner), offset.accountOwner);

@@ -41,7 +41,7 @@ const tokenErrors: Readonly<Record<number, string>> = {
   17: 'Error: Account is frozen',
   18: 'Error: decimals different from the Mint decimals',
   19: 'Error: Instruction does not support non-native tokens',
-  34: 'Error: The owner authority cannot be changed',
+  34: 'The owner authority cannot be changed',
 };
 
 const code = {
@@ -131,7 +131,7 @@ function authorizeSpend(context: InvocationContext, account: InstructionAccount,
   if (allowed < amount) refuse(context, code.insufficientFunds);
   const out = account.write();
   tokenFields.setDelegatedAmount(out, allowed - amount);
-  if (allowed === amount) tokenFields.setDelegate(out, null);
+  if (allowed === amount) tokenFields.setDelegate(out, null, context.programId);
 }
 
 function transfer(context: InvocationContext, amount: bigint, decimals: number | null): void {
@@ -257,7 +257,7 @@ function approve(context: InvocationContext, amount: bigint, decimals: number | 
   }
   requireAuthority(context, tokenFields.owner(data), context.account(checked ? 3 : 2));
   const out = source.write();
-  tokenFields.setDelegate(out, context.account(checked ? 2 : 1).address);
+  tokenFields.setDelegate(out, context.account(checked ? 2 : 1).address, context.programId);
   tokenFields.setDelegatedAmount(out, amount);
 }
 
@@ -267,7 +267,7 @@ function revoke(context: InvocationContext): void {
   requireLiquid(context, data);
   requireAuthority(context, tokenFields.owner(data), context.account(1));
   const out = source.write();
-  tokenFields.setDelegate(out, null);
+  tokenFields.setDelegate(out, null, context.programId);
   tokenFields.setDelegatedAmount(out, 0n);
 }
 
@@ -281,14 +281,14 @@ function setAccountAuthority(context: InvocationContext, type: number, next: str
     if (next === null) return refuse(context, code.invalidInstruction);
     const out = account.write();
     tokenFields.setOwner(out, next);
-    tokenFields.setDelegate(out, null);
+    tokenFields.setDelegate(out, null, context.programId);
     tokenFields.setDelegatedAmount(out, 0n);
-    if (tokenFields.nativeReserve(out) !== null) tokenFields.setCloseAuthority(out, null);
+    if (tokenFields.nativeReserve(out) !== null) tokenFields.setCloseAuthority(out, null, context.programId);
     return;
   }
   if (type !== authorityType.closeAccount) refuse(context, code.authorityTypeNotSupported);
   requireAuthority(context, tokenFields.closeAuthority(data) ?? tokenFields.owner(data), context.account(1));
-  tokenFields.setCloseAuthority(account.write(), next);
+  tokenFields.setCloseAuthority(account.write(), next, context.programId);
 }
 
 function setAuthority(context: InvocationContext, type: number, next: string | null): void {
@@ -299,13 +299,13 @@ function setAuthority(context: InvocationContext, type: number, next: string | n
     const current = mintFields.authority(data);
     if (current === null) return refuse(context, code.fixedSupply);
     requireAuthority(context, current, context.account(1));
-    return mintFields.setAuthority(account.write(), next);
+    return mintFields.setAuthority(account.write(), next, context.programId);
   }
   if (type !== authorityType.freezeAccount) refuse(context, code.authorityTypeNotSupported);
   const current = mintFields.freezeAuthority(data);
   if (current === null) return refuse(context, code.authorityTypeNotSupported);
   requireAuthority(context, current, context.account(1));
-  mintFields.setFreezeAuthority(account.write(), next);
+  mintFields.setFreezeAuthority(account.write(), next, context.programId);
 }
 
 function syncNative(context: InvocationContext): void {
@@ -320,7 +320,9 @@ function syncNative(context: InvocationContext): void {
 
 /** Length of an account of a mint with the extension types asked for. */
 function getAccountDataSize(context: InvocationContext, reader: BorshReader): void {
-  requireMint(context, context.account(0));
+  const mint = context.account(0);
+  if (mint.owner !== context.programId) context.log('Error: IncorrectProgramId');
+  requireMint(context, mint);
   const extended = context.programId === token2022Program && reader.remaining >= 2;
   const length = extended ? immutableOwnerAccountBytes : tokenAccountBytes;
   const out = Buffer.alloc(8);

@@ -1,0 +1,60 @@
+import { FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
+import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { lamportsPerByte } from '../ledger/rent.ts';
+import { signTransaction } from '../market/wallets.ts';
+
+interface InnerMachine {
+  sendVersionedTransaction(wire: Uint8Array): TransactionMetadata | FailedTransactionMetadata;
+  airdrop(address: Uint8Array, lamports: bigint): unknown;
+  getAccount(address: Uint8Array): {
+    lamports(): bigint;
+    owner(): Uint8Array;
+    data(): Uint8Array;
+  } | null;
+}
+
+export interface MachineResult {
+  readonly failed: boolean;
+  /** The error as the machine prints it. */
+  readonly error: string;
+  readonly logs: readonly string[];
+  readonly units: number;
+}
+
+export interface MachineAccount {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly data: Buffer;
+}
+
+/** The real machine with the real token programs, at the simulated chain's rent. */
+export class RealMachine {
+  readonly #svm: LiteSVM;
+
+  constructor(funded: readonly Keypair[], lamports: bigint) {
+    this.#svm = new LiteSVM().withNativeMints();
+    this.#svm.setRent(new Rent(lamportsPerByte, 1, 50));
+    for (const { publicKeyBytes } of funded) this.#inner.airdrop(publicKeyBytes, lamports);
+  }
+
+  run(instructions: readonly Instruction[], signers: readonly [Keypair, ...Keypair[]]): MachineResult {
+    this.#svm.expireBlockhash();
+    const wire = signTransaction({ version: 0, recentBlockhash: this.#svm.latestBlockhash(), instructions, signers });
+    const result = this.#inner.sendVersionedTransaction(wire);
+    const failed = result instanceof FailedTransactionMetadata;
+    const meta = failed ? result.meta() : result;
+    return { failed, error: failed ? result.toString() : '', logs: meta.logs(), units: Number(meta.computeUnitsConsumed()) };
+  }
+
+  account(address: string): MachineAccount | null {
+    const account = this.#inner.getAccount(decodeBase58(address) ?? new Uint8Array(32));
+    if (account === null || account.lamports() === 0n) return null;
+    return { lamports: account.lamports(), owner: encodeBase58(account.owner()), data: Buffer.from(account.data()) };
+  }
+
+  get #inner(): InnerMachine {
+    return (this.#svm as unknown as { inner: InnerMachine }).inner;
+  }
+}
