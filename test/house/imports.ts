@@ -12,8 +12,8 @@ export interface Import {
 }
 
 const forms = [
-  /\b(?:import|export)\b[^'"`;]*?\bfrom\s*(['"])([^'"\n]+)\1/g,
-  /\bimport\s*(['"])([^'"\n]+)\1/g,
+  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*(['"])([^'"\n]+)\1/gm,
+  /^\s*import\s*(['"])([^'"\n]+)\1/gm,
   /\b(?:import|require)\s*\(\s*(['"])([^'"\n]+)\1/g,
 ];
 const folderOfPackage: Readonly<Record<string, string>> = {

@@ -26,7 +26,7 @@ export interface WalletTable {
 }
 
 /** Wallets of one keystore; beyond them a new one is refused. */
-export const maxWallets = 10_000;
+const maxWallets = 10_000;
 
 export function createWalletTable(db: Database): WalletTable {
   return {
