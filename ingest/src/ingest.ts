@@ -99,6 +99,17 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
   }
 
+  let statusSet = true;
+  async function tellStatus(now: IngestStats): Promise<void> {
+    try {
+      await bus.setStatus(`ingest:${instance}`, { ...now }, statusTtlMs);
+      statusSet = true;
+    } catch (error) {
+      if (statusSet && !ended.aborted) log.warn({ err: error }, 'status_not_set');
+      statusSet = false;
+    }
+  }
+
   const begun = run();
   begun.catch((error: unknown) => log.fatal({ err: error }, 'ingest_failed'));
   repeat(
@@ -107,7 +118,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
       running?.endpoints.look();
       const now = stats();
       report.tell(now);
-      bus.setStatus(`ingest:${instance}`, { ...now }, statusTtlMs).catch((error: unknown) => log.debug({ err: error }, 'status_not_set'));
+      void tellStatus(now);
     },
     statusEveryMs,
     ended,

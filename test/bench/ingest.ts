@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cpus } from 'node:os';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import type { IngestStats } from '@sluice/ingest/stats.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
 import { buyFrames, curveAccountBytes } from '../ingest/pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
+import { startRedis } from '../support/redis.ts';
 import type { BenchRow } from './row.ts';
 
 const coins = 10_000;
@@ -31,9 +32,18 @@ function startChild(node: ScriptedNode, redisUrl: string | null): ChildProcess {
   return spawn(pinned[0]!, pinned.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 }
 
+async function failOnExit(child: ChildProcess, signal: AbortSignal): Promise<never> {
+  if (child.exitCode === null) await once(child, 'exit', { signal });
+  throw new Error(`The measured process ended with ${child.exitCode}.`);
+}
+
 async function ask(child: ChildProcess): Promise<Report> {
+  const answered = new AbortController();
+  const ended = failOnExit(child, answered.signal);
+  ended.catch(() => undefined);
   child.send('stats');
-  const [report] = (await once(child, 'message')) as [Report];
+  const [report] = (await Promise.race([once(child, 'message'), ended])) as [Report];
+  answered.abort();
   return report;
 }
 
@@ -43,7 +53,7 @@ async function until(child: ChildProcess, met: (report: Report) => boolean): Pro
     const report = await ask(child);
     if (met(report)) return report;
     if (performance.now() > deadlineMs) throw new Error(`The measured process did not get there: ${JSON.stringify(report.stats)}`);
-    await pause(5);
+    await pause(10);
   }
 }
 
@@ -115,9 +125,22 @@ function row(name: string, figure: IngestFigure): BenchRow {
   };
 }
 
+/** Off the core that is measured. */
+function pinToOthers(pid: number): void {
+  const count = cpus().length;
+  if (count > 1) execFileSync('taskset', ['-a', '-cp', `1-${count - 1}`, String(pid)], { stdio: 'ignore' });
+}
+
 /** Ingest on one core: a pump buy's notification in, its trade and its price as JSON and MessagePack out. */
-export async function run(options: { readonly redisUrl?: string } = {}): Promise<BenchRow[]> {
+export async function run(): Promise<BenchRow[]> {
+  pinToOthers(process.pid);
   const rows = [row('Ingest, to a counting bus', await measure(null))];
-  if (options.redisUrl !== undefined) rows.push(row('Ingest, through Redis', await measure(options.redisUrl)));
+  const redis = await startRedis();
+  try {
+    pinToOthers(redis.pid);
+    rows.push(row('Ingest, through Redis', await measure(redis.url)));
+  } finally {
+    await redis.stop();
+  }
   return rows;
 }

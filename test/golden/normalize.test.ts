@@ -4,7 +4,7 @@ import { readTransaction, type TransactionView } from '@sluice/shared/solana/inn
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness, until } from '../ingest/harness.ts';
-import { dataLine, invoked } from '../ingest/pump-frames.ts';
+import { dataLine, invoked, mintAccountBytes } from '../ingest/pump-frames.ts';
 import { accountJson } from '../ingest/scripted-node.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 
@@ -321,15 +321,6 @@ function recorded(name: string): RecordedEvent {
   return found;
 }
 
-/** An initialized mint of 82 bytes. */
-function mintBytes(decimals: number, supply: bigint): Uint8Array {
-  const data = Buffer.alloc(82);
-  data.writeBigUInt64LE(supply, 36);
-  data[44] = decimals;
-  data[45] = 1;
-  return data;
-}
-
 describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, () => {
   it('CreateEvent of 2026-10, one byte longer than the published layout', () => {
     const { signature, event_b64 } = recorded('pump_create_v2_2026-10-08');
@@ -360,8 +351,8 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
         supply: '1000000000000000',
         decimals: 6,
         initialBuy: null,
-        priceQuote: 2.7958993476234856e-8,
-        priceSol: 2.7958993476234856e-8,
+        priceQuote: 2.7958993476234855e-8,
+        priceSol: 2.7958993476234855e-8,
         priceUsd: 0.000005591798695246971,
         marketCapSol: 27.958993476234856,
         marketCapUsd: 5_591.798695246971,
@@ -379,7 +370,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
     const mint = '9tiUg9bDHpEgE3rQU8kmdMJMvMfwM81ph6WuyTapump';
     const accounts = new Map([
       [poolAddress, accountJson(pool.owner, pool.data)],
-      [mint, accountJson(tokenkeg, mintBytes(6, 999_000_000_000_000n))],
+      [mint, accountJson(tokenkeg, mintAccountBytes(6, 999_000_000_000_000n))],
     ]);
     const { pipeline, events, lines, calls } = createHarness({ solUsd, accounts });
     const logs = invoked(ammProgram, 1, [dataLine(Buffer.from(event_b64, 'base64'))]);

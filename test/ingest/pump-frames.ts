@@ -1,6 +1,20 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { associatedTokenProgram, computeBudgetProgram, systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
+import {
+  associatedTokenProgram,
+  computeBudgetProgram,
+  systemProgram,
+  token2022Program,
+  usdcMint,
+  wrappedSolMint,
+} from '@sluice/shared/solana/well-known.ts';
+import {
+  accountDiscriminators as ammAccounts,
+  eventDiscriminators as ammEvents,
+  programId as ammProgramId,
+} from '@sluice/shared/venues/pump-amm/program.ts';
 import { accountDiscriminators, eventDiscriminators, feeProgram, programId } from '@sluice/shared/venues/pump/program.ts';
 
 const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';
@@ -142,6 +156,116 @@ export function curveAccountBytes(virtualToken = initialVirtualToken, virtualSol
     .done();
 }
 
+export function completeEventBytes(mint: Uint8Array, curve: Uint8Array, trader: Uint8Array, timestamp: number): Buffer {
+  return new Writer()
+    .bytes(eventDiscriminators.complete)
+    .bytes(trader)
+    .bytes(mint)
+    .bytes(curve)
+    .u64(BigInt(timestamp))
+    .bytes(zeroKey)
+    .done();
+}
+
+export function migrationEventBytes(migration: {
+  readonly mint: Uint8Array;
+  readonly curve: Uint8Array;
+  readonly pool: Uint8Array;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly fee: bigint;
+  readonly timestamp: number;
+}): Buffer {
+  return new Writer()
+    .bytes(eventDiscriminators.completePumpAmmMigration)
+    .bytes(keyOf('anyone'))
+    .bytes(migration.mint)
+    .u64(migration.baseAmount, migration.quoteAmount, migration.fee)
+    .bytes(migration.curve)
+    .u64(BigInt(migration.timestamp))
+    .bytes(migration.pool)
+    .bytes(zeroKey)
+    .done();
+}
+
+/** UpdateMayhemVirtualParamsEvent: virtual reserves before and after, then the real ones. */
+export function virtualReservesEventBytes(mint: Uint8Array, virtualToken: bigint, virtualSol: bigint, timestamp: number): Buffer {
+  return new Writer()
+    .bytes(eventDiscriminators.updateMayhemVirtualParams)
+    .u64(BigInt(timestamp))
+    .bytes(mint)
+    .u64(1n, 1n, virtualToken, virtualSol, initialRealToken, 0n)
+    .done();
+}
+
+export interface AmmTrade {
+  readonly side: 'buy' | 'sell';
+  readonly pool: Uint8Array;
+  readonly trader: Uint8Array;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly baseBefore: bigint;
+  readonly quoteBefore: bigint;
+  readonly virtualQuote?: bigint;
+  /** 0 for a layout that does not tell it. */
+  readonly supply?: bigint;
+  readonly timestamp: number;
+}
+
+/** BuyEvent or SellEvent of PumpSwap with an LP fee of 20, a protocol fee of 5 and no creator fee (bps). */
+export function ammTradeEventBytes(trade: AmmTrade): Buffer {
+  const { side, quoteAmount, virtualQuote = 0n, supply = 0n } = trade;
+  const lpFee = (quoteAmount * 20n) / 10_000n;
+  const protocolFee = (quoteAmount * 5n) / 10_000n;
+  const sign = side === 'buy' ? 1n : -1n;
+  const writer = new Writer()
+    .bytes(side === 'buy' ? ammEvents.buy : ammEvents.sell)
+    .u64(BigInt(trade.timestamp), trade.baseAmount, 0n, 0n, 0n, trade.baseBefore, trade.quoteBefore, quoteAmount)
+    .u64(20n, lpFee, 5n, protocolFee, quoteAmount + sign * lpFee, quoteAmount + sign * (lpFee + protocolFee))
+    .bytes(trade.pool)
+    .bytes(trade.trader)
+    .bytes(new Uint8Array(128))
+    .bytes(zeroKey)
+    .u64(0n, 0n);
+  if (side === 'buy') writer.u8(0).u64(0n, 0n, 0n, 0n, 0n).text('buy');
+  return writer.u64(0n, 0n, 0n, 0n, virtualQuote, 0n).u8(0).u64(supply, 0n, 0n).done();
+}
+
+/** Pool of PumpSwap, 271 bytes. */
+export function poolAccountBytes(baseMint: Uint8Array, quoteMint: Uint8Array): Buffer {
+  const data = Buffer.alloc(271);
+  data.set(ammAccounts.pool, 0);
+  data.set(baseMint, 43);
+  data.set(quoteMint, 75);
+  return data;
+}
+
+/** An initialized mint of 82 bytes, as both token programs have it. */
+export function mintAccountBytes(decimals: number, supply: bigint): Buffer {
+  const data = Buffer.alloc(82);
+  data.writeBigUInt64LE(supply, 36);
+  data[44] = decimals;
+  data[45] = 1;
+  return data;
+}
+
+/** Whirlpool of SOL and USDC at a price, as far as the price is read. */
+export function whirlpoolBytes(usdPerSol: number, liquidity = 1_000_000n): Buffer {
+  const data = Buffer.alloc(whirlpoolLength);
+  data.set(whirlpoolDiscriminator, 0);
+  const sqrtPriceX64 = BigInt(Math.round(Math.sqrt(usdPerSol / 1000) * 2 ** 32)) << 32n;
+  for (const [at, value] of [
+    [whirlpool.liquidity, liquidity],
+    [whirlpool.sqrtPrice, sqrtPriceX64],
+  ] as const) {
+    data.writeBigUInt64LE(value & 0xffff_ffff_ffff_ffffn, at);
+    data.writeBigUInt64LE(value >> 64n, at + 8);
+  }
+  data.set(addressBytes(wrappedSolMint), whirlpool.mintA);
+  data.set(addressBytes(usdcMint), whirlpool.mintB);
+  return data;
+}
+
 /** Log lines of one program around its own, as the runtime writes them. */
 export function invoked(program: string, depth: number, lines: readonly string[], units = 2170): string[] {
   return [
@@ -218,3 +342,6 @@ export function buyFrames(count: number, label = 'buy'): Buffer[] {
   }
   return frames;
 }
+
+export const pumpProgram = programId;
+export const ammProgram = ammProgramId;

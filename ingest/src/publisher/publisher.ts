@@ -1,3 +1,4 @@
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -98,6 +99,7 @@ export class Publisher {
       this.counts.dropped += this.buffered;
       this.#log.error({ events: this.buffered }, 'events_left_at_close');
     }
+    await this.#bus.close();
   }
 
   #begin(): void {
@@ -139,9 +141,9 @@ export class Publisher {
         return;
       } catch (error) {
         this.counts.failures++;
-        const taken = entries.filter((entry) => this.#isTaken(entry));
+        const taken = error instanceof BusError && error.code === 'INVALID' ? entries.filter((entry) => this.#isTaken(entry)) : entries;
         if (taken.length < entries.length) {
-          // The bus refused the batch for these; the others are handed over at once.
+          // The bus refused the batch for some of them; the others are handed over at once.
           this.counts.refused += entries.length - taken.length;
           this.#log.error({ err: error, events: entries.length - taken.length }, 'events_refused_by_bus');
           entries = taken;

@@ -1,0 +1,370 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { WebSocket } from 'ws';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { recordingLog, until, type LogLine } from './harness.ts';
+import {
+  addressOf,
+  curveAccountBytes,
+  dataLine,
+  invoked,
+  keyOf,
+  logsFrame,
+  pumpProgram,
+  routedTradeLogs,
+  signatureOf,
+  tradeEventBytes,
+  whirlpoolBytes,
+} from './pump-frames.ts';
+import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+
+interface Running {
+  readonly ingest: Ingest;
+  readonly bus: Bus;
+  readonly events: StreamEvent[];
+  readonly lines: LogLine[];
+}
+
+const nodes: ScriptedNode[] = [];
+const running: Running[] = [];
+
+async function node(): Promise<ScriptedNode> {
+  const started = await startScriptedNode();
+  nodes.push(started);
+  return started;
+}
+
+async function ingestOf(...sources: readonly ScriptedNode[]): Promise<Running> {
+  const bus = createInProcessBus();
+  const events: StreamEvent[] = [];
+  const lines: LogLine[] = [];
+  const subscriber = await bus.subscriber();
+  await subscriber.start({
+    onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+    onLost: () => {
+      throw new Error('The in-process bus lost entries.');
+    },
+  });
+  const rpc = { httpUrls: sources.map(({ httpUrl }) => httpUrl), wsUrls: sources.map(({ wsUrl }) => wsUrl) };
+  const config = { rpc } as unknown as Config;
+  const ingest = await startIngest({ config, bus, log: recordingLog(lines), signal: new AbortController().signal });
+  const started = { ingest, bus, events, lines };
+  running.push(started);
+  return started;
+}
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(async ({ ingest, bus }) => ingest.close().then(() => bus.close())));
+  await Promise.all(nodes.splice(0).map((started) => started.close()));
+});
+
+const up =
+  ({ ingest }: Running, count = 1): (() => boolean) =>
+  () =>
+    ingest.stats().endpointsUp === count;
+
+/** Logs of a buy of a coin of its own. */
+function buyLogs(name: string): string[] {
+  return routedTradeLogs(
+    tradeEventBytes({
+      mint: keyOf(name),
+      trader: keyOf('trader'),
+      side: 'buy',
+      solAmount: 1_000_000_000n,
+      tokenAmount: 34_612_903_225_806n,
+      virtualSol: 31_000_000_000n,
+      virtualToken: 1_038_387_096_774_194n,
+      timestamp: 1_791_485_924,
+    }),
+  );
+}
+
+const send = (to: ScriptedNode, name: string): void => to.logs(signatureOf(name), buyLogs(name));
+const tradesOf = ({ events }: Running): string[] => events.filter((event) => event.type === 'trade').map((event) => event.id);
+const tradeOf = (name: string): string => `${signatureOf(name)}:3.0`;
+
+describe('from a node to the bus', () => {
+  it('subscribes to logs and accounts of every venue, the SOL/USD pool and the slots', async () => {
+    const source = await node();
+    await until('subscribed', up(await ingestOf(source)));
+    const [asked] = [...source.subscriptions.values()].map((subscriptions) => [...subscriptions.values()]);
+    expect(asked?.map(({ method, params }) => [method, params[0]])).toEqual([
+      ['logsSubscribe', { mentions: [pumpProgram] }],
+      ['logsSubscribe', { mentions: ['pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'] }],
+      ['programSubscribe', pumpProgram],
+      ['programSubscribe', 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'],
+      ['accountSubscribe', solUsdcWhirlpool],
+      ['slotSubscribe', undefined],
+    ]);
+    expect(
+      asked
+        ?.filter(({ method }) => method !== 'slotSubscribe')
+        .every(({ params }) => (params[1] as { commitment: string }).commitment === 'processed'),
+    ).toBe(true);
+    // The first eight bytes of a bonding curve, in base58.
+    expect(asked?.[2]?.params[1]).toMatchObject({ encoding: 'base64', filters: [{ memcmp: { offset: 0, bytes: '4y6pru6YvC7' } }] });
+  });
+
+  it('publishes trades and prices with SOL/USD, account ticks, and the label of simnet', async () => {
+    const source = await node();
+    source.onCall = accountAnswers(new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(200))]]));
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    send(source, 'a');
+    await until('published', () => started.events.length === 2);
+    expect(started.events[0]).toMatchObject({ type: 'trade', id: tradeOf('a'), simulated: true });
+    const { ts, priceSol, priceUsd } = started.events[0] as {
+      ts: { received: number; published: number };
+      priceSol: number;
+      priceUsd: number;
+    };
+    expect(priceUsd / priceSol).toBeCloseTo(200, 3);
+    expect(ts.published).toBeGreaterThanOrEqual(ts.received);
+    expect(Math.abs(ts.received / 1000 - Date.now())).toBeLessThan(10_000);
+
+    source.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(250));
+    await until('the new SOL/USD', () => Math.round(started.ingest.stats().solUsd?.price ?? 0) === 250);
+    source.programAccount(pumpProgram, bondingCurveAddress(addressOf('a')), curveAccountBytes(10n ** 15n, 40_000_000_000n));
+    await until('the tick', () => started.events.length === 3);
+    expect(started.events[2]).toMatchObject({ type: 'price', source: 'account', priceSol: 4e-8, marketCapSol: 40, simulated: true });
+  });
+
+  it('waits with everything until the cluster told which it is', async () => {
+    const source = await node();
+    const answers = accountAnswers(new Map());
+    let failing = true;
+    source.onCall = (method, params) => {
+      if (failing) return { error: { code: -32005, message: 'Node is behind' } };
+      return method === 'getGenesisHash' ? { result: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d' } : answers(method, params);
+    };
+    const started = await ingestOf(source);
+    await until('asked twice', () => source.calls.length >= 2);
+    expect(source.connections).toBe(0);
+    failing = false;
+    await until('subscribed', up(started));
+    send(source, 'a');
+    await until('published', () => started.events.length === 2);
+    expect('simulated' in started.events[0]!).toBe(false);
+  });
+
+  it('tells its state on the bus every second', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    send(source, 'a');
+    const { instance } = started.ingest.stats();
+    let status: Record<string, unknown> | undefined;
+    for (let tries = 0; tries < 400 && status?.['endpointsUp'] !== 1; tries++) {
+      status = (await started.bus.statuses()).find(({ name }) => name === `ingest:${instance}`)?.value;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(status).toMatchObject({ instance, endpointsUp: 1, slot: expect.any(Number) as number, faults: [] });
+  });
+
+  it('drops failed transactions and placeholders, and counts them', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    source.logs(signatureOf('failed'), buyLogs('a'), { err: { InstructionError: [0, 'Custom'] } });
+    source.logs('1'.repeat(64), buyLogs('a'));
+    send(source, 'b');
+    await until('published', () => started.events.length === 2);
+    expect(tradesOf(started)).toEqual([tradeOf('b')]);
+    expect(started.ingest.stats().notifications).toMatchObject({ failed: 1, placeholder: 1, logs: 1 });
+  });
+
+  it('reports undecodable events in the log, in its state, by venue', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    for (let index = 0; index < 20; index++) {
+      source.logs(signatureOf(`odd ${index}`), invoked(pumpProgram, 1, [dataLine(Buffer.from('00112233445566778899', 'hex'))]));
+    }
+    await until('logged', () => started.lines.some(({ name }) => name === 'undecodable_events'));
+    expect(started.lines.filter(({ name }) => name === 'undecodable_events')).toHaveLength(1);
+    const stats = started.ingest.stats();
+    expect(stats.venues['pump']?.events.unknown).toBe(20);
+    expect(stats.faults).toEqual([
+      expect.objectContaining({ venue: 'pump', kind: 'unknown', detail: '0011223344556677', total: 20, sampleBase64: 'ABEiM0RVZneImQ==' }),
+    ]);
+  });
+});
+
+describe('endpoints', () => {
+  it('races two: every transaction once, whichever tells it first, in the order of arrival', async () => {
+    const [a, b] = [await node(), await node()];
+    const started = await ingestOf(a, b);
+    await until('subscribed', up(started, 2));
+    const names = Array.from({ length: 40 }, (_, index) => `t${index}`);
+    for (const [index, name] of names.entries()) {
+      const [first, second] = index % 2 === 0 ? [a, b] : [b, a];
+      send(first, name);
+      await until('told', () => tradesOf(started).includes(tradeOf(name)));
+      send(second, name);
+    }
+    await until('all repeats seen', () => started.ingest.stats().notifications.repeats === names.length);
+    expect(tradesOf(started)).toEqual(names.map(tradeOf));
+  });
+
+  it('loses nothing while one of two is cut and comes back', async () => {
+    const [a, b] = [await node(), await node()];
+    const started = await ingestOf(a, b);
+    await until('subscribed', up(started, 2));
+    const names = Array.from({ length: 300 }, (_, index) => `t${index}`);
+    for (const [index, name] of names.entries()) {
+      if (index === 100) a.cut();
+      send(a, name);
+      send(b, name);
+      if (index % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await until('back', () => a.connections === 2 && started.ingest.stats().endpointsUp === 2);
+    await until('all told', () => tradesOf(started).length === names.length);
+    expect(tradesOf(started).toSorted()).toEqual(names.map(tradeOf).toSorted());
+    expect(started.lines.filter(({ name }) => name === 'endpoint_state').map(({ data }) => [data['endpoint'], data['state']])).toEqual(
+      expect.arrayContaining([
+        [0, 'down'],
+        [0, 'up'],
+      ]),
+    );
+  });
+
+  it('gives up an endpoint that stalls without closing, and takes it back', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    await until('slots', () => started.ingest.stats().slot > 0);
+    source.tellsSlots = false;
+    await until('given up', () => source.connections === 2);
+    source.tellsSlots = true;
+    await until('back', up(started));
+    send(source, 'after');
+    await until('told', () => tradesOf(started).length === 1);
+    expect(started.lines.filter(({ name, data }) => name === 'endpoint_state' && data['reason'] === 'no slot')).toHaveLength(1);
+  });
+
+  it('says that an endpoint lags', async () => {
+    const [a, b] = [await node(), await node()];
+    b.slot = 1;
+    const started = await ingestOf(a, b);
+    await until('lagging', () => started.ingest.stats().endpoints[1]?.state === 'lagging');
+    b.slot = a.slot;
+    await until('no more', () => started.ingest.stats().endpoints[1]?.state === 'up');
+    expect(started.lines.filter(({ name, data }) => name === 'endpoint_state' && data['state'] === 'lagging')).toHaveLength(1);
+  });
+
+  it('tries again where a required subscription is refused, and goes without the others', async () => {
+    const source = await node();
+    let refusing = true;
+    source.onSubscribe = (method) => {
+      const refused = method === 'programSubscribe' || (method === 'logsSubscribe' && refusing);
+      return refused ? { error: { code: -32601, message: 'Method not found' } } : undefined;
+    };
+    const started = await ingestOf(source);
+    await until('tried again', () => source.connections >= 2);
+    expect(started.ingest.stats().endpointsUp).toBe(0);
+    refusing = false;
+    await until('up', up(started));
+    send(source, 'a');
+    await until('told', () => tradesOf(started).length === 1);
+  });
+
+  it('comes back to an endpoint that closes at once, with growing pauses', async () => {
+    const source = await node();
+    let closing = true;
+    source.onSubscribe = (_method, _params, socket) => {
+      if (closing) socket.close();
+      return undefined;
+    };
+    const started = await ingestOf(source);
+    await until('tried again', () => source.connections >= 3);
+    closing = false;
+    await until('up', up(started));
+    send(source, 'a');
+    await until('told', () => tradesOf(started).length === 1);
+  });
+
+  it('takes logs whatever subscription they come under, and no account under an id that was never given', async () => {
+    const source = await node();
+    source.onSubscribe = () => ({ result: 7 });
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    source.send(logsFrame(signatureOf('a'), 5, buyLogs('a'), 999));
+    source.send(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        method: 'accountNotification',
+        params: { result: { context: { slot: 1 }, value: accountJson(whirlpoolProgram, whirlpoolBytes(1)) }, subscription: 12_345 },
+      }),
+    );
+    await until('told', () => tradesOf(started).length === 1);
+    await until('counted', () => started.ingest.stats().notifications.unasked === 1);
+    expect(started.ingest.stats().solUsd).toBeNull();
+  });
+
+  it('stays up under garbage, and says so', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    const garbage = [
+      '',
+      'null',
+      '[]',
+      '{',
+      '42',
+      '"text"',
+      '{"jsonrpc":"2.0"}',
+      '{"id":99,"result":5}',
+      '{"id":"x","result":5}',
+      '{"method":"slotNotification","params":{"result":{"slot":"high"}}}',
+      '{"method":"logsNotification"}',
+      '{"method":"programNotification","params":{"result":{"context":{"slot":1},"value":{"pubkey":5}}}}',
+      '{"method":"nothingKnown","params":[]}',
+      `{"method":"logsNotification","params":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
+      logsFrame(signatureOf('half'), 5, buyLogs('half')).slice(0, 2_000),
+      '{"__proto__":{"polluted":true},"method":"logsNotification"}',
+    ];
+    for (const frame of garbage) source.send(frame);
+    for (const socket of source.subscriptions.keys() as Iterable<WebSocket>) socket.send(Buffer.from([0, 255, 3]), { binary: true });
+    send(source, 'after');
+    await until('told', () => tradesOf(started).length === 1);
+    expect(source.connections).toBe(1);
+    const { endpoints, notifications } = started.ingest.stats();
+    expect(endpoints[0]!.malformedFrames + notifications.malformed + notifications.unasked).toBe(garbage.length + 1);
+    expect('polluted' in {}).toBe(false);
+    await until('logged', () => started.lines.some(({ name }) => name === 'malformed_frames'));
+  });
+
+  it('gives up the connection of a giant frame and goes on with the next', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    source.send(Buffer.alloc(5 * 1024 * 1024, 'x'));
+    await until('connected anew', () => source.connections === 2);
+    await until('up', up(started));
+    send(source, 'after');
+    await until('told', () => tradesOf(started).length === 1);
+  });
+
+  it('logs no address of an endpoint, which may hold a key', async () => {
+    const source = await node();
+    await until('subscribed', up(await ingestOf(source)));
+    source.cut();
+    await until('connected anew', () => source.connections === 2);
+    expect(JSON.stringify(running[0]!.lines)).not.toContain(new URL(source.httpUrl).port);
+  });
+
+  it('ends its connections when it is closed', async () => {
+    const source = await node();
+    const started = await ingestOf(source);
+    await until('subscribed', up(started));
+    send(source, 'last');
+    await until('told', () => tradesOf(started).length === 1);
+    await started.ingest.close();
+    await until('closed', () => source.subscriptions.size === 0);
+  });
+});

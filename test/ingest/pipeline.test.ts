@@ -1,0 +1,583 @@
+import { describe, expect, it } from 'vitest';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { token2022Program, tokenProgram, usdcMint, whirlpoolProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { createHarness, until, type Harness } from './harness.ts';
+import {
+  addressOf,
+  ammProgram,
+  ammTradeEventBytes,
+  completeEventBytes,
+  createEventBytes,
+  curveAccountBytes,
+  dataLine,
+  invoked,
+  keyOf,
+  migrationEventBytes,
+  mintAccountBytes,
+  poolAccountBytes,
+  pumpProgram,
+  signatureOf,
+  tradeEventBytes,
+  virtualReservesEventBytes,
+  whirlpoolBytes,
+  type PumpTrade,
+} from './pump-frames.ts';
+import { accountJson } from './scripted-node.ts';
+
+const nowMs = 1_791_485_924_000;
+const solUsd = { price: 150, slot: 9, atMs: nowMs };
+const mint = keyOf('coin');
+const mintAddress = addressOf('coin');
+const curveAddress = bondingCurveAddress(mintAddress);
+const trader = keyOf('trader');
+
+function buy(overrides: Partial<PumpTrade> = {}): Buffer {
+  return tradeEventBytes({
+    mint,
+    trader,
+    side: 'buy',
+    solAmount: 1_000_000_000n,
+    tokenAmount: 34_612_903_225_806n,
+    virtualSol: 31_000_000_000n,
+    virtualToken: 1_038_387_096_774_194n,
+    timestamp: 1_791_485_924,
+    ...overrides,
+  });
+}
+
+let serial = 0;
+
+function take(harness: Harness, logs: readonly string[], slot = 100): string {
+  const signature = signatureOf(`transaction ${serial++}`);
+  harness.pipeline.takeNew({ signature, slot, logs, receivedUs: nowMs * 1000 });
+  return signature;
+}
+
+function pump(...events: readonly Buffer[]): string[] {
+  return invoked(pumpProgram, 1, events.map(dataLine));
+}
+
+function amm(...events: readonly Buffer[]): string[] {
+  return invoked(ammProgram, 1, events.map(dataLine));
+}
+
+function account(harness: Harness, address: string, owner: string, data: Uint8Array, slot = 100): void {
+  harness.pipeline.takeAccount({ address, owner, data, slot, receivedUs: nowMs * 1000 });
+}
+
+const kinds = (events: readonly StreamEvent[]): string[] => events.map((event) => event.type);
+const pool = keyOf('pool');
+const poolAddress = addressOf('pool');
+
+function ammBuy(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {}): Buffer {
+  return ammTradeEventBytes({
+    side: 'buy',
+    pool,
+    trader,
+    baseAmount: 1_000_000n,
+    quoteAmount: 2_000_000n,
+    baseBefore: 1_000_000_000n,
+    quoteBefore: 2_000_000_000n,
+    timestamp: 1_791_485_924,
+    ...overrides,
+  });
+}
+
+describe('curves', () => {
+  it('values a trade without its market until the supply is known, then with it', async () => {
+    const accounts = new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]);
+    const harness = createHarness({ solUsd, accounts });
+    take(harness, pump(buy()));
+    expect(harness.events[0]).toMatchObject({ type: 'trade', marketCapSol: null, priceUsd: expect.any(Number) as number });
+    await until('the curve was read', () => harness.pipeline.book.token(mintAddress).supply !== null);
+    take(harness, pump(buy()));
+    const trade = harness.events[2] as TradeEvent;
+    expect(trade.marketCapSol).toBeCloseTo(trade.priceSol! * 1e9, 6);
+    expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 6);
+    expect(harness.calls).toHaveLength(1);
+  });
+
+  it('marks the trade that completed the curve, and no other', () => {
+    const harness = createHarness();
+    take(harness, pump(buy(), buy(), completeEventBytes(mint, addressBytes(curveAddress), trader, 1)));
+    take(harness, pump(buy()));
+    expect(harness.events.filter((event) => event.type === 'trade').map((event) => event.curveCompleted)).toEqual([
+      undefined,
+      true,
+      undefined,
+    ]);
+  });
+
+  it('tells a creation as it stands after all that its wallet bought with it, and by nobody else', () => {
+    const creation = createEventBytes({
+      mint,
+      curve: addressBytes(curveAddress),
+      trader,
+      name: 'Ünï "quoted"',
+      symbol: 'U',
+      uri: 'ipfs://x',
+      timestamp: 5,
+      tokenProgram: addressBytes(token2022Program),
+    });
+    const harness = createHarness();
+    take(
+      harness,
+      pump(
+        creation,
+        buy({ virtualSol: 31_000_000_000n }),
+        buy({ virtualSol: 32_000_000_000n }),
+        buy({ trader: keyOf('a sniper'), virtualSol: 40_000_000_000n }),
+      ),
+    );
+    expect(kinds(harness.events)).toEqual(['newToken', 'trade', 'price', 'trade', 'price', 'trade', 'price']);
+    const created = harness.events[0] as NewTokenEvent;
+    expect(created).toMatchObject({ name: 'Ünï "quoted"', tokenProgram: token2022Program, bondingCurve: curveAddress });
+    expect(created.initialBuy).toEqual({
+      trader: addressOf('trader'),
+      baseAmount: '69225806451612',
+      quoteAmount: '2000000000',
+      tokenAmount: 69_225_806.451612,
+      solAmount: 2,
+    });
+    expect(created.reserves.virtualQuote).toBe('32000000000');
+    expect(created.marketCapSol).toBeCloseTo(created.priceSol! * 1e9, 6);
+  });
+
+  it('reads the token program of a creation in the old layout from the mint, and keeps the order behind it', async () => {
+    const accounts = new Map([[mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))]]);
+    const harness = createHarness({ accounts });
+    const curve = addressBytes(curveAddress);
+    take(harness, pump(createEventBytes({ mint, curve, trader, name: 'a', symbol: 'b', uri: 'c', timestamp: 5, tokenProgram: null })));
+    take(harness, pump(buy()));
+    expect(harness.events).toEqual([]);
+    await until('the mint was read', () => harness.events.length === 3);
+    expect(kinds(harness.events)).toEqual(['newToken', 'trade', 'price']);
+    expect(harness.events[0]).toMatchObject({ tokenProgram });
+  });
+
+  it('tells changed virtual reserves as a price of their transaction', () => {
+    const harness = createHarness({ solUsd });
+    take(harness, pump(buy()));
+    const signature = take(harness, pump(virtualReservesEventBytes(mint, 10n ** 15n, 50_000_000_000n, 77)));
+    expect(harness.events.at(-1)).toMatchObject({
+      type: 'price',
+      id: `${signature}:0.price`,
+      signature,
+      source: 'account',
+      blockTime: 77,
+      priceSol: 5e-8,
+      priceUsd: expect.closeTo(7.5e-6, 12) as number,
+    });
+  });
+
+  it('counts a trade that does not follow from the one before it', () => {
+    const harness = createHarness();
+    take(harness, pump(buy({ virtualToken: 10n ** 15n, tokenAmount: 10n })));
+    take(harness, pump(buy({ virtualToken: 10n ** 15n - 10n, tokenAmount: 10n })));
+    expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
+    take(harness, pump(buy({ virtualToken: 10n ** 15n - 30n, tokenAmount: 10n })));
+    expect(harness.pipeline.emitter.counts.discontinuities).toBe(1);
+  });
+
+  it('labels all events of simnet, and only those', () => {
+    for (const simulated of [true, false]) {
+      const harness = createHarness({ simulated });
+      take(harness, pump(buy()));
+      expect(harness.events.map((event) => 'simulated' in event)).toEqual([simulated, simulated]);
+    }
+  });
+});
+
+describe('accounts', () => {
+  it('prices reserves that no trade told, once, and not those that one did', async () => {
+    const harness = createHarness({ solUsd });
+    take(harness, pump(buy()), 100);
+    const ticks = (): PriceEvent[] =>
+      harness.events.filter((event) => event.type === 'price' && event.source === 'account') as PriceEvent[];
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(1_038_387_096_774_194n, 31_000_000_000n), 100);
+    harness.pipeline.ticks.release(0);
+    expect(ticks()).toEqual([]);
+    for (let repeat = 0; repeat < 2; repeat++) {
+      account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 101);
+      harness.pipeline.ticks.release(0);
+    }
+    expect(ticks()).toHaveLength(1);
+    expect(ticks()[0]).toMatchObject({
+      id: `${curveAddress}:101:1000000000000000-32000000000`,
+      signature: null,
+      blockTime: null,
+      slot: 101,
+      mint: mintAddress,
+      priceSol: 3.2e-8,
+      marketCapSol: 32,
+    });
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(9n * 10n ** 14n, 36_000_000_000n), 100);
+    harness.pipeline.ticks.release(0);
+    expect(ticks()).toHaveLength(1);
+  });
+
+  it('lets the trade tell its price where its account came first', () => {
+    const harness = createHarness();
+    take(harness, pump(buy()), 100);
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 101);
+    harness.pipeline.ticks.release();
+    take(harness, pump(buy({ virtualToken: 10n ** 15n, virtualSol: 32_000_000_000n })), 101);
+    harness.pipeline.ticks.release(0);
+    expect(harness.events.filter((event) => event.type === 'price').map((event) => event.source)).toEqual(['trade', 'trade']);
+  });
+
+  it('prices nothing by a curve whose coin it does not know, and learns its supply for later', () => {
+    const harness = createHarness();
+    account(harness, curveAddress, pumpProgram, curveAccountBytes());
+    harness.pipeline.ticks.release(0);
+    expect(harness.events).toEqual([]);
+    take(harness, pump(buy()));
+    expect((harness.events[0] as TradeEvent).marketCapSol).not.toBeNull();
+    expect(harness.calls).toEqual([]);
+  });
+
+  it('tells no price of a trade older than the last one', () => {
+    const harness = createHarness();
+    take(harness, pump(buy()), 100);
+    take(harness, pump(buy()), 99);
+    expect(kinds(harness.events)).toEqual(['trade', 'price', 'trade']);
+  });
+
+  it('counts and reports an account that it cannot decode', () => {
+    const harness = createHarness();
+    account(harness, addressOf('x'), pumpProgram, Buffer.from('00112233445566778899', 'hex'));
+    account(harness, addressOf('x'), pumpProgram, curveAccountBytes().subarray(0, 20));
+    expect(harness.faults.map(({ kind, where }) => [kind, where])).toEqual([
+      ['unknown', addressOf('x')],
+      ['malformed', addressOf('x')],
+    ]);
+    expect(harness.pipeline.decoder.accountCounts.get('pump')).toMatchObject({ unknown: 1, malformed: 1 });
+  });
+});
+
+describe('pools', () => {
+  const coin = keyOf('amm coin');
+  const coinAddress = addressOf('amm coin');
+  const known = new Map([
+    [poolAddress, accountJson(ammProgram, poolAccountBytes(coin, addressBytes(wrappedSolMint)))],
+    [coinAddress, accountJson(token2022Program, mintAccountBytes(5, 10n ** 14n))],
+  ]);
+
+  it('asks once for an unknown pool while its events wait in their order, and others pass', async () => {
+    const harness = createHarness({ accounts: known, solUsd });
+    const signatures = [1n, 2n, 3n].map((n) => take(harness, amm(ammBuy({ baseAmount: n }))));
+    const between = take(harness, pump(buy()));
+    expect(harness.events.map((event) => (event as TradeEvent).signature)).toEqual([between, between]);
+    await until('the pool is known', () => harness.events.length === 8);
+    const trades = harness.events.filter((event) => event.type === 'trade').slice(1);
+    expect(trades.map((event) => event.signature)).toEqual(signatures);
+    expect(trades[0]).toMatchObject({
+      mint: coinAddress,
+      quoteMint: wrappedSolMint,
+      pool: 'pump-amm',
+      poolAddress,
+      baseDecimals: 5,
+      tokenAmount: 0.00001,
+    });
+    expect(trades[0]!.marketCapSol).toBeCloseTo(trades[0]!.priceSol! * 1e9, 6);
+    const asked = harness.calls.flatMap(({ params }) => params[0] as string[]);
+    expect(asked.filter((address) => address !== curveAddress)).toEqual([poolAddress, coinAddress]);
+    take(harness, amm(ammBuy()));
+    expect(harness.events).toHaveLength(10);
+  });
+
+  it('tells reserves after the trade, with the virtual part', async () => {
+    const harness = createHarness({ accounts: known });
+    take(harness, amm(ammBuy({ virtualQuote: 500n })));
+    await until('told', () => harness.events.length === 2);
+    expect((harness.events[0] as TradeEvent).reserves).toEqual({
+      virtualBase: '999000000',
+      virtualQuote: '2002004500',
+      realBase: '999000000',
+      realQuote: '2002004000',
+    });
+  });
+
+  it('turns a pool around whose base is SOL', async () => {
+    const accounts = new Map([
+      [poolAddress, accountJson(ammProgram, poolAccountBytes(addressBytes(wrappedSolMint), coin))],
+      [coinAddress, accountJson(tokenProgram, mintAccountBytes(5, 10n ** 14n))],
+    ]);
+    const harness = createHarness({ accounts, solUsd });
+    take(harness, amm(ammBuy({ baseAmount: 1_000_000_000n, quoteAmount: 50_000_000n, baseBefore: 11_000_000_000n, supply: 123n })));
+    await until('told', () => harness.events.length === 2);
+    const [trade, price] = harness.events as [TradeEvent, PriceEvent];
+    expect(trade).toMatchObject({
+      side: 'sell',
+      mint: coinAddress,
+      quoteMint: wrappedSolMint,
+      baseAmount: '50000000',
+      baseDecimals: 5,
+      tokenAmount: 500,
+      quoteAmount: '1000000000',
+      quoteDecimals: 9,
+      solAmount: 1,
+      // 25 basis points of the trade, in SOL at its own rate.
+      fees: { lp: { amount: '2000000', bps: 20 }, protocol: { amount: '500000', bps: 5 }, total: '2500000' },
+      reserves: { virtualBase: '2050100000', virtualQuote: '10000000000', realBase: '2050100000', realQuote: '10000000000' },
+    });
+    expect(trade.priceSol).toBeCloseTo(10 / 20_501, 12);
+    expect(trade.marketCapSol).toBeCloseTo(trade.priceSol! * 1e9, 3);
+    expect(price.reserves).toEqual(trade.reserves);
+  });
+
+  it('values a pool against USDC in dollars, and in SOL by the SOL/USD price', async () => {
+    const accounts = new Map([
+      [poolAddress, accountJson(ammProgram, poolAccountBytes(coin, addressBytes(usdcMint)))],
+      [coinAddress, accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))],
+    ]);
+    const harness = createHarness({ accounts, solUsd });
+    take(harness, amm(ammBuy()));
+    await until('told', () => harness.events.length === 2);
+    const trade = harness.events[0] as TradeEvent;
+    expect(trade).toMatchObject({ solAmount: null, quoteUiAmount: 2, quoteDecimals: 6 });
+    expect(trade.priceUsd).toBe(trade.priceQuote);
+    expect(trade.priceSol).toBeCloseTo(trade.priceQuote / 150, 12);
+    expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 3);
+  });
+
+  it('leaves SOL and USD out for any other quote coin', async () => {
+    const accounts = new Map([
+      [poolAddress, accountJson(ammProgram, poolAccountBytes(coin, keyOf('another quote')))],
+      [coinAddress, accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))],
+      [addressOf('another quote'), accountJson(tokenProgram, mintAccountBytes(3, 1n))],
+    ]);
+    const harness = createHarness({ accounts, solUsd });
+    take(harness, amm(ammBuy()));
+    await until('told', () => harness.events.length === 2);
+    expect(harness.events[0]).toMatchObject({ quoteUiAmount: 2_000, priceSol: null, priceUsd: null, marketCapSol: null, solAmount: null });
+  });
+
+  it.each([
+    ['does not exist', new Map<string, unknown>(), 'the pool does not exist'],
+    [
+      'is of another program',
+      new Map([[poolAddress, accountJson(tokenProgram, new Uint8Array(200))]]),
+      'the pool is not owned by its program',
+    ],
+    ['is no pool', new Map([[poolAddress, accountJson(ammProgram, new Uint8Array(300))]]), 'the account is no pool'],
+    [
+      'has a mint that is none',
+      new Map([...known, [coinAddress, accountJson(tokenProgram, new Uint8Array(165))]]),
+      'the account is no mint',
+    ],
+  ])('counts and logs the events of a pool that %s', async (_case, accounts, reason) => {
+    const harness = createHarness({ accounts });
+    take(harness, amm(ammBuy(), ammBuy({ baseAmount: 7n })));
+    await until('given up', () => harness.pipeline.counts.lostEvents === 2);
+    expect(harness.events).toEqual([]);
+    expect(harness.lines).toEqual([
+      { name: 'events_lost', level: 'warn', data: expect.objectContaining({ reason, pool: poolAddress, events: 2 }) as object },
+    ]);
+    const asked = harness.calls.length;
+    take(harness, amm(ammBuy()));
+    expect(harness.pipeline.counts.lostEvents).toBe(3);
+    expect(harness.calls).toHaveLength(asked);
+  });
+
+  it('waits for an endpoint that comes back', async () => {
+    let failures = 2;
+    const harness = createHarness({
+      accounts: known,
+      answer: () => {
+        if (failures-- > 0) throw new Error('down');
+        return undefined;
+      },
+    });
+    take(harness, amm(ammBuy()));
+    await until('told', () => harness.events.length === 2);
+    expect(harness.pipeline.counts.lostEvents).toBe(0);
+  });
+
+  it('knows the pool of a migration and its supply without asking', () => {
+    const harness = createHarness({ solUsd });
+    const curve = addressBytes(curveAddress);
+    account(harness, curveAddress, pumpProgram, curveAccountBytes());
+    const migrated = migrationEventBytes({
+      mint,
+      curve,
+      pool,
+      baseAmount: 206_900_000_000_000n,
+      quoteAmount: 84_990_359_057n,
+      fee: 15_000_001n,
+      timestamp: 42,
+    });
+    const signature = take(harness, pump(migrated));
+    take(harness, amm(ammBuy({ baseBefore: 206_900_000_000_000n, quoteBefore: 84_990_359_057n })));
+    expect(kinds(harness.events)).toEqual(['migration', 'trade', 'price']);
+    const migration = harness.events[0] as MigrationEvent;
+    expect(migration).toMatchObject({
+      id: `${signature}:0`,
+      mint: mintAddress,
+      pool: 'pump-amm',
+      poolAddress,
+      from: { pool: 'pump', poolAddress: curveAddress },
+      baseAmount: '206900000000000',
+      baseDecimals: 6,
+      quoteAmount: '84990359057',
+      quoteDecimals: 9,
+      solAmount: 84.990359057,
+      migrationFee: '15000001',
+      blockTime: 42,
+    });
+    expect(migration.priceSol).toBeCloseTo(84.990359057 / 206_900_000, 15);
+    expect(migration.marketCapSol).toBeCloseTo(migration.priceSol! * 1e9, 6);
+    expect(harness.events[1]).toMatchObject({ mint: mintAddress, baseDecimals: 6, poolAddress });
+    expect(harness.calls).toEqual([]);
+  });
+});
+
+describe('look-alikes and faults', () => {
+  it('takes no event that another program logged', () => {
+    const harness = createHarness();
+    take(harness, invoked(addressOf('an impostor'), 1, [dataLine(buy())]));
+    take(harness, invoked(pumpProgram, 1, invoked(addressOf('an impostor'), 2, [dataLine(buy())])));
+    expect(harness.events).toEqual([]);
+  });
+
+  it('counts what it cannot decode by venue and kind', () => {
+    const harness = createHarness();
+    take(harness, pump(Buffer.from('0011223344556677', 'hex'), buy().subarray(0, 60), buy()));
+    expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 1, ignored: 0, unknown: 1, malformed: 1 });
+    expect(harness.faults.map(({ kind }) => kind)).toEqual(['unknown', 'malformed']);
+    expect(kinds(harness.events)).toEqual(['trade', 'price']);
+  });
+});
+
+describe('cut logs', () => {
+  const eventAuthority = 'Ce6TQqeHC9p8KetsN6JsjHK7UTZk7nasjjnr7XxXp9F1';
+
+  /** getTransaction's answer: one top-level pump instruction a given event, each with its self-CPI. */
+  function wholeTransaction(signature: string, events: readonly Buffer[]): unknown {
+    const keys = [addressOf('payer'), pumpProgram, eventAuthority];
+    const tag = Buffer.from('e445a52e51cb9a1d', 'hex');
+    return {
+      slot: 100,
+      blockTime: 1_791_485_999,
+      version: 'legacy',
+      transaction: {
+        signatures: [signature],
+        message: {
+          accountKeys: keys,
+          header: { numRequiredSignatures: 1, numReadonlySignedAccounts: 0, numReadonlyUnsignedAccounts: 2 },
+          recentBlockhash: addressOf('blockhash'),
+          instructions: events.map(() => ({ programIdIndex: 1, accounts: [0], data: '' })),
+        },
+      },
+      meta: {
+        err: null,
+        logMessages: ['Log truncated'],
+        innerInstructions: events.map((event, index) => ({
+          index,
+          instructions: [{ programIdIndex: 1, accounts: [2], data: encodeBase58(Buffer.concat([tag, event])), stackHeight: 2 }],
+        })),
+      },
+    };
+  }
+
+  const first = buy({ solAmount: 1n });
+  const second = buy({ solAmount: 2n });
+  const third = buy({ solAmount: 3n });
+  const cut = [...pump(first), 'Program log: much text', 'Log truncated'];
+
+  it('tells what stood before the cut at once, and the rest from the transaction, each once', async () => {
+    let asked = 0;
+    const harness = createHarness({
+      answer: (method, params) => {
+        if (method !== 'getTransaction') return undefined;
+        expect(params[1]).toEqual({ encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 });
+        return asked++ === 0 ? null : wholeTransaction(String(params[0]), [first, second, third]);
+      },
+    });
+    const signature = take(harness, cut);
+    expect(harness.events.map((event) => event.id)).toEqual([`${signature}:0`, `${signature}:0.price`]);
+    await until('completed', () => harness.pipeline.counts.completed === 1);
+    expect(harness.events.map((event) => event.id)).toEqual(
+      ['0', '0.price', '1', '1.price', '2', '2.price'].map((path) => `${signature}:${path}`),
+    );
+    expect(harness.events[2]).toMatchObject({
+      feePayer: addressOf('payer'),
+      blockTime: 1_791_485_999,
+      quoteAmount: '2',
+      commitment: 'confirmed',
+    });
+    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, completed: 1, lostTransactions: 0 });
+  });
+
+  it('says with its signature that a transaction was lost', async () => {
+    const harness = createHarness({ giveUpAfterMs: 50 });
+    const signature = take(harness, cut);
+    await until('given up', () => harness.pipeline.counts.lostTransactions === 1);
+    expect(harness.lines).toEqual([
+      { name: 'transaction_lost', level: 'error', data: { signature, slot: 100, reason: 'not found', malformed: null } },
+    ]);
+  });
+
+  it('reads the transaction where the logs do not add up', async () => {
+    const harness = createHarness({
+      answer: (method, params) => (method === 'getTransaction' ? wholeTransaction(String(params[0]), [first]) : undefined),
+    });
+    take(harness, [`Program ${pumpProgram} invoke [2]`, dataLine(first)]);
+    await until('completed', () => harness.pipeline.counts.completed === 1);
+    expect(kinds(harness.events)).toEqual(['trade', 'price']);
+  });
+
+  it('lets a creation wait whose first buy the cut may hide', async () => {
+    const creation = createEventBytes({
+      mint,
+      curve: addressBytes(curveAddress),
+      trader,
+      name: 'a',
+      symbol: 'b',
+      uri: 'c',
+      timestamp: 5,
+      tokenProgram: addressBytes(token2022Program),
+    });
+    const harness = createHarness({
+      answer: (method, params) => (method === 'getTransaction' ? wholeTransaction(String(params[0]), [creation, buy()]) : undefined),
+    });
+    take(harness, [...pump(creation), 'Log truncated']);
+    expect(harness.events).toEqual([]);
+    await until('completed', () => harness.events.length === 3);
+    expect((harness.events[0] as NewTokenEvent).initialBuy).not.toBeNull();
+  });
+});
+
+describe('SOL/USD', () => {
+  const state = { address: 'x', owner: whirlpoolProgram, slot: 1, receivedUs: nowMs * 1000 };
+
+  it('reads the price from the pool of SOL and USDC, and from nothing else', () => {
+    expect(solUsdOf({ ...state, data: whirlpoolBytes(187.5) })).toBeCloseTo(187.5, 3);
+    expect(solUsdOf({ ...state, data: whirlpoolBytes(187.5, 0n) })).toBeNull();
+    expect(solUsdOf({ ...state, owner: pumpProgram, data: whirlpoolBytes(187.5) })).toBeNull();
+    const otherPair = whirlpoolBytes(187.5);
+    otherPair.set(keyOf('another mint'), 101);
+    expect(solUsdOf({ ...state, data: otherPair })).toBeNull();
+    expect(solUsdOf({ ...state, data: new Uint8Array(10) })).toBeNull();
+  });
+
+  it('values nothing by a price older than a minute', () => {
+    const harness = createHarness({ solUsd: { price: 150, slot: 9, atMs: nowMs - 60_001 } });
+    take(harness, pump(buy()));
+    expect(harness.events[0]).toMatchObject({ priceUsd: null, priceSol: expect.any(Number) as number });
+    expect(harness.events[1]).toMatchObject({ solUsd: null });
+  });
+
+  it('keeps the newest slot', () => {
+    const { solUsd: feed } = createHarness();
+    feed.take({ ...state, slot: 5, data: whirlpoolBytes(100) });
+    feed.take({ ...state, slot: 4, data: whirlpoolBytes(200) });
+    expect(feed.current).toMatchObject({ slot: 5 });
+    feed.take({ ...state, slot: 6, data: Buffer.from('junk') });
+    expect(feed.refused).toBe(1);
+  });
+});

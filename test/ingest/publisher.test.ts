@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import type { BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { Publisher, topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/publisher.ts';
+import { createHarness, recordingLog, until, type LogLine } from './harness.ts';
+import { buyFrames } from './pump-frames.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+
+/** Trades and prices of distinct coins. */
+function someEvents(count: number): PublishableEvent[] {
+  const { pipeline, events } = createHarness();
+  for (const frame of buyFrames(Math.ceil(count / 2))) {
+    const head = readLogsHead(frame)!;
+    pipeline.takeNew({ signature: head.signature, slot: head.slot, logs: readLogsLines(frame, head)!, receivedUs: 1 });
+  }
+  return events.slice(0, count) as PublishableEvent[];
+}
+
+const idOf = ({ json }: BusEntry): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
+
+/** A bus whose answers the test gives. */
+class ScriptedPublisher implements BusPublisher {
+  readonly batches: (readonly BusEntry[])[] = [];
+  readonly taken: string[] = [];
+  closed = false;
+  answer: (entries: readonly BusEntry[]) => Promise<void> = async () => undefined;
+
+  async publish(entries: readonly BusEntry[]): Promise<void> {
+    this.batches.push(entries);
+    await this.answer(entries);
+    this.taken.push(...entries.map(idOf));
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+const open: Publisher[] = [];
+
+function start(): { bus: ScriptedPublisher; publisher: Publisher; lines: LogLine[] } {
+  const bus = new ScriptedPublisher();
+  const lines: LogLine[] = [];
+  const publisher = new Publisher(bus, recordingLog(lines));
+  open.push(publisher);
+  return { bus, publisher, lines };
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((publisher) => publisher.close(0)));
+});
+
+describe('Publisher', () => {
+  it('hands all of one turn to the bus as one batch, in order, with its topics and the time', async () => {
+    const { bus, publisher } = start();
+    const events = someEvents(6);
+    for (const event of events) publisher.push(event);
+    await until('published', () => publisher.counts.published === 6);
+    expect(bus.batches).toHaveLength(1);
+    expect(bus.taken).toEqual(events.map((event) => event.id));
+    expect(bus.batches[0]!.map(({ topics }) => topics)).toEqual(events.map(topicsOf));
+    const { ts } = JSON.parse(Buffer.from(bus.batches[0]![0]!.json).toString()) as PublishableEvent;
+    expect(Math.abs(ts.published / 1000 - Date.now())).toBeLessThan(5_000);
+    expect(Number.isInteger(ts.published)).toBe(true);
+  });
+
+  it('names the topics of every kind of event', () => {
+    const [trade, price] = someEvents(2) as [PublishableEvent, PublishableEvent];
+    expect(topicsOf(trade)).toEqual(['trades', `trades:${trade.mint}`, `trades:@${(trade as { trader: string }).trader}`]);
+    expect(topicsOf(price)).toEqual([`prices:${price.mint}`]);
+    expect(topicsOf({ type: 'newToken' } as PublishableEvent)).toEqual(['newTokens']);
+    expect(topicsOf({ type: 'migration' } as PublishableEvent)).toEqual(['migrations']);
+  });
+
+  it('hands a batch again that the bus did not take, before all later ones', async () => {
+    const { bus, publisher, lines } = start();
+    let failures = 2;
+    bus.answer = async () => {
+      if (failures-- > 0) throw new BusError('UNAVAILABLE', 'away');
+    };
+    const events = someEvents(8);
+    for (const event of events.slice(0, 4)) publisher.push(event);
+    await until('a first failure', () => publisher.counts.failures > 0);
+    for (const event of events.slice(4)) publisher.push(event);
+    await until('published', () => publisher.counts.published === 8);
+    expect(bus.taken).toEqual(events.map((event) => event.id));
+    expect(lines.map(({ name, level }) => [name, level])).toEqual([['bus_publish_failed', 'error']]);
+  });
+
+  it('drops the oldest beyond its bound, and counts each', async () => {
+    const { bus, publisher } = start();
+    let release: () => void = () => undefined;
+    bus.answer = () => new Promise<void>((resolve) => (release = resolve));
+    const [event] = someEvents(1) as [PublishableEvent];
+    publisher.push({ ...event, id: 'in flight' });
+    await until('in flight', () => bus.batches.length === 1);
+    for (let index = 0; index < 50_010; index++) publisher.push({ ...event, ts: { received: 1, published: 0 }, id: `${index}` });
+    expect(publisher.buffered).toBe(50_000);
+    expect(publisher.counts.dropped).toBe(10);
+    bus.answer = async () => undefined;
+    release();
+    await until('published', () => publisher.counts.published === 50_001);
+    expect(bus.taken.slice(0, 3)).toEqual(['in flight', '10', '11']);
+    expect(bus.taken.at(-1)).toBe('50009');
+  });
+
+  it('gives up only the entry that no bus carries', async () => {
+    const real = createInProcessBus();
+    const lines: LogLine[] = [];
+    const publisher = new Publisher(await real.publisher(), recordingLog(lines));
+    const [first, second] = someEvents(2) as [PublishableEvent, PublishableEvent];
+    publisher.push(first);
+    publisher.push({ ...first, type: 'newToken', uri: 'x'.repeat(2_000_000), name: '', symbol: '' } as unknown as PublishableEvent);
+    publisher.push(second);
+    await until('published', () => publisher.counts.published === 2);
+    expect(publisher.counts.refused).toBe(1);
+    expect(lines.map(({ name }) => name)).toEqual(['event_refused', 'events_refused_by_bus']);
+    await publisher.close(100);
+    await real.close();
+  });
+
+  it('hands over what is left when it closes, and counts what the bus does not take', async () => {
+    const { bus, publisher } = start();
+    const events = someEvents(4);
+    for (const event of events) publisher.push(event);
+    await publisher.close(1_000);
+    expect(bus.taken).toEqual(events.map((event) => event.id));
+    expect(bus.closed).toBe(true);
+
+    const stuck = start();
+    stuck.bus.answer = async () => {
+      throw new BusError('UNAVAILABLE', 'away');
+    };
+    for (const event of events) stuck.publisher.push(event);
+    await stuck.publisher.close(30);
+    await until('counted', () => stuck.publisher.counts.dropped === 4);
+  });
+});
