@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startGateway } from './gateway.ts';
 
 /** A gateway as a process of its own; SIGTERM and SIGINT drain it. */
 async function main(): Promise<void> {
+  loadEnvFile();
   const settings = readSettings(process.env);
   const log = createLog({ level: settings.ok ? settings.config.logLevel : 'info', name: 'gateway' });
   const faults = settings.ok ? [] : [...settings.faults];
