@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
-import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startIngest } from './ingest.ts';
 
 /** Ingest as a process of its own; SIGTERM and SIGINT end it. */
 async function main(): Promise<void> {
-  loadEnvFile();
   loadEnvFile();
   const settings = readSettings(process.env);
   const log = createLog({ level: settings.ok ? settings.config.logLevel : 'info', name: 'ingest' });
