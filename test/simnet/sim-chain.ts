@@ -156,6 +156,11 @@ class SimChain implements MarketChain {
     return this.#store.totalLamports();
   }
 
+  /** Number of accounts. */
+  get size(): number {
+    return this.#store.size;
+  }
+
   /** Every account, for tests. */
   accounts(): Iterable<readonly [string, ChainAccount]> {
     return this.#store.entries();

@@ -9,6 +9,7 @@ import {
   usdcMint,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
+import { mayhemSolVault } from '@sluice/shared/venues/pump/program.ts';
 import { canonicalPoolOf, creatorVaultOf, holderRewardsOf, lpMintOf, poolAuthorityOf } from '../programs/addresses.ts';
 import { associatedTokenInstruction } from '../programs/associated-token.ts';
 import { unitLimitInstruction, unitPriceInstruction } from '../programs/compute-budget.ts';
@@ -21,7 +22,7 @@ import { tokenAmount, tokenFields } from '../programs/token-state.ts';
 import { usdcPerSol, whirlpoolSwapInstruction } from '../programs/whirlpool.ts';
 import { deriveTokenAccount } from '../runtime/derive.ts';
 import type { MarketChain } from '../sim-chain.ts';
-import { CoinBook, newCoin, type Coin } from './coin-book.ts';
+import { CoinBook, newCoin, type Coin, type CoinBounds } from './coin-book.ts';
 import { createV2, legacyBuy, migrate, migrateV2, type NewCoin } from './instructions.ts';
 import { coinText } from './names.ts';
 import { planBuy, planSell, type PlannedTrade, type TradeSetting } from './plans.ts';
@@ -58,8 +59,8 @@ export interface Actors {
   tend(): void;
 }
 
-export function createActors(seed: string, random: Random, wallets: number, usdcEvery: number): Actors {
-  return new MarketActors(seed, random, wallets, usdcEvery);
+export function createActors(seed: string, random: Random, wallets: number, usdcEvery: number, bounds: CoinBounds): Actors {
+  return new MarketActors(seed, random, wallets, usdcEvery, bounds);
 }
 
 class MarketActors implements Actors {
@@ -70,7 +71,7 @@ class MarketActors implements Actors {
   readonly #random: Random;
   readonly #seed: string;
   readonly #usdcEvery: number;
-  readonly #book = new CoinBook();
+  readonly #book: CoinBook;
   /** Traders that already sent something in this slot. */
   readonly #busy = new Set<number>();
   #chain: MarketChain | null = null;
@@ -78,7 +79,8 @@ class MarketActors implements Actors {
   #hot: Coin | null = null;
   #nextChecked = 0;
 
-  constructor(seed: string, random: Random, wallets: number, usdcEvery: number) {
+  constructor(seed: string, random: Random, wallets: number, usdcEvery: number, bounds: CoinBounds) {
+    this.#book = new CoinBook(bounds);
     this.#seed = seed;
     this.#random = random;
     this.#usdcEvery = usdcEvery;
@@ -371,7 +373,7 @@ class MarketActors implements Actors {
 
   /** Whether somebody who is not of the market holds the coin. */
   #isHeldOutside(coin: Coin): boolean {
-    const own = new Set([coin.curve, coin.pool, poolAuthorityOf(coin.mint)]);
+    const own = new Set([coin.curve, coin.pool, poolAuthorityOf(coin.mint), mayhemSolVault]);
     let scanned = 0;
     for (const [, account] of this.#on().tokenAccountsOfMint(coin.mint)) {
       if (++scanned > maxHoldersScanned) return true;

@@ -1,12 +1,18 @@
 import { curveOf } from '../programs/addresses.ts';
 
-/** Coins traded on their curve; the oldest retires when a new one comes. 150 are about six minutes of the default rate. */
-const maxOnCurve = 150;
-/** Coins traded on a pool. */
-const maxOnPool = 50;
-/** Retired coins whose accounts stay readable. */
-const maxRetired = 2_000;
-/** Coins that outsiders hold are passed over when one retires, up to this many. */
+export interface CoinBounds {
+  /** Coins traded on their curve; the oldest retires when a new one comes. */
+  readonly onCurve: number;
+  /** Coins traded on a pool; likewise. */
+  readonly onPool: number;
+  /** Retired coins whose accounts stay; then those of the oldest go. */
+  readonly retired: number;
+}
+
+/** 150 coins are about six minutes of the default rate, 2,000 about 80 minutes. */
+export const defaultCoinBounds: CoinBounds = { onCurve: 150, onPool: 50, retired: 2_000 };
+
+/** Coins that outsiders hold are passed over, up to this many in each list; what is beyond stays on the chain and is forgotten here. */
 const maxSpared = 200;
 
 export interface Coin {
@@ -34,6 +40,11 @@ export class CoinBook {
   readonly onCurve: Coin[] = [];
   readonly onPool: Coin[] = [];
   readonly #retired: Coin[] = [];
+  readonly #bounds: CoinBounds;
+
+  constructor(bounds: CoinBounds) {
+    this.#bounds = bounds;
+  }
 
   addCurve(coin: Coin): void {
     this.onCurve.push(coin);
@@ -55,28 +66,31 @@ export class CoinBook {
 
   /** Retires what is too much, and answers the coins whose accounts may go. */
   trim(isHeldOutside: (coin: Coin) => boolean): readonly Coin[] {
-    this.#retireFrom(this.onCurve, maxOnCurve, isHeldOutside);
-    this.#retireFrom(this.onPool, maxOnPool, isHeldOutside);
-    const gone: Coin[] = [];
-    while (this.#retired.length > maxRetired) {
-      const coin = this.#retired.shift();
-      if (coin !== undefined && !isHeldOutside(coin)) gone.push(coin);
-    }
+    const unfinished = (coin: Coin): boolean => coin.completedSlot !== null && coin.pool === null;
+    const stays = (coin: Coin): boolean => unfinished(coin) || isHeldOutside(coin);
+    this.#retired.push(...takeOldest(this.onCurve, this.#bounds.onCurve, stays));
+    this.#retired.push(...takeOldest(this.onPool, this.#bounds.onPool, stays));
+    const gone = takeOldest(this.#retired, this.#bounds.retired, isHeldOutside);
+    // Too many are held outside: the oldest are left to their holders.
+    this.#retired.splice(0, Math.max(0, this.#retired.length - this.#bounds.retired - maxSpared));
     return gone;
   }
+}
 
-  #retireFrom(list: Coin[], max: number, isHeldOutside: (coin: Coin) => boolean): void {
-    let spared = 0;
-    for (let i = 0; i < list.length && list.length - spared > max;) {
-      const coin = list[i];
-      if (coin === undefined) break;
-      if (spared < maxSpared && (isHeldOutside(coin) || (coin.completedSlot !== null && coin.pool === null))) {
-        spared++;
-        i++;
-        continue;
-      }
+/** Takes the oldest that need not stay out of a list until it is no longer than `max`, those that stay not counted. */
+function takeOldest(list: Coin[], max: number, stays: (coin: Coin) => boolean): Coin[] {
+  const taken: Coin[] = [];
+  let spared = 0;
+  for (let i = 0; list.length - spared > max;) {
+    const coin = list[i];
+    if (coin === undefined) break;
+    if (spared < maxSpared && stays(coin)) {
+      spared++;
+      i++;
+    } else {
+      taken.push(coin);
       list.splice(i, 1);
-      this.#retired.push(coin);
     }
   }
+  return taken;
 }

@@ -2,6 +2,7 @@ import type { ChainAccount } from '../chain.ts';
 import type { MarketChain } from '../sim-chain.ts';
 import { usdcAccount, walletAccount, wrappedSolAccount } from '../programs/genesis.ts';
 import { createActors, type Actors } from './actors.ts';
+import { defaultCoinBounds, type CoinBounds } from './coin-book.ts';
 import { createRandom } from './random.ts';
 
 export interface MarketOptions {
@@ -13,6 +14,8 @@ export interface MarketOptions {
   readonly completeEverySeconds?: number;
   /** Wallets that trade; 300 where not given. */
   readonly wallets?: number;
+  /** How many coins there are at a time; `defaultCoinBounds` where not given. */
+  readonly coins?: CoinBounds;
 }
 
 export interface Market {
@@ -52,7 +55,7 @@ function genesisOf(actors: Actors): readonly (readonly [string, ChainAccount])[]
 export function createMarket(seed: string, slotMs: number, options: MarketOptions): Market {
   const rates = { ...defaults, ...options };
   const random = createRandom(`${seed}: market`);
-  const actors = createActors(seed, random, rates.wallets, usdcWalletEvery);
+  const actors = createActors(seed, random, rates.wallets, usdcWalletEvery, options.coins ?? defaultCoinBounds);
   const slotSeconds = slotMs / 1000;
   const completeEverySlots = Math.round(rates.completeEverySeconds / slotSeconds);
   let slots = 0;

@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest';
+import { systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
+import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import { readLogs } from '@sluice/shared/solana/logs.ts';
+import type { TransactionRecord } from './chain.ts';
+import { legacyBuy } from './market/instructions.ts';
+import { curveOf } from './programs/addresses.ts';
+import { associatedTokenInstruction } from './programs/associated-token.ts';
+import { buybackFeeRecipients, feeRecipients } from './programs/recipients.ts';
+import { routerProgram } from './programs/router.ts';
+import { readCurve } from './programs/pump/state.ts';
+import type { SimChain } from './sim-chain.ts';
+import { accountBytes } from './support/account-bytes.ts';
+import { bob, land, marketChain } from './support/test-chain.ts';
+
+/** What a careless trader's limit, or a trade before theirs in the same slot, may do to a trade. */
+const expectedFailures = new Set(['6002', '6003', '6042', '6005', '6004', '6040']);
+
+function failure(record: TransactionRecord): string {
+  const error = (record.err as { InstructionError?: [number, { Custom?: number }] } | null)?.InstructionError?.[1];
+  return String(error?.Custom ?? JSON.stringify(record.err));
+}
+
+test('2,000 slots: coins are made, traded, completed, migrated and traded on; nothing fails but for slippage; no lamport is lost', () => {
+  const chain = marketChain('long run', { completeEverySeconds: 30 });
+  const lamports = chain.totalLamports();
+  const started = performance.now();
+  const instructions = new Map<string, number>();
+  let [transactions, failed, routed, events] = [0, 0, 0, 0];
+  for (let i = 0; i < 2_000; i++) {
+    for (const record of chain.advance().transactions) {
+      transactions++;
+      if (record.accountKeys.includes(routerProgram)) routed++;
+      if (record.err !== null) {
+        failed++;
+        expect(expectedFailures, record.logs.join('\n')).toContain(failure(record));
+        continue;
+      }
+      const read = readLogs(record.logs, (programId) => {
+        if (programId === pumpProgram || programId === ammProgram) events++;
+      });
+      expect(read).toEqual({ truncated: false, malformed: null });
+      for (const line of record.logs) {
+        if (!line.startsWith('Program log: Instruction: ')) continue;
+        const name = line.slice(26);
+        instructions.set(name, (instructions.get(name) ?? 0) + 1);
+      }
+    }
+  }
+  expect(chain.totalLamports()).toBe(lamports);
+  const count = (...names: readonly string[]): number => names.reduce((sum, name) => sum + (instructions.get(name) ?? 0), 0);
+  expect(count('Migrate', 'MigrateV2')).toBeGreaterThanOrEqual(5);
+  expect(count('CreateV2')).toBeGreaterThan(100);
+  for (const name of ['Buy', 'BuyExactSolIn', 'BuyV2', 'BuyExactQuoteInV2', 'BuyExactQuoteIn', 'Sell', 'SellV2']) {
+    expect(count(name), name).toBeGreaterThan(20);
+  }
+  expect(failed / transactions).toBeGreaterThan(0.005);
+  expect(failed / transactions).toBeLessThan(0.08);
+  expect(routed / transactions).toBeGreaterThan(0.15);
+  expect(events).toBeGreaterThan(2_500);
+  expect(performance.now() - started).toBeLessThan(30_000);
+  const curves = [...chain.accountsOwnedBy(pumpProgram)]
+    .filter(([, { data }]) => data.length === 125)
+    .map(([, { data }]) => readCurve(data));
+  for (const flag of ['mayhem', 'cashback', 'holderReward'] as const)
+    expect(
+      curves.some((curve) => curve[flag]),
+      flag,
+    ).toBe(true);
+  expect(curves.some(({ quoteMint }) => quoteMint !== systemProgram)).toBe(true);
+});
+
+test('every coin says that it is simulated', () => {
+  const chain = marketChain('labels');
+  for (let i = 0; i < 30; i++) chain.advance();
+  let mints = 0;
+  for (const [, { data }] of chain.accountsOwnedBy(token2022Program)) {
+    const text = Buffer.from(data).toString('latin1');
+    if (!text.includes('simnet.invalid')) continue;
+    mints++;
+    expect(text).toContain('Simulated ');
+    expect(text).toContain('SIM');
+  }
+  expect(mints).toBeGreaterThan(10);
+});
+
+test('the same seed gives the same chain, another seed another', () => {
+  const signatures = (seed: string): string[] => {
+    const chain = marketChain(seed);
+    return Array.from({ length: 60 }, () => chain.advance().transactions.map(({ signature }) => signature)).flat();
+  };
+  const first = signatures('same');
+  expect(first.length).toBeGreaterThan(80);
+  expect(signatures('same')).toEqual(first);
+  expect(signatures('other')).not.toEqual(first);
+});
+
+test('coins retire and their accounts go, so that the state stays bounded; what an outsider holds stays', () => {
+  const coins = { onCurve: 20, onPool: 2, retired: 30 };
+  const chain = marketChain('retire', { newTokensPerSecond: 12, tradesPerSecond: 10, completeEverySeconds: 4, coins });
+  for (let i = 0; i < 6; i++) chain.advance();
+  chain.airdrop(bob.publicKey, 20_000_000_000n);
+  chain.advance();
+  const lamports = chain.totalLamports();
+  const mint = mintsOnCurves(chain).at(-1) ?? '';
+  const curve = readCurve(accountBytes(chain, curveOf(mint)));
+  const trade = { mint, tokenProgram: token2022Program, curve, user: bob.publicKey, amount: 1_000_000_000n, limit: 1n };
+  const recipients = { feeRecipient: feeRecipients[0] ?? '', buyback: buybackFeeRecipients[0] ?? '' };
+  const account = associatedTokenInstruction(bob.publicKey, bob.publicKey, mint, token2022Program, true);
+  expect(land(chain, [account, legacyBuy({ ...trade, ...recipients }, true)], [bob]).err).toBeNull();
+
+  let [largest, made] = [0, 0];
+  for (let i = 0; i < 500; i++) {
+    const { transactions } = chain.advance();
+    made += transactions.filter(({ logs, err }) => err === null && logs.includes('Program log: Instruction: CreateV2')).length;
+    if (i > 250) largest = Math.max(largest, chain.size);
+  }
+  expect(made).toBeGreaterThan(900);
+  expect(chain.account(curveOf(mint))).not.toBeNull();
+  expect(mintsOnCurves(chain).length).toBeLessThan(20 + 2 + 30 + 10);
+  expect(largest).toBeLessThan(3_000);
+  expect(chain.totalLamports()).toBe(lamports);
+});
+
+/** Mints of the curves that hold coins, oldest first. */
+function mintsOnCurves(chain: SimChain): string[] {
+  return [...chain.accountsOwnedBy(token2022Program)]
+    .filter(([mint, { data }]) => data.length > 234 && chain.account(curveOf(mint)) !== null)
+    .map(([mint]) => mint);
+}
