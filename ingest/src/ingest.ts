@@ -15,7 +15,7 @@ import { accountSubscription, programSubscriptions } from './sources/accounts.ts
 import { Endpoints } from './sources/endpoints.ts';
 import { logsSubscription } from './sources/logs.ts';
 import { TransactionFetcher } from './sources/transactions.ts';
-import { readStats, type IngestStats } from './stats.ts';
+import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 
 export type { IngestStats } from './stats.ts';
 
@@ -58,7 +58,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
   const startedAtMs = Date.now();
   const report = new DecodeReport(log);
   const solUsd = new SolUsdFeed(rpc, log, ended);
-  let running: { readonly pipeline: Pipeline; readonly endpoints: Endpoints } | null = null;
+  let running: RunningParts | null = null;
 
   const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, solUsd, report });
 
@@ -93,7 +93,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
       log,
       signal: ended,
     });
-    running = { pipeline, endpoints };
+    running = { simulated, pipeline, endpoints };
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);

@@ -19,6 +19,8 @@ export interface EndpointStats extends SocketCounts {
 export interface IngestStats {
   readonly instance: string;
   readonly uptimeMs: number;
+  /** Whether the chain is the simulated one; null before the cluster told. */
+  readonly simulated: boolean | null;
   /** Newest slot told by any endpoint; 0 before the first. */
   readonly slot: number;
   readonly endpointsUp: number;
@@ -38,10 +40,17 @@ const noNotifications: NotificationCounts = { logs: 0, repeats: 0, accounts: 0, 
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
 const nothingTaken: PipelineCounts = { incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
 
+/** What works once the cluster told which it is. */
+export interface RunningParts {
+  readonly simulated: boolean;
+  readonly pipeline: Pipeline;
+  readonly endpoints: Endpoints;
+}
+
 export function readStats(of: {
   readonly instance: string;
   readonly startedAtMs: number;
-  readonly running: { readonly pipeline: Pipeline; readonly endpoints: Endpoints } | null;
+  readonly running: RunningParts | null;
   readonly publisher: Publisher;
   readonly solUsd: SolUsdFeed;
   readonly report: DecodeReport;
@@ -52,6 +61,7 @@ export function readStats(of: {
   return {
     instance: of.instance,
     uptimeMs: nowMs - of.startedAtMs,
+    simulated: running?.simulated ?? null,
     slot,
     endpointsUp: running?.endpoints.up ?? 0,
     endpoints: (running?.endpoints.sockets ?? []).map((socket) => ({

@@ -84,6 +84,13 @@ describe('start', () => {
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(await page.text()).toContain('<title>sluice</title>');
     expect(await firstTrade(started)).toMatchObject({ type: 'trade', simulated: true });
+    await vi.waitFor(
+      async () => expect(await (await fetch(`${started.url}/status`)).json()).toMatchObject({ cluster: { simulated: true } }),
+      {
+        timeout: 5000,
+        interval: 100,
+      },
+    );
     const wallets = await sluice(['wallets', 'list', '--json'], { folder });
     expect(JSON.parse(wallets.stdout)).toMatchObject([{ publicKey: started.wallet }]);
     const watch = await sluice(['doctor', '--json'], { folder, env: { PORT: new URL(started.url).port } });
