@@ -660,7 +660,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       const queries = ['', '&batch=1', '&format=msgpack', '&batch=1&format=msgpack'];
       const stay = await Promise.all(queries.map((query) => opened(`?api-key=${goodKey}${query}`)));
       for (const client of stay) await client.ask({ op: 'subscribe', channel: 'trades', mints, accounts: [trader] });
-      let publishing = true;
+      const state = { publishing: true };
       let published = 0;
       const load = (async () => {
         for (let round = 0; round < 150; round++) {
@@ -669,10 +669,10 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
           published += entries.length;
           await new Promise((resolve) => setImmediate(resolve));
         }
-        publishing = false;
+        state.publishing = false;
       })();
       const passing: StreamClient[] = [];
-      for (let i = 0; publishing && i < 40; i++) {
+      for (let i = 0; state.publishing && i < 40; i++) {
         const client = await opened(`?api-key=${goodKey}${queries[i % queries.length]!}`);
         passing.push(client);
         await client.ask({ op: 'subscribe', channel: 'trades', mints: mints.slice(0, 2), accounts: [trader] });

@@ -21,7 +21,7 @@ class Bot {
     this.socket.on('message', (data: Buffer) => {
       const event = JSON.parse(data.toString()) as Record<string, unknown>;
       this.frames.push(event);
-      if (event['message'] !== undefined && event['mint'] === undefined) this.acks.push(String(event['message']));
+      if (event['message'] !== undefined && event['mint'] === undefined) this.acks.push(event['message'] as string);
       else if (event['txType'] === 'create') this.creates.push(event);
       else if (event['txType'] === 'buy' || event['txType'] === 'sell') this.trades.push(event);
       else if (event['txType'] === 'migrate') this.migrations.push(event);
@@ -53,7 +53,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     server = await startTestGateway({ transport });
   });
   afterAll(async () => {
-    for (const bot of bots) bot.socket.terminate();
+    for (const one of bots) one.socket.terminate();
     await server.close();
   });
   function bot(query = `?api-key=${goodKey}`): Bot {

@@ -3,7 +3,7 @@ import { commitments, venueNames } from './events.ts';
 import { streamLimits } from './limits.ts';
 
 const Address = Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' });
-const Venue = Type.Enum([...venueNames]);
+const Venue = Type.Enum([...venueNames], { title: 'venue' });
 const OneOrMore = <T extends TSchema>(schema: T, description: string) =>
   Type.Optional(Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems: streamLimits.filterValues })], { description }));
 const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
@@ -24,7 +24,7 @@ export const TradeFilter = Type.Object(
     trader: OneOrMore(Address, 'Wallet that traded, or any of several.'),
     ...common,
   },
-  { additionalProperties: false, title: 'trades' },
+  { additionalProperties: false, title: 'filter trades' },
 );
 
 export const NewTokenFilter = Type.Object(
@@ -39,17 +39,17 @@ export const NewTokenFilter = Type.Object(
     holderReward: Flag('The holder reward flag of the venue.'),
     ...common,
   },
-  { additionalProperties: false, title: 'newTokens' },
+  { additionalProperties: false, title: 'filter newTokens' },
 );
 
 export const PriceFilter = Type.Object(
   { source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What moved the price.' })), ...common },
-  { additionalProperties: false, title: 'prices' },
+  { additionalProperties: false, title: 'filter prices' },
 );
 
 export const MigrationFilter = Type.Object(
   { minSol: Amount('At least this many SOL moved to the pool; migrations with another coin do not pass.'), ...common },
-  { additionalProperties: false, title: 'migrations' },
+  { additionalProperties: false, title: 'filter migrations' },
 );
 
 export const filterSchemas = {

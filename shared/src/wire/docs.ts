@@ -1,0 +1,175 @@
+import type { TSchema } from 'typebox';
+import { closeCodes } from './close-codes.ts';
+import { AuthCommand, ListCommand, PingCommand, Position, subscribeSchemas, unsubscribeSchemas } from './commands.ts';
+import { eventSchemas } from './events.ts';
+import { filterSchemas } from './filters.ts';
+import { streamLimits } from './limits.ts';
+import { dialectAcks, dialectSchemas } from './pumpportal.ts';
+import { EventFrame, noticeSchemas, replySchemas } from './replies.ts';
+import { channelNames, channels } from './topics.ts';
+import { errorTable, type ErrorCode } from '../errors/codes.ts';
+
+/** The parts of a JSON schema that the tables show. */
+interface Shown {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Shown[];
+  readonly items?: Shown;
+  readonly properties?: Readonly<Record<string, Shown>>;
+  readonly patternProperties?: Readonly<Record<string, Shown>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+  readonly title?: string;
+  readonly minimum?: number;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+}
+
+const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
+  authTimeoutMs: 'Time for the first message to authenticate (ms)',
+  messageBytes: 'Bytes of one message from a client',
+  keysPerCommand: 'Keys in one list of a command',
+  subscriptionsPerConnection: 'Topics of one connection',
+  snapshotTopics: 'Topics of a command with `snapshot`',
+  commandBurst: 'Commands in a burst, and each second after it',
+  rateRefusals: 'Refused commands without a pause before the close',
+  filterValues: 'Values in one list of a filter',
+  heartbeatTopics: 'Topics up to which a heartbeat names all',
+  heartbeatMs: 'Time between heartbeats (ms)',
+  pingAfterMs: 'Silence after which the client is pinged (ms)',
+  silentMs: 'Silence after which it is closed (ms)',
+  softBufferBytes: 'Bytes waiting for a client beyond which it is closed',
+  batchMs: 'Longest wait of an event in a batch (ms)',
+  batchEvents: 'Events of one batch',
+  batchBytes: 'Bytes beyond which a batch is sent at once',
+};
+
+/**
+ * The tables of PROTOCOL.md, from the very schemas that the gateway checks with. Markdown; the same for the same schemas,
+ * so that a stale document can be told by comparing.
+ */
+export function generateProtocolTables(): string {
+  return [
+    section('Channels', channelTable()),
+    section(
+      'Commands',
+      messages([AuthCommand, ...Object.values(subscribeSchemas), ...Object.values(unsubscribeSchemas), ListCommand, PingCommand, Position]),
+    ),
+    section(
+      'Filters',
+      Object.values(filterSchemas)
+        .map((schema) => `**${titleOf(schema)}**\n\n${fieldTable(schema)}`)
+        .join('\n\n'),
+    ),
+    section('Replies', messages(Object.values(replySchemas))),
+    section('Frames and notices', messages([EventFrame, ...Object.values(noticeSchemas)])),
+    section('Events', messages(Object.values(eventSchemas))),
+    section('Error codes', errorTableText()),
+    section('Close codes', closeTable()),
+    section('Limits', limitTable()),
+    section('Answers of the PumpPortal dialect', dialectTable()),
+  ].join('\n\n');
+}
+
+function section(title: string, text: string): string {
+  return `### ${title}\n\n${text}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function titleOf(schema: TSchema): string {
+  return `\`${(schema as Shown).title ?? ''}\``;
+}
+
+function messages(schemas: readonly TSchema[]): string {
+  return schemas
+    .map((schema) => {
+      const { description } = schema as Shown;
+      return `**${titleOf(schema)}**${description === undefined ? '' : `: ${description}`}\n\n${fieldTable(schema)}`;
+    })
+    .join('\n\n');
+}
+
+function fieldTable(schema: TSchema): string {
+  const { properties = {}, required = [] } = schema as Shown;
+  const rows = Object.entries(properties).map(([name, field]) => [
+    `\`${name}\`${required.includes(name) ? '' : ' (optional)'}`,
+    typeOf(field),
+    descriptionOf(field),
+  ]);
+  return table(['field', 'type', 'meaning'], rows);
+}
+
+/** What has a title is told of where its own table stands. */
+function typeOf(schema: Shown): string {
+  if (schema.title !== undefined) return schema.title;
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(' ');
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(' or ');
+  if (schema.type === 'array')
+    return `list of ${schema.items === undefined ? 'anything' : typeOf(schema.items)}${schema.maxItems === undefined ? '' : ` (at most ${schema.maxItems})`}`;
+  if (schema.type === 'object') return objectType(schema);
+  return schema.type ?? 'anything';
+}
+
+function objectType({ properties, patternProperties }: Shown): string {
+  if (properties !== undefined) return `{${Object.keys(properties).join(', ')}}`;
+  const [value] = Object.values(patternProperties ?? {});
+  return value === undefined ? 'object' : `map to ${typeOf(value)}`;
+}
+
+/** The field's own words, and those of its parts that have some. */
+function descriptionOf(schema: Shown): string {
+  if (schema.title !== undefined) return '';
+  const own = schema.description ?? '';
+  const parts = Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
+    part.description === undefined ? [] : [`\`${name}\`: ${part.description}`],
+  );
+  const alternatives = schema.anyOf?.map(descriptionOf).filter((text) => text !== '' && text !== own) ?? [];
+  return [own, ...alternatives, ...parts].filter((text) => text !== '').join(' ');
+}
+
+function channelTable(): string {
+  const rows = channelNames.map((name) => {
+    const channel: { readonly keys: readonly string[]; readonly all?: boolean } = channels[name];
+    const topics: string[] = channel.keys.length === 0 || channel.all === true ? [`\`${name}\``] : [];
+    if (channel.keys.includes('mints')) topics.push(`\`${name}:<mint>\``);
+    if (channel.keys.includes('accounts')) topics.push(`\`${name}:@<account>\``);
+    const keys = channel.keys.map((key) => `\`${key}\``).join(', ');
+    return [`\`${name}\``, keys === '' ? '–' : `${keys}${channel.all === true ? ', or none for all' : ''}`, topics.join(', ')];
+  });
+  return table(['channel', 'keys', 'topics of its frames'], rows);
+}
+
+function errorTableText(): string {
+  const rows = (Object.keys(errorTable) as ErrorCode[]).map((code) => {
+    const { status, retryable, message, closeCode } = errorTable[code];
+    return [`\`${code}\``, String(status), closeCode === undefined ? '–' : String(closeCode), retryable ? 'yes' : 'no', message];
+  });
+  return table(['code', 'HTTP status', 'close code', 'retryable', 'meaning'], rows);
+}
+
+function closeTable(): string {
+  const rows = closeCodes().map(({ code, name, meaning }) => [String(code), `\`${name}\``, code >= 4500 ? 'no' : 'yes', meaning]);
+  return table(['code', 'name', 'come back', 'meaning'], rows);
+}
+
+function limitTable(): string {
+  const names = Object.keys(streamLimits) as (keyof typeof streamLimits)[];
+  return table(
+    ['limit', 'value'],
+    names.map((name) => [limitMeanings[name], String(streamLimits[name])]),
+  );
+}
+
+function dialectTable(): string {
+  const acks = Object.entries(dialectAcks).map(([method, text]) => [`\`${method}\``, `\`${JSON.stringify({ message: text })}\``]);
+  const objects = [dialectSchemas.create, dialectSchemas.trade, dialectSchemas.migrate].map(
+    (schema) => `**${titleOf(schema)}**\n\n${fieldTable(schema)}`,
+  );
+  return [table(['method', 'answer'], acks), ...objects].join('\n\n');
+}

@@ -1,0 +1,258 @@
+import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import type { BusEntry } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { startRedis } from '../support/redis.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import type { LoadOrder, LoadReport } from './load-client.ts';
+import type { BenchRow } from './row.ts';
+
+/** Sockets that follow the one topic. */
+const subscribers = 1_000;
+/** Events a second, at random times (Poisson). */
+const eventsPerSecond = 300;
+const warmUpMs = 2_000;
+const measureMs = 8_000;
+const rounds = 3;
+/** What was sent has arrived after this time, or never will. */
+const arrivalMs = 20_000;
+const idleSockets = 5_000;
+/** Sockets that come and go before idle memory is measured: what the process allocates once is not a connection's. */
+const warmSockets = 1_000;
+const serverCore = '0';
+const loadCore = '1';
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
+const canPin = spawnSync('taskset', ['--version']).status === 0;
+
+type Subject = 'reference' | 'gateway' | 'gateway, batch=1';
+
+interface Server {
+  readonly process: ChildProcess;
+  readonly port: number;
+}
+
+/** Starts a program on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
+async function startServer(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Server> {
+  const node = [process.execPath, '--import', 'tsx', script, ...args];
+  const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
+  const child = spawn(command!, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  return await new Promise((resolve, reject) => {
+    let output = '';
+    const read = (text: string): void => {
+      output += text;
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1];
+      if (port !== undefined) resolve({ process: child, port: Number(port) });
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}: ${output.slice(-2_000)}`)));
+  });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+}
+
+async function startLoad(order: LoadOrder): Promise<{ count(): Promise<Extract<LoadReport, { kind: 'count' }>>; process: ChildProcess }> {
+  const child = fork(here('load-client.ts'), [], { execArgv: ['--import', 'tsx'] });
+  const next = (): Promise<LoadReport> => new Promise((resolve) => child.once('message', (message) => resolve(message as LoadReport)));
+  child.send(order);
+  await next();
+  return {
+    process: child,
+    count: async () => {
+      const answer = next();
+      child.send('count');
+      return (await answer) as Extract<LoadReport, { kind: 'count' }>;
+    },
+  };
+}
+
+/** User and system time of a process so far, in microseconds. */
+function cpuUs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  // utime and stime, in ticks of 10 ms.
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+}
+
+/** Sends entries at random times; resolves with how many when the time is over. */
+async function pace(durationMs: number, publish: (entry: BusEntry) => void): Promise<number> {
+  const entries = Array.from({ length: 256 }, (_, i) => entryOf(tradeEvent(addressOf(i), { trader: addressOf(10_000 + i) })));
+  const startMs = performance.now();
+  let dueMs = startMs;
+  let sent = 0;
+  while (dueMs < startMs + durationMs) {
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 1) await delay(waitMs);
+    while (dueMs <= performance.now()) {
+      publish(entries[sent++ % entries.length]!);
+      dueMs -= (Math.log(1 - Math.random()) * 1_000) / eventsPerSecond;
+    }
+  }
+  return sent;
+}
+
+interface Setup {
+  readonly redisUrl: string;
+  readonly dataDir: string;
+  readonly key: string;
+}
+
+async function startSubject(subject: Subject, { redisUrl, dataDir }: Setup): Promise<Server> {
+  if (subject === 'reference') return await startServer(here('reference/forward.ts'), [redisUrl], {});
+  return await startServer(gatewayMain, [], { REDIS_URL: redisUrl, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info' });
+}
+
+async function publisherFor(subject: Subject, redisUrl: string): Promise<{ publish(entry: BusEntry): void; close(): Promise<void> }> {
+  if (subject === 'reference') {
+    const redis = new Redis(redisUrl);
+    return {
+      publish: ({ json }) => void redis.publish('bench-events', Buffer.from(json.buffer, json.byteOffset, json.byteLength)),
+      close: async () => void (await redis.quit()),
+    };
+  }
+  const bus = await createBus({ redisUrls: [redisUrl], log: createLog({ level: 'silent', name: 'bench' }) });
+  const publisher = await bus.publisher();
+  return {
+    publish: (entry) => void publisher.publish([entry]),
+    close: async () => {
+      await publisher.close();
+      await bus.close();
+    },
+  };
+}
+
+/** One run: CPU microseconds of the server for each event that reached a socket. */
+async function measure(subject: Subject, setup: Setup): Promise<number> {
+  const server = await startSubject(subject, setup);
+  const publisher = await publisherFor(subject, setup.redisUrl);
+  const own = subject !== 'reference';
+  const load = await startLoad({
+    port: server.port,
+    path: own ? `/api/data?api-key=${setup.key}${subject === 'gateway' ? '' : '&batch=1'}` : '/',
+    sockets: subscribers,
+    command: own ? '{"id":1,"op":"subscribe","channel":"trades"}' : null,
+    keys: [],
+  });
+  try {
+    const warmed = (await pace(warmUpMs, publisher.publish)) * subscribers;
+    await arrived(load, warmed);
+    const cpuBefore = cpuUs(server.process.pid!);
+    const delivered = (await pace(measureMs, publisher.publish)) * subscribers;
+    await arrived(load, warmed + delivered);
+    const cpu = cpuUs(server.process.pid!) - cpuBefore;
+    return cpu / delivered;
+  } finally {
+    await publisher.close();
+    await stop(load.process);
+    await stop(server.process);
+  }
+}
+
+/** Waits until exactly this many events have reached the sockets, and all of them are open. */
+async function arrived(load: Awaited<ReturnType<typeof startLoad>>, expected: number): Promise<void> {
+  const endMs = performance.now() + arrivalMs;
+  for (;;) {
+    const { events, closed } = await load.count();
+    if (closed > 0 || events > expected || performance.now() > endMs)
+      throw new Error(`${events} of ${expected} events arrived, ${closed} sockets closed`);
+    if (events === expected) return;
+    await delay(50);
+  }
+}
+
+/** Resident memory that each of many idle, authenticated, subscribed connections adds. */
+async function idleMemory(setup: Setup): Promise<number> {
+  const server = await startSubject('gateway', setup);
+  const order = (sockets: number): LoadOrder => ({
+    port: server.port,
+    path: `/api/data?api-key=${setup.key}`,
+    sockets,
+    command: '{"id":1,"op":"subscribe","channel":"trades","mints":["#"]}',
+    keys: Array.from({ length: 100 }, (_, i) => addressOf(i)),
+  });
+  const pid = server.process.pid!;
+  try {
+    const warm = await startLoad(order(warmSockets));
+    await delay(1_500);
+    await stop(warm.process);
+    await delay(1_500);
+    const before = residentBytes(pid);
+    const load = await startLoad(order(idleSockets));
+    await delay(3_000);
+    const after = residentBytes(pid);
+    const { closed } = await load.count();
+    await stop(load.process);
+    if (closed > 0) throw new Error(`${closed} of the idle connections were closed`);
+    return (after - before) / idleSockets;
+  } finally {
+    await stop(server.process);
+  }
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+function rowOf(name: string, own: readonly number[], reference: readonly number[], target: number): BenchRow {
+  const ratio = median(own) / median(reference);
+  const list = (values: readonly number[]): string => values.map((value) => value.toFixed(2)).join(' ');
+  return {
+    name,
+    figure: `${ratio.toFixed(2)} x (${median(own).toFixed(2)} µs against ${median(reference).toFixed(2)} µs)`,
+    target: `≤ ${target} x`,
+    pass: ratio <= target,
+    note: `${subscribers} sockets, ${eventsPerSecond} events/s at random times, ${rounds} interleaved runs of ${measureMs / 1000} s: ${list(own)}; reference ${list(reference)}${canPin ? '; servers alone on core 0' : ''}`,
+  };
+}
+
+/** CPU of the fan-out beside the smallest program that forwards Redis messages, and memory of idle connections. */
+export async function run(): Promise<BenchRow[]> {
+  // Children inherit it: Redis and the load client share the other core with the publisher.
+  if (canPin) spawnSync('taskset', ['-pc', loadCore, String(process.pid)]);
+  const redis = await startRedis();
+  // Redis as a test starts it keeps no process from ending, not even while it is being stopped.
+  const awake = setInterval(() => undefined, 1_000);
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
+  try {
+    const store = openStore({ dataDir });
+    const { key } = createApiKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'bench', expiresAtMs: null });
+    store.close();
+    const setup = { redisUrl: redis.url, dataDir, key };
+    const figures: Record<Subject, number[]> = { reference: [], gateway: [], 'gateway, batch=1': [] };
+    for (let round = 0; round < rounds; round++) {
+      for (const subject of Object.keys(figures) as Subject[]) figures[subject].push(await measure(subject, setup));
+    }
+    const bytes = await idleMemory(setup);
+    return [
+      rowOf('fan-out, CPU per delivered event', figures.gateway, figures.reference, 1.15),
+      rowOf('fan-out with `?batch=1`, CPU per delivered event', figures['gateway, batch=1'], figures.reference, 0.7),
+      {
+        name: 'memory of an idle connection',
+        figure: `${Math.round(bytes)} bytes`,
+        target: '≤ 2048 bytes',
+        pass: bytes <= 2048,
+        note: `resident memory, ${idleSockets} authenticated connections that follow one mint each`,
+      },
+    ];
+  } finally {
+    await redis.stop();
+    clearInterval(awake);
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

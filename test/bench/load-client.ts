@@ -1,0 +1,99 @@
+import { connect, type Socket } from 'node:net';
+
+/**
+ * Many WebSocket clients in one process, on bare sockets: opens them, sends each one command, and counts the events that come
+ * by a mark in their bytes. A child of the benchmark: told what to do, and asked for its count, by messages.
+ */
+export interface LoadOrder {
+  readonly port: number;
+  readonly path: string;
+  readonly sockets: number;
+  /** Sent once by each socket after the handshake, `#` replaced by its number modulo `keys.length` … of `keys`. */
+  readonly command: string | null;
+  readonly keys: readonly string[];
+}
+
+export type LoadReport =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'count'; readonly events: number; readonly bytes: number; readonly closed: number };
+
+const mark = Buffer.from('{"type":"trade"');
+const readBytes = 256 * 1024;
+let events = 0;
+let bytes = 0;
+let closed = 0;
+
+/** A masked text frame; the mask is zero, so that the payload stands as it is. */
+function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const header =
+    payload.length < 126
+      ? Buffer.from([0x81, 0x80 | payload.length])
+      : Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff]);
+  return Buffer.concat([header, Buffer.alloc(4), payload]);
+}
+
+/** Counts marks; one that is cut by the end of a read is counted with the next. */
+function counter(): (chunk: Buffer) => void {
+  let tail = Buffer.alloc(0);
+  return (chunk) => {
+    bytes += chunk.length;
+    const head = Math.min(chunk.length, mark.length - 1);
+    if (tail.length > 0 && Buffer.concat([tail, chunk.subarray(0, head)]).includes(mark)) events++;
+    for (let at = chunk.indexOf(mark); at !== -1; at = chunk.indexOf(mark, at + mark.length)) events++;
+    const rest = chunk.length < mark.length ? Buffer.concat([tail, chunk]) : chunk;
+    tail = Buffer.from(rest.subarray(Math.max(0, rest.length - mark.length + 1)));
+  };
+}
+
+function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    let upgraded = false;
+    let answer = '';
+    const count = counter();
+    const socket: Socket = connect({
+      port: order.port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: {
+        buffer: shared,
+        callback: (length, buffer) => {
+          const chunk = Buffer.from(buffer.buffer, buffer.byteOffset, length);
+          if (upgraded) count(chunk);
+          else {
+            answer += chunk.toString('latin1');
+            if (!answer.includes('\r\n\r\n')) return true;
+            if (!answer.startsWith('HTTP/1.1 101')) reject(new Error(answer.slice(0, 200)));
+            upgraded = true;
+            const key = order.keys[number % Math.max(1, order.keys.length)] ?? '';
+            if (order.command !== null) socket.write(frameOf(order.command.replace('#', key)));
+            resolve(socket);
+          }
+          return true;
+        },
+      },
+    });
+    socket.on('error', reject);
+    socket.on('close', () => closed++);
+    socket.on('connect', () => {
+      socket.write(
+        `GET ${order.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+      );
+    });
+  });
+}
+
+async function start(order: LoadOrder): Promise<void> {
+  const shared = Buffer.allocUnsafeSlow(readBytes);
+  const perStep = 50;
+  for (let at = 0; at < order.sockets; at += perStep) {
+    await Promise.all(Array.from({ length: Math.min(perStep, order.sockets - at) }, (_, i) => open(order, at + i, shared)));
+  }
+  process.send!({ kind: 'open' } satisfies LoadReport);
+}
+
+process.on('message', (message: LoadOrder | 'count') => {
+  if (message === 'count') process.send!({ kind: 'count', events, bytes, closed } satisfies LoadReport);
+  else void start(message);
+});
+process.on('disconnect', () => process.exit(0));
