@@ -162,14 +162,15 @@ describe('readLogs', () => {
 /** A call tree: what a program calls, and whether it emits an event (logged and by self-CPI) before its calls. */
 interface Call {
   readonly program: string;
-  readonly emits: Uint8Array | null;
+  /** One event, or several in a row. */
+  readonly emits: readonly Uint8Array[];
   readonly calls: readonly Call[];
 }
 
 const callAt = (deeper: number): fc.Arbitrary<Call> =>
   fc.record({
     program: fc.constantFrom(pumpId, router, evil, system, precompile),
-    emits: fc.option(fc.uint8Array({ minLength: 8, maxLength: 40 })),
+    emits: fc.array(fc.uint8Array({ minLength: 8, maxLength: 40 }), { maxLength: 2 }),
     calls: deeper === 0 ? fc.constant([]) : fc.array(callAt(deeper - 1), { maxLength: 3 }),
   });
 const call = callAt(4);
@@ -196,15 +197,15 @@ function execute(forest: readonly Call[]): { logs: string[]; answer: unknown; ex
     const flat: Json[] = [];
     const run = (node: Call, depth: number, at: number): void => {
       logs.push(invoke(node.program, depth));
-      if (node.emits !== null && node.program === pumpId) {
-        logs.push(`Program data: ${Buffer.from(node.emits).toString('base64')}`, invoke(pumpId, depth + 1), success(pumpId));
-        flat.push({
-          programIdIndex: 1,
-          accounts: [6],
-          data: encodeBase58(Buffer.concat([eventCpiTag, node.emits])),
-          stackHeight: depth + 1,
+      for (const [before, bytes] of (node.program === pumpId ? node.emits : []).entries()) {
+        logs.push(`Program data: ${Buffer.from(bytes).toString('base64')}`, invoke(pumpId, depth + 1), success(pumpId));
+        flat.push({ programIdIndex: 1, accounts: [6], data: encodeBase58(Buffer.concat([eventCpiTag, bytes])), stackHeight: depth + 1 });
+        const instruction = at < 0 ? `${logged}` : `${logged}.${at}`;
+        expected.push({
+          programId: pumpId,
+          path: before === 0 ? instruction : `${instruction}+${before}`,
+          hex: Buffer.from(bytes).toString('hex'),
         });
-        expected.push({ programId: pumpId, path: at < 0 ? `${logged}` : `${logged}.${at}`, hex: Buffer.from(node.emits).toString('hex') });
       }
       for (const inner of node.calls) {
         const program = inner.program === precompile ? system : inner.program;
@@ -253,9 +254,34 @@ describe('the two sources', () => {
     expect(events).toBeGreaterThan(300);
   });
 
-  it('count every single event once where two follow each other in one instruction', () => {
-    const logs = [invoke(pumpId, 1), data, invoke(pumpId, 2), success(pumpId), data, invoke(pumpId, 2), success(pumpId), success(pumpId)];
-    expect(read(logs).seen).toHaveLength(2);
+  it('tell two events of one instruction apart', () => {
+    const emit = [data, invoke(pumpId, 3), success(pumpId)];
+    const logs = [
+      invoke(router, 1),
+      invoke(pumpId, 2),
+      ...emit,
+      ...emit,
+      ...emit,
+      success(pumpId),
+      invoke(pumpId, 2),
+      ...emit,
+      success(pumpId),
+      success(router),
+    ];
+    const tagged = { programIdIndex: 1, accounts: [6], data: encodeBase58(Buffer.concat([eventCpiTag, event])), stackHeight: 3 };
+    const caller = { programIdIndex: 1, accounts: [], data: '', stackHeight: 2 };
+    const keys = ['7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd', pumpId, router, evil, system, precompile, eventAuthority];
+    const answer = {
+      transaction: { signatures: ['s'], message: { accountKeys: keys, instructions: [{ programIdIndex: 2, accounts: [], data: '' }] } },
+      meta: {
+        err: null,
+        logMessages: logs,
+        innerInstructions: [{ index: 0, instructions: [caller, tagged, tagged, tagged, caller, tagged] }],
+      },
+    };
+    const paths = ['0.0', '0.0+1', '0.0+2', '0.4'];
+    expect(read(logs).seen.map(({ path }) => path)).toEqual(paths);
+    expect(innerOf(answer).seen).toEqual(read(logs).seen);
   });
 });
 

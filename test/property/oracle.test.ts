@@ -283,6 +283,80 @@ describe('pump CreateEvent', () => {
   });
 });
 
+describe('pump PostCompleteBuyEvent (2026-10)', () => {
+  /** Laid out by the published IDL of 2026-10, which the SDK's copy does not have yet. */
+  const u64Bytes = (value: bigint): Buffer => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64LE(value);
+    return bytes;
+  };
+
+  it('is the pool`s part of the buy that emptied the curve', () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(key, key, key, maybeZeroKey),
+        fc.array(u64, { minLength: 4, maxLength: 4 }),
+        half,
+        half,
+        half,
+        ([user, mint, curve, quote], fees, out, net, left) => {
+          const [feeBps, feeAmount, creatorBps, creatorAmount] = fees as [bigint, bigint, bigint, bigint];
+          const numbers = [
+            1_791_485_924n,
+            out,
+            net + 1n,
+            feeBps,
+            feeAmount,
+            creatorBps,
+            creatorAmount,
+            7n,
+            left + out,
+            84_990n,
+            left,
+            84_990n + net,
+          ];
+          const data = Buffer.concat([Buffer.from('6fb06d8b316cd5fb', 'hex'), user, mint, curve, quote, ...numbers.map(u64Bytes)]);
+          expect(data).toHaveLength(232);
+          expect(pump.decodeEvent(data)).toEqual({
+            kind: 'decoded',
+            event: {
+              type: 'trade',
+              pool: address(curve),
+              mint: address(mint),
+              quoteMint: Buffer.compare(quote, zeroKey) === 0 ? wrappedSolMint : address(quote),
+              side: 'buy',
+              trader: address(user),
+              baseAmount: out,
+              quoteAmount: net,
+              reserves: { virtualBase: left, virtualQuote: 84_990n + net, realBase: left, realQuote: 84_990n + net },
+              fees: {
+                protocol: fee(feeBps, feeAmount),
+                creator: fee(creatorBps, creatorAmount),
+                lp: fee(0n, 0n),
+                cashback: fee(0n, 0n),
+                holderRewards: fee(0n, 0n),
+                total: feeAmount + creatorAmount,
+              },
+              supply: null,
+              timestamp: 1_791_485_924,
+            },
+          });
+          expect(pump.decodeEvent(cut(data, 1)).kind).toBe('malformed');
+        },
+      ),
+      { ...runs, numRuns: 300 },
+    );
+  });
+
+  it('events of that upgrade which tell no trade are known by name', () => {
+    const named = (venue: Venue, hex: string): unknown => venue.decodeEvent(Buffer.from(`${hex}00`, 'hex'));
+    expect(named(pump, '742b4dbd117a482b')).toEqual({ kind: 'ignored', name: 'SweepBondingCurveFeeEvent' });
+    expect(named(pump, 'a943276d6686b6e8')).toEqual({ kind: 'ignored', name: 'SetQuoteControlMintReservesEvent' });
+    expect(named(pump, '43fbb3b6575ca921')).toEqual({ kind: 'ignored', name: 'SetQuoteControlReservesAdminEvent' });
+    expect(named(pumpAmm, '82a42461e48287a5')).toEqual({ kind: 'ignored', name: 'SweepPoolFeeEvent' });
+  });
+});
+
 describe('pump, other events', () => {
   it('CompleteEvent, migration and mayhem parameters agree with anchor, with and without a quote mint', () => {
     const complete = fc.record({ user: key, mint: key, bonding_curve: key, timestamp: seconds, quote_mint: maybeZeroKey });
@@ -371,7 +445,7 @@ const ammCommon = {
   user: key,
   user_base_token_account: key,
   user_quote_token_account: key,
-  protocol_fee_recipient: key,
+  protocol_fee_recipient: maybeZeroKey,
   protocol_fee_recipient_token_account: key,
   coin_creator: key,
   coin_creator_fee_basis_points: u64,
@@ -386,13 +460,7 @@ const ammCommon = {
   holder_rewards_bps: u64,
   holder_rewards: u64,
 };
-const buyEvent = fc.record({
-  ...ammCommon,
-  base_amount_out: half,
-  max_quote_amount_in: u64,
-  quote_amount_in: u64,
-  quote_amount_in_with_lp_fee: half,
-  user_quote_amount_in: u64,
+const volume = {
   track_volume: bool,
   total_unclaimed_tokens: u64,
   total_claimed_tokens: u64,
@@ -400,8 +468,17 @@ const buyEvent = fc.record({
   last_update_timestamp: seconds,
   min_base_amount_out: u64,
   ix_name: text,
+};
+const wildBuy = fc.record({
+  ...ammCommon,
+  ...volume,
+  base_amount_out: half,
+  max_quote_amount_in: u64,
+  quote_amount_in: u64,
+  quote_amount_in_with_lp_fee: half,
+  user_quote_amount_in: u64,
 });
-const sellEvent = fc.record({
+const wildSell = fc.record({
   ...ammCommon,
   base_amount_in: half,
   min_quote_amount_out: u64,
@@ -409,6 +486,41 @@ const sellEvent = fc.record({
   quote_amount_out_without_lp_fee: half,
   user_quote_amount_out: u64,
 });
+/** Amounts that fit together, as the program writes them: the net amount, what each fee takes, and which of the two buys it was. */
+const amounts = fc.record({
+  net: half,
+  lp: fc.bigInt({ min: 0n, max: 2n ** 40n }),
+  protocol: fc.bigInt({ min: 0n, max: 2n ** 40n }),
+  creator: fc.bigInt({ min: 0n, max: 2n ** 40n }),
+  exactIn: bool,
+});
+const soundBuy = fc.tuple(wildBuy, amounts).map(([buy, { net, lp, protocol, creator, exactIn }]) => {
+  const paid = net + lp + protocol + creator;
+  return {
+    ...buy,
+    base_amount_out: buy.pool_base_token_reserves / 3n,
+    lp_fee: lp,
+    protocol_fee: protocol,
+    coin_creator_fee: creator,
+    buyback_fee: protocol / 2n,
+    quote_amount_in_with_lp_fee: net + lp,
+    quote_amount_in: exactIn ? paid : net,
+    user_quote_amount_in: exactIn ? net : paid,
+  };
+});
+const soundSell = fc.tuple(wildSell, amounts).map(([sell, { net, lp, protocol, creator }]) => ({
+  ...sell,
+  pool_quote_token_reserves: sell.pool_quote_token_reserves + net + lp + protocol + creator,
+  lp_fee: lp,
+  protocol_fee: protocol,
+  coin_creator_fee: creator,
+  buyback_fee: protocol / 2n,
+  quote_amount_out: net + lp + protocol + creator,
+  quote_amount_out_without_lp_fee: net + protocol + creator,
+  user_quote_amount_out: net,
+}));
+const buyEvent = fc.oneof({ weight: 3, arbitrary: soundBuy }, { weight: 1, arbitrary: wildBuy });
+const sellEvent = fc.oneof({ weight: 3, arbitrary: soundSell }, { weight: 1, arbitrary: wildSell });
 
 type CommonField = keyof typeof ammCommon & keyof AmmTrade;
 
@@ -426,12 +538,14 @@ type AmmTrade = typeof sellEvent extends fc.Arbitrary<infer T> ? T : never;
 /** `lacking` counts the parts missing at the tail: holder rewards, supply, can_boost, virtual quote, buyback, cashback, (name, bound, volume), creator. */
 function expectedAmm(
   t: Pick<AmmTrade, CommonField>,
-  amounts: AmmAmounts,
-  has: { holders: boolean; supply: boolean; virtual: boolean; cashback: boolean; creator: boolean },
+  amounts_: AmmAmounts,
+  has: { holders: boolean; supply: boolean; virtual: boolean; buyback: boolean; cashback: boolean; creator: boolean },
 ): DecodedEvent | 'malformed' {
-  const { side, baseAmount, quoteAmount, realBase, realQuote, total } = amounts;
+  const { side, baseAmount, quoteAmount, realBase, realQuote, total } = amounts_;
   const virtualQuote = realQuote + (has.virtual ? t.virtual_quote_reserves : 0n);
-  if (realBase <= 0n || realQuote < 0n || virtualQuote <= 0n || total < 0n) return 'malformed';
+  const kept = Buffer.compare(t.protocol_fee_recipient, zeroKey) === 0;
+  const stayed = kept ? t.protocol_fee - (has.buyback ? t.buyback_fee : 0n) + (has.creator ? t.coin_creator_fee : 0n) : 0n;
+  if (realBase <= 0n || realQuote < 0n || virtualQuote <= 0n || total < 0n || quoteAmount < 0n || stayed < 0n) return 'malformed';
   const creator = has.creator ? fee(t.coin_creator_fee_basis_points, t.coin_creator_fee) : fee(0n, 0n);
   const holderRewards = has.holders ? fee(t.holder_rewards_bps, t.holder_rewards) : fee(0n, 0n);
   return {
@@ -445,7 +559,7 @@ function expectedAmm(
       trader: address(t.user),
       baseAmount,
       quoteAmount,
-      reserves: { virtualBase: realBase, virtualQuote, realBase, realQuote },
+      reserves: { virtualBase: realBase, virtualQuote, realBase, realQuote: realQuote + stayed },
       fees: {
         protocol: fee(t.protocol_fee_basis_points, t.protocol_fee),
         creator: creatorShare(creator, holderRewards),
@@ -479,16 +593,25 @@ describe('PumpSwap trades', () => {
           full,
           parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
         );
-        const amounts: AmmAmounts = {
+        const net = b.quote_amount_in_with_lp_fee - b.lp_fee;
+        const paid = b.quote_amount_in > b.user_quote_amount_in ? b.quote_amount_in : b.user_quote_amount_in;
+        const expected: AmmAmounts = {
           side: 'buy',
           baseAmount: b.base_amount_out,
-          quoteAmount: b.quote_amount_in,
+          quoteAmount: net,
           realBase: b.pool_base_token_reserves - b.base_amount_out,
           realQuote: b.pool_quote_token_reserves + b.quote_amount_in_with_lp_fee,
-          total: b.user_quote_amount_in - b.quote_amount_in,
+          total: paid - net,
         };
-        const has = { holders: lacking < 1, supply: lacking < 2, virtual: lacking < 4, cashback: lacking < 6, creator: lacking < 10 };
-        check(pumpAmm, lacking === 0 ? Buffer.concat([full, extra]) : older, expectedAmm(b, amounts, has));
+        const has = {
+          holders: lacking < 1,
+          supply: lacking < 2,
+          virtual: lacking < 4,
+          buyback: lacking < 5,
+          cashback: lacking < 6,
+          creator: lacking < 10,
+        };
+        check(pumpAmm, lacking === 0 ? Buffer.concat([full, extra]) : older, expectedAmm(b, expected, has));
       }),
       runs,
     );
@@ -504,7 +627,7 @@ describe('PumpSwap trades', () => {
           full,
           parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
         );
-        const amounts: AmmAmounts = {
+        const expected: AmmAmounts = {
           side: 'sell',
           baseAmount: s.base_amount_in,
           quoteAmount: s.quote_amount_out,
@@ -512,11 +635,161 @@ describe('PumpSwap trades', () => {
           realQuote: s.pool_quote_token_reserves - s.quote_amount_out_without_lp_fee,
           total: s.quote_amount_out - s.user_quote_amount_out,
         };
-        const has = { holders: lacking < 1, supply: lacking < 2, virtual: lacking < 4, cashback: lacking < 6, creator: lacking < 7 };
-        check(pumpAmm, older, expectedAmm(s, amounts, has));
+        const has = {
+          holders: lacking < 1,
+          supply: lacking < 2,
+          virtual: lacking < 4,
+          buyback: lacking < 5,
+          cashback: lacking < 6,
+          creator: lacking < 7,
+        };
+        check(pumpAmm, older, expectedAmm(s, expected, has));
       }),
       runs,
     );
+  });
+
+  // Numbers of three mainnet trades of 2026-10-08, checked against the vaults' balances after them.
+  const zeros = {
+    user_base_token_reserves: 0n,
+    user_quote_token_reserves: 0n,
+    cashback_fee_basis_points: 0n,
+    cashback: 0n,
+    can_boost: true,
+  };
+  const keys = {
+    pool: new Uint8Array(32).fill(1),
+    user: new Uint8Array(32).fill(2),
+    user_base_token_account: zeroKey,
+    user_quote_token_account: zeroKey,
+    protocol_fee_recipient_token_account: zeroKey,
+    coin_creator: new Uint8Array(32).fill(3),
+  };
+  const rates = {
+    lp_fee_basis_points: 20n,
+    protocol_fee_basis_points: 5n,
+    buyback_fee_basis_points: 5000n,
+    holder_rewards_bps: 0n,
+    holder_rewards: 0n,
+  };
+  const noVolume = {
+    track_volume: false,
+    total_unclaimed_tokens: 0n,
+    total_claimed_tokens: 0n,
+    current_sol_volume: 0n,
+    last_update_timestamp: 0,
+    min_base_amount_out: 1n,
+  };
+
+  it('buy_exact_quote_in: the event names the paid amount where `buy` names the net one', () => {
+    const data = encodeWith('pump-amm', 'events', 'BuyEvent', {
+      ...zeros,
+      ...keys,
+      ...rates,
+      ...noVolume,
+      ix_name: 'buy_exact_quote_in',
+      timestamp: 1_791_446_119,
+      base_amount_out: 62_224_634n,
+      max_quote_amount_in: 204_964n,
+      pool_base_token_reserves: 73_512_782_561_925n,
+      pool_quote_token_reserves: 221_923_837_942n,
+      quote_amount_in: 204_964n,
+      lp_fee: 406n,
+      protocol_fee: 102n,
+      quote_amount_in_with_lp_fee: 203_138n,
+      user_quote_amount_in: 202_732n,
+      protocol_fee_recipient: new Uint8Array(32).fill(9),
+      coin_creator_fee_basis_points: 85n,
+      coin_creator_fee: 1_724n,
+      buyback_fee: 51n,
+      virtual_quote_reserves: 17_584_317_180n,
+      base_supply: 998_385_152_426_951n,
+    });
+    expect(pumpAmm.decodeEvent(data)).toMatchObject({
+      event: {
+        quoteAmount: 202_732n,
+        fees: { total: 2_232n, lp: { amount: 406n }, protocol: { amount: 102n }, creator: { amount: 1_724n } },
+        reserves: {
+          virtualBase: 73_512_720_337_291n,
+          virtualQuote: 239_508_358_260n,
+          realBase: 73_512_720_337_291n,
+          realQuote: 221_924_041_080n,
+        },
+      },
+    });
+  });
+
+  it('sell_v2: the fees that wait in the vault are held, and are no liquidity', () => {
+    const data = encodeWith('pump-amm', 'events', 'SellEvent', {
+      ...zeros,
+      ...keys,
+      ...rates,
+      timestamp: 1_791_444_341,
+      base_amount_in: 3_143_049_857n,
+      min_quote_amount_out: 0n,
+      pool_base_token_reserves: 74_473_392_242_842n,
+      pool_quote_token_reserves: 218_834_620_214n,
+      quote_amount_out: 9_977_328n,
+      lp_fee: 19_955n,
+      protocol_fee: 4_989n,
+      quote_amount_out_without_lp_fee: 9_957_373n,
+      user_quote_amount_out: 9_867_576n,
+      protocol_fee_recipient: zeroKey,
+      coin_creator_fee_basis_points: 85n,
+      coin_creator_fee: 84_808n,
+      buyback_fee: 2_494n,
+      virtual_quote_reserves: 17_584_418_739n,
+      base_supply: 999_833_451_684_198n,
+    });
+    expect(pumpAmm.decodeEvent(data)).toMatchObject({
+      event: {
+        quoteAmount: 9_977_328n,
+        fees: { total: 109_752n },
+        reserves: {
+          virtualBase: 74_476_535_292_699n,
+          virtualQuote: 236_409_081_580n,
+          realBase: 74_476_535_292_699n,
+          realQuote: 218_824_750_144n,
+        },
+      },
+    });
+    // 87,303 of the fees stayed: the virtual part falls by as much, so the price does not see them.
+    expect(218_824_750_144n + (17_584_418_739n - 87_303n)).toBe(236_409_081_580n);
+  });
+
+  it('buy_exact_quote_in_v2: parts and total are what the buyer paid beside the net amount', () => {
+    const data = encodeWith('pump-amm', 'events', 'BuyEvent', {
+      ...zeros,
+      ...keys,
+      ...rates,
+      ...noVolume,
+      ix_name: 'buy_exact_quote_in_v2',
+      timestamp: 1_791_446_115,
+      base_amount_out: 344_675_460_426n,
+      max_quote_amount_in: 5_196_523_749n,
+      pool_base_token_reserves: 152_502_187_179_376n,
+      pool_quote_token_reserves: 1_941_817_726_351n,
+      quote_amount_in: 5_196_523_749n,
+      lp_fee: 10_164_350n,
+      protocol_fee: 2_541_088n,
+      quote_amount_in_with_lp_fee: 5_092_339_164n,
+      user_quote_amount_in: 5_082_174_814n,
+      protocol_fee_recipient: zeroKey,
+      coin_creator_fee_basis_points: 200n,
+      coin_creator_fee: 101_643_497n,
+      buyback_fee: 1_270_544n,
+      virtual_quote_reserves: 301_716_155_377n,
+      base_supply: 930_775_381_733_199n,
+    });
+    expect(pumpAmm.decodeEvent(data)).toMatchObject({
+      event: {
+        quoteAmount: 5_082_174_814n,
+        fees: { total: 114_348_935n },
+        reserves: { virtualQuote: 2_248_626_220_892n, realQuote: 1_947_012_979_556n },
+      },
+    });
+    expect(10_164_350n + 2_541_088n + 101_643_497n).toBe(114_348_935n);
+    expect(5_082_174_814n + 114_348_935n).toBe(5_196_523_749n);
   });
 
   it('CreatePoolEvent agrees with anchor in every layout', () => {

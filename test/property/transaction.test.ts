@@ -121,7 +121,7 @@ describe('legacy and v0', () => {
           expect(compiled.accountIndexes.map((index) => ours.accountKeys[index])).toEqual(accounts.map(({ address }) => address));
         }
       }),
-      { seed: 11, numRuns: 500 },
+      { seed: 11, numRuns: 250 },
     );
   });
 
@@ -164,7 +164,7 @@ describe('legacy and v0', () => {
           ours.header.readonlyUnsigned,
         ]);
       }),
-      { seed: 12, numRuns: 500 },
+      { seed: 12, numRuns: 250 },
     );
   });
 
@@ -286,7 +286,7 @@ describe('v1 (SIMD-0385)', () => {
         expect(ours.config.heapBytes).toEqual(transactionConfig.heapSize);
         expect(Buffer.from(ours.messageBytes)).toEqual(Buffer.from(bytes));
       }),
-      { seed: 13, numRuns: 500 },
+      { seed: 13, numRuns: 250 },
     );
   });
 

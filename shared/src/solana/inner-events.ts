@@ -1,5 +1,5 @@
 import { decodeBase58, isAddress } from './base58.ts';
-import type { EventSink } from './logs.ts';
+import { eventPath, type EventSink } from './logs.ts';
 import { decodeTransaction, type TransactionVersion } from './transaction.ts';
 import { precompilePrograms } from './well-known.ts';
 
@@ -236,17 +236,20 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
     if (precompilePrograms.has(instruction.programId)) continue;
     top++;
     const list = view.inner.get(index) ?? [];
+    const emitted = new Map<number, number>();
     for (let at = 0; at < list.length; at++) {
       const { programId, accounts, data } = list[at]!;
       const authority = eventAuthorities.get(programId);
       if (authority === undefined || !isEventData(data)) continue;
       const caller = callerOf(list, at);
       const callerProgram = caller === null ? null : caller === -1 ? instruction.programId : list[caller]!.programId;
-      if (accounts[0] !== authority || callerProgram !== programId) {
+      if (caller === null || accounts[0] !== authority || callerProgram !== programId) {
         refused++;
         continue;
       }
-      onEvent(programId, caller === -1 ? `${top}` : `${top}.${caller}`, data.subarray(tagLength));
+      const before = emitted.get(caller) ?? 0;
+      emitted.set(caller, before + 1);
+      onEvent(programId, eventPath(top, caller, before), data.subarray(tagLength));
     }
   }
   return refused;

@@ -35,6 +35,15 @@ function fault(malformed: string): LogReading {
   return { truncated: false, malformed };
 }
 
+/**
+ * Names one event of a transaction: `top` is the index of the top-level instruction, `inner` that of the inner instruction
+ * which emitted it (-1 for the top-level one), `before` how many events the same instruction emitted before.
+ */
+export function eventPath(top: number, inner: number, before: number): string {
+  const instruction = inner < 0 ? `${top}` : `${top}.${inner}`;
+  return before === 0 ? instruction : `${instruction}+${before}`;
+}
+
 /** The number in `invoke [n]`, where the line must end with it; 0 when it is not of that form. */
 function invokeDepth(line: string, verbAt: number): number {
   const end = line.length - 1;
@@ -76,6 +85,7 @@ function decodeSlice(line: string): Uint8Array | null {
  * Walks the log lines of one transaction and reports each `Program data:` line of one slice with the innermost program and
  * the path of the instruction that logged it: the index of the top-level instruction (of those that log; precompiles do
  * not), and for an inner one `.` and its index in the flattened list of inner instructions, as `meta.innerInstructions` counts.
+ * Further events of the same instruction (a routed swap, a buy that completes its curve) add `+1`, `+2` and so on.
  *
  * Only the runtime writes lines that begin with `Program <id> `; what programs log follows `Program log: `, so text cannot
  * forge the stack. Behind `Log truncated` nothing is reported: shorter lines may still follow there while longer ones, an
@@ -85,6 +95,7 @@ function decodeSlice(line: string): Uint8Array | null {
 export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (programId: string) => boolean): LogReading {
   const programs: string[] = [];
   const inner: number[] = [];
+  const emitted: number[] = [];
   let top = -1;
   let innerCount = 0;
   for (const line of logs) {
@@ -101,7 +112,7 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       if (wants !== undefined && !wants(programId)) continue;
       const data = decodeSlice(line);
       if (data === null) return fault('data is not base64');
-      onEvent(programId, depth === 1 ? `${top}` : `${top}.${inner[depth - 1]!}`, data);
+      onEvent(programId, eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++), data);
       continue;
     }
     const open = programs.length === 0 ? '' : programs[programs.length - 1]!;
@@ -112,6 +123,7 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       if (verb === letterS && line.length === openEnd + successLength && line.startsWith(open, idAt)) {
         programs.pop();
         inner.pop();
+        emitted.pop();
         continue;
       }
     }
@@ -124,6 +136,7 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       if (depth === 0 && !line.startsWith('invoke', idEnd + 1)) continue;
       if (depth !== programs.length + 1 || depth > maxDepth) return fault('an invoke of the wrong depth');
       programs.push(programIdOf(line, idEnd));
+      emitted.push(0);
       if (depth === 1) {
         top++;
         innerCount = 0;
@@ -133,6 +146,7 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       if (open.length !== idLength || !line.startsWith(open, idAt)) return fault('the end of a program that is not running');
       programs.pop();
       inner.pop();
+      emitted.pop();
     }
   }
   return programs.length === 0 ? complete : fault('a program without its end');

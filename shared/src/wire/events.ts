@@ -31,7 +31,7 @@ const Venue = Type.Enum([...venueNames], { description: 'Venue of the pool.' });
 const common = {
   id: Type.String({
     description:
-      '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; a price derived from a trade adds `.price`.',
+      '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`.',
   }),
   mint: Address('Mint of the token.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),

@@ -1,5 +1,5 @@
 import { encodeBase58 } from '../../solana/base58.ts';
-import { BorshReader, discriminatorHex, discriminatorLength, hasPrefix } from '../../solana/bytes.ts';
+import { BorshReader, discriminatorHex, discriminatorLength, hasPrefix, isZeroKey } from '../../solana/bytes.ts';
 import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 import type { DecodedAccount, DecodedEvent, FeePart } from '../venue.ts';
 import { pool as poolAt, poolMinLength, tradeMinLength } from './layout.ts';
@@ -29,13 +29,14 @@ interface TradeTail {
   creatorFee: FeePart;
   cashback: FeePart;
   holderRewards: FeePart;
+  buyback: bigint;
   virtualQuote: bigint;
   supply: bigint | null;
 }
 
 /** Everything behind `protocol_fee_recipient_token_account`, as far as the layout at hand goes. */
 function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
-  const tail: TradeTail = { creatorFee: noFee, cashback: noFee, holderRewards: noFee, virtualQuote: 0n, supply: null };
+  const tail: TradeTail = { creatorFee: noFee, cashback: noFee, holderRewards: noFee, buyback: 0n, virtualQuote: 0n, supply: null };
   if (!reader.has(48)) return tail;
   reader.skip(32); // coin_creator
   tail.creatorFee = readFee(reader);
@@ -50,7 +51,7 @@ function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
   if (!reader.has(16)) return tail;
   tail.cashback = readFee(reader);
   if (!reader.has(16)) return tail;
-  reader.skip(16); // buyback_fee: a share of the protocol fee, not beside it
+  tail.buyback = readFee(reader).amount; // a share of the protocol fee, not beside it
   if (!reader.has(16)) return tail;
   tail.virtualQuote = reader.i128();
   if (!reader.has(1)) return tail;
@@ -64,8 +65,11 @@ function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
 }
 
 /**
- * BuyEvent and SellEvent differ in names and signs only, up to their tails. The reserves they log are those before the
- * trade; the LP fee stays in the pool's vault.
+ * BuyEvent and SellEvent differ in names and signs only, up to their tails. The reserves they log, the virtual part among
+ * them, are those before the trade; the LP fee stays in the pool's vault.
+ *
+ * What went through the pool is, of a sell, `quote_amount_out`. Of a buy it is `quote_amount_in_with_lp_fee` less the LP fee:
+ * `quote_amount_in` and `user_quote_amount_in` are that and what the user paid, but in `buy_exact_quote_in` the other way round.
  */
 function decodeTrade(data: Uint8Array, isBuy: boolean): DecodedEvent {
   if (data.length < tradeMinLength) return malformed('trade event too short');
@@ -75,22 +79,28 @@ function decodeTrade(data: Uint8Array, isBuy: boolean): DecodedEvent {
   reader.skip(24); // the user's bound, and the user's balances before
   const baseBefore = reader.u64();
   const quoteBefore = reader.u64();
-  const quoteAmount = reader.u64();
+  const amountField = reader.u64();
   const lp = readFee(reader);
   const protocol = readFee(reader);
-  /** Into (buy) or out of (sell) the quote vault: the amount through the pool with what the LP fee adds or keeps back. */
   const vaultDelta = reader.u64();
-  const userQuote = reader.u64();
+  const userField = reader.u64();
   const pool = reader.address();
   const trader = reader.address();
-  reader.skip(128); // the user's and the fee recipient's accounts
-  const { creatorFee, cashback, holderRewards, virtualQuote, supply } = readTradeTail(reader, isBuy);
+  reader.skip(64); // the user's token accounts
+  const feesStay = isZeroKey(data, reader.at); // protocol_fee_recipient
+  reader.skip(64);
+  const { creatorFee, cashback, holderRewards, buyback, virtualQuote, supply } = readTradeTail(reader, isBuy);
   if (reader.failed) return malformed('trade event ends inside a field or has a senseless one');
-  const realBase = isBuy ? baseBefore - baseAmount : baseBefore + baseAmount;
-  const realQuote = isBuy ? quoteBefore + vaultDelta : quoteBefore - vaultDelta;
+  const quoteAmount = isBuy ? vaultDelta - lp.amount : amountField;
+  const userQuote = isBuy && amountField > userField ? amountField : userField;
   const total = isBuy ? userQuote - quoteAmount : quoteAmount - userQuote;
-  if (realBase <= 0n || realQuote < 0n || realQuote + virtualQuote <= 0n) return malformed('trade event with more traded than there was');
-  if (total < 0n) return malformed('trade event with negative fees');
+  const realBase = isBuy ? baseBefore - baseAmount : baseBefore + baseAmount;
+  const pricedQuote = isBuy ? quoteBefore + vaultDelta : quoteBefore - vaultDelta;
+  // The v2 instructions leave fees in the vault until they are swept, and take them off the virtual part: no liquidity.
+  const stayed = feesStay ? protocol.amount - buyback + creatorFee.amount : 0n;
+  if (realBase <= 0n || pricedQuote < 0n || pricedQuote + virtualQuote <= 0n)
+    return malformed('trade event with more traded than there was');
+  if (quoteAmount < 0n || total < 0n || stayed < 0n) return malformed('trade event with negative fees');
   return {
     kind: 'decoded',
     event: {
@@ -102,7 +112,7 @@ function decodeTrade(data: Uint8Array, isBuy: boolean): DecodedEvent {
       trader,
       baseAmount,
       quoteAmount,
-      reserves: { virtualBase: realBase, virtualQuote: realQuote + virtualQuote, realBase, realQuote },
+      reserves: { virtualBase: realBase, virtualQuote: pricedQuote + virtualQuote, realBase, realQuote: pricedQuote + stayed },
       fees: { protocol, creator: creatorPart(creatorFee, holderRewards), lp, cashback, holderRewards, total },
       supply,
       timestamp,

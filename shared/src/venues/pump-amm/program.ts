@@ -41,6 +41,7 @@ export const eventDiscriminators = {
 /** Events that are known and carry no trade and no new pool: discriminator in hex → name. */
 export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['2f23a3f9969d937a', 'AdminCtoPoolEvent'],
+  ['2ddc5d181961ac68', 'AdminSetCoinCreatorEvent'],
   ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
   ['3f451c16305cc2b9', 'BoostBuyAndBurnEvent'],
   ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
@@ -58,6 +59,7 @@ export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['f2e7eb664163bdd3', 'SetBondingCurveCoinCreatorEvent'],
   ['5980f08d5bca4769', 'SetBoostAuthorityEvent'],
   ['966bc77b7ccf66e4', 'SetMetaplexCoinCreatorEvent'],
+  ['82a42461e48287a5', 'SweepPoolFeeEvent'],
   ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
   ['e198ab57f63f42ea', 'UpdateAdminEvent'],
   ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],

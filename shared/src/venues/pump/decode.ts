@@ -76,7 +76,7 @@ function readTradeTail(reader: BorshReader): TradeTail {
   else tail.quote = { mint: reader.address(), amount: reader.u64(), virtual: reader.u64(), real: reader.u64() };
   if (!reader.has(16)) return tail;
   tail.holderRewards = readFee(reader);
-  return tail;
+  return tail; // creator_fee_unclaimed may follow (2026-10)
 }
 
 function decodeTrade(data: Uint8Array): DecodedEvent {
@@ -215,6 +215,44 @@ function decodeMigration(data: Uint8Array): DecodedEvent {
   return decoded({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
 }
 
+/**
+ * The buy that emptied a curve may go on against the tokens meant for its pool, at the price the pool will open with (since
+ * 2026-10-08). TradeEvent tells the curve's part, this the rest. What went through is read off the reserves.
+ */
+function decodePostCompleteBuy(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  const trader = reader.address();
+  const mint = reader.address();
+  const pool = reader.address();
+  const quoteMint = reader.quoteMint();
+  const timestamp = reader.timestamp();
+  const baseAmount = reader.u64();
+  reader.skip(8); // quote_in
+  const protocol = readFee(reader);
+  const creator = readFee(reader);
+  reader.skip(8); // buyback_fee: a share of the protocol fee
+  reader.skip(8); // pool_base_reserves_before
+  const quoteBefore = reader.u64();
+  const virtualBase = reader.u64();
+  const virtualQuote = reader.u64();
+  if (reader.failed) return malformed('PostCompleteBuyEvent ends inside a field or has a senseless one');
+  if (virtualBase === 0n || virtualQuote < quoteBefore) return malformed('PostCompleteBuyEvent with more traded than there was');
+  return decoded({
+    type: 'trade',
+    pool,
+    mint,
+    quoteMint,
+    side: 'buy',
+    trader,
+    baseAmount,
+    quoteAmount: virtualQuote - quoteBefore,
+    reserves: { virtualBase, virtualQuote, realBase: virtualBase, realQuote: virtualQuote },
+    fees: { protocol, creator, lp: noFee, cashback: noFee, holderRewards: noFee, total: protocol.amount + creator.amount },
+    supply: null,
+    timestamp,
+  });
+}
+
 function decodeMayhemParams(data: Uint8Array): DecodedEvent {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
@@ -233,6 +271,7 @@ export function decodeEvent(data: Uint8Array): DecodedEvent {
   if (hasPrefix(data, eventDiscriminators.create)) return decodeCreate(data);
   if (hasPrefix(data, eventDiscriminators.complete)) return decodeComplete(data);
   if (hasPrefix(data, eventDiscriminators.completePumpAmmMigration)) return decodeMigration(data);
+  if (hasPrefix(data, eventDiscriminators.postCompleteBuy)) return decodePostCompleteBuy(data);
   if (hasPrefix(data, eventDiscriminators.updateMayhemVirtualParams)) return decodeMayhemParams(data);
   const discriminator = discriminatorHex(data);
   const name = ignoredEvents.get(discriminator);

@@ -1,6 +1,7 @@
 /**
  * Layouts of pump's records as byte offsets from their first byte, the eight of the discriminator included. Source: the IDL of
- * `@pump-fun/pump-sdk` 2.0.0. Layouts have only ever grown at the tail; README.md says which lengths have been seen.
+ * `@pump-fun/pump-sdk` 2.0.0, and the published IDL of 2026-10 for what came after. Layouts have only ever grown at the tail;
+ * README.md says which lengths have been seen.
  */
 
 /** TradeEvent up to `real_token_reserves`: the shortest layout that tells the reserves (2024). */
@@ -23,9 +24,16 @@ export const curve = {
   creatorFeeBps: 115,
   canEditCreatorFee: 123,
   holderReward: 124,
+  creatorFeeWaiting: 125,
+  protocolFeesWaiting: 133,
+  depth: 141,
+  initialVirtualQuote: 142,
+  postCompleteBaseOut: 150,
+  postCompleteQuoteIn: 158,
 } as const;
 /** The shortest BondingCurve ever written ends after `complete`. */
 export const curveMinLength = 49;
-/** What `create_v2` allocates since 2026-09-15, and what `extend_account` grows a curve to. */
+/** What `create_v2` allocates since 2026-09-15, what `extend_account` grew a curve to, and the layout of 2026-10. */
 export const curveLength = 125;
 export const curveExtendedLength = 151;
+export const curveLengthWithFees = 166;

@@ -59,6 +59,7 @@ export const eventDiscriminators = {
   create: bytes('1b72a94ddeeb6376'),
   complete: bytes('5f72619cd42e9808'),
   completePumpAmmMigration: bytes('bde95db95c94ea94'),
+  postCompleteBuy: bytes('6fb06d8b316cd5fb'),
   updateMayhemVirtualParams: bytes('757be4b6a1a8dcd6'),
 } as const;
 
@@ -66,6 +67,7 @@ export const eventDiscriminators = {
 export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['a4af574a582d213e', 'AddQuoteControlMintEvent'],
   ['6e7ce262aaff1178', 'AdminCtoEvent'],
+  ['4045c0681d1e196b', 'AdminSetCreatorEvent'],
   ['f53b46224bb96d5c', 'AdminSetIdlAuthorityEvent'],
   ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
   ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
@@ -84,6 +86,9 @@ export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['8ecb06207f69bfa2', 'SetMetaplexCreatorEvent'],
   ['dfc39ff63e308f83', 'SetParamsEvent'],
   ['4af88d45ca511ef7', 'SetQuoteControlAdminEvent'],
+  ['a943276d6686b6e8', 'SetQuoteControlMintReservesEvent'],
+  ['43fbb3b6575ca921', 'SetQuoteControlReservesAdminEvent'],
+  ['742b4dbd117a482b', 'SweepBondingCurveFeeEvent'],
   ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
   ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],
   ['b6c3892a23cecff7', 'UpdateGlobalAuthorityEvent'],
