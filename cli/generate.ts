@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-table.ts';
+import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
 /** Writes what stands in the documents and comes from the code. With --check it writes nothing and ends with 1 where something is stale. */
@@ -16,6 +17,7 @@ interface Generated {
 const generated: readonly Generated[] = [
   { file: '.env.example', render: () => envExample() },
   { file: 'README.md', render: (current) => fillBlocks(current, { settings: settingsRows() }) },
+  { file: 'PROTOCOL.md', render: (current) => fillBlocks(current, { protocol: generateProtocolTables() }) },
 ];
 
 function envExample(): string {
