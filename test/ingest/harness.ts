@@ -85,8 +85,8 @@ export function createHarness(
 /** Waits for a condition, at most ten seconds. */
 export async function until(what: string, met: () => boolean): Promise<void> {
   const deadlineMs = performance.now() + 10_000;
-  while (!met()) {
+  for (let tries = 0; !met(); tries++) {
     if (performance.now() > deadlineMs) throw new Error(`Not within ten seconds: ${what}`);
-    await pause(5);
+    await pause(tries < 50 ? 1 : 5);
   }
 }

@@ -224,7 +224,9 @@ export function ammTradeEventBytes(trade: AmmTrade): Buffer {
     .u64(20n, lpFee, 5n, protocolFee, quoteAmount + sign * lpFee, quoteAmount + sign * (lpFee + protocolFee))
     .bytes(trade.pool)
     .bytes(trade.trader)
-    .bytes(new Uint8Array(128))
+    .bytes(new Uint8Array(64))
+    .bytes(keyOf('fee recipient'))
+    .bytes(keyOf('account of the fee recipient'))
     .bytes(zeroKey)
     .u64(0n, 0n);
   if (side === 'buy') writer.u8(0).u64(0n, 0n, 0n, 0n, 0n).text('buy');
