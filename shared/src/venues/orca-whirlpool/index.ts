@@ -1,1 +1,1 @@
-export { decodeWhirlpool, usdcPerSol, whirlpoolPrice, type Whirlpool } from './decode.ts';
+export { decodeWhirlpool, usdcPerSol, whirlpoolPrice } from './decode.ts';

@@ -24,8 +24,5 @@ export const pool = {
   canEditCreatorFee: 269,
   holderReward: 270,
 } as const;
-/** The shortest Pool ends after `lp_supply`. */
+/** The shortest Pool ends after `lp_supply`; one with every field known has 271 bytes, and 301 are allocated. */
 export const poolMinLength = 211;
-/** A Pool with every field known, and what is allocated. */
-export const poolLength = 271;
-export const poolAllocatedLength = 301;

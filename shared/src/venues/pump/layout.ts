@@ -31,9 +31,8 @@ export const curve = {
   postCompleteBaseOut: 150,
   postCompleteQuoteIn: 158,
 } as const;
-/** The shortest BondingCurve ever written ends after `complete`. */
+/**
+ * The shortest BondingCurve ever written ends after `complete`. `create_v2` allocates 125 bytes since 2026-09-15,
+ * `extend_account` grew curves to 151, and the layout of 2026-10 has 166.
+ */
 export const curveMinLength = 49;
-/** What `create_v2` allocates since 2026-09-15, what `extend_account` grew a curve to, and the layout of 2026-10. */
-export const curveLength = 125;
-export const curveExtendedLength = 151;
-export const curveLengthWithFees = 166;
