@@ -120,7 +120,7 @@ async function startSubject(subject: Subject, { redisUrl, dataDir }: Setup): Pro
   return await startServer(gatewayMain, [], { REDIS_URL: redisUrl, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info' });
 }
 
-async function publisherFor(subject: Subject, redisUrl: string): Promise<{ publish(entry: BusEntry): void; close(): Promise<void> }> {
+async function publisherFor(subject: Subject, redisUrl: string): Promise<{ publish: (entry: BusEntry) => void; close(): Promise<void> }> {
   if (subject === 'reference') {
     const redis = new Redis(redisUrl);
     return {

@@ -63,7 +63,10 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
           else {
             answer += chunk.toString('latin1');
             if (!answer.includes('\r\n\r\n')) return true;
-            if (!answer.startsWith('HTTP/1.1 101')) reject(new Error(answer.slice(0, 200)));
+            if (!answer.startsWith('HTTP/1.1 101')) {
+              socket.destroy(new Error(answer.slice(0, 200)));
+              return false;
+            }
             upgraded = true;
             const key = order.keys[number % Math.max(1, order.keys.length)] ?? '';
             if (order.command !== null) socket.write(frameOf(order.command.replace('#', key)));

@@ -22,7 +22,7 @@ export function addressOf(n: number): string {
 let made = 0;
 
 /** A signature of its own for every call: 64 bytes, base58. */
-export function signatureOf(n = made++): string {
+function signatureOf(n = made++): string {
   const bytes = new Uint8Array(64).fill(9);
   new DataView(bytes.buffer).setUint32(0, n + 1);
   return encodeBase58(bytes);
@@ -140,7 +140,7 @@ export function migrationEvent(mint: string, changes: Partial<MigrationEvent> = 
 }
 
 /** The topics that carry an event. */
-export function topicsOf(event: StreamEvent): string[] {
+function topicsOf(event: StreamEvent): string[] {
   switch (event.type) {
     case 'trade':
       return [allTradesTopic, tradesTopic(event.mint), accountTradesTopic(event.trader)];

@@ -12,7 +12,7 @@ const framesPerTurn = 512;
 /** A replay waits while more than this waits for its client. */
 const waitingBytes = 512 * 1024;
 /** A client may be ahead of a gateway that lags another by this many frames … */
-export const maxAhead = 256;
+const maxAhead = 256;
 /** … which it is given this long to reach. */
 const aheadMs = 2_000;
 

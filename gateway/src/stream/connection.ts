@@ -85,7 +85,7 @@ export class Connection implements SocketHandlers {
     this.#send(text, false);
   }
 
-  /** Follows a topic: in its group's room, or for now through the history. */
+  /** Follows a topic: in its group's room, or through the history until it has caught up. */
   follow(topic: string, following: Following): void {
     (this.topics ??= new Map()).set(topic, following);
     if (!(following instanceof CatchUp)) this.#socket.join(following.room);

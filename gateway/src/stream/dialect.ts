@@ -15,7 +15,7 @@ import {
 import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { Connection } from './connection.ts';
 import type { EventCell } from './event-cell.ts';
-import { newRoom, type Publish } from './fanout.ts';
+import { maxTopics, newRoom, type Publish } from './fanout.ts';
 
 /** Venues whose trades run on a bonding curve; the others are pools. */
 const curveVenues: ReadonlySet<string> = new Set(['pump', 'launchlab', 'meteora-dbc']);
@@ -32,7 +32,7 @@ interface DialectRoom {
  * What of it is in SOL is left out where the quote coin is another one and its price is not known; `newTokenBalance` is
  * left out always, as an event does not tell it.
  */
-export function dialectEvent(event: StreamEvent): DialectCreate | DialectTrade | DialectMigrate | null {
+function dialectEvent(event: StreamEvent): DialectCreate | DialectTrade | DialectMigrate | null {
   switch (event.type) {
     case 'newToken':
       return createOf(event);
@@ -141,6 +141,7 @@ export class Dialect {
     if (connection.topicCount + more.length > streamLimits.subscriptionsPerConnection) {
       return `At most ${streamLimits.subscriptionsPerConnection} subscriptions on one connection.`;
     }
+    if (this.#rooms.size + more.length > maxTopics) return `This gateway follows at most ${maxTopics} topics.`;
     if (isEnd) {
       const everything = keys === undefined && method.endsWith('Trade');
       for (const topic of everything ? this.#tradeTopics(connection, method) : topics) this.#leave(connection, topic);

@@ -40,6 +40,8 @@ export type Publish = (room: string, message: Uint8Array, binary: boolean) => vo
 
 /** Different filters on one topic that a gateway evaluates; one more is refused. */
 export const maxGroupsPerTopic = 2_000;
+/** Topics that are followed at one time on one gateway; one more is refused. */
+export const maxTopics = 500_000;
 
 let rooms = 0;
 /** A room's name, never used twice in a process. */
@@ -88,10 +90,11 @@ export class Fanout {
     this.#tick = number;
   }
 
-  /** Takes a place in the group of these properties; null where the topic has too many different ones. */
+  /** Takes a place in the group of these properties; null where there are too many topics or groups. */
   acquire(name: string, format: Format, batched: boolean, filter: CompiledFilter | null): Group | null {
     let topic = this.#topics.get(name);
     if (topic === undefined) {
+      if (this.#topics.size >= maxTopics) return null;
       topic = { topic: name, head: frameHead(name), seq: this.#bus.position(name), movedAtTick: this.#tick, groups: [] };
       this.#topics.set(name, topic);
     }

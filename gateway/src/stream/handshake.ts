@@ -10,7 +10,7 @@ export type Handshake = { readonly ok: true; readonly options: ConnectionOptions
 export const streamPaths = ['/api/data', '/data'] as const;
 
 /** Connections of one gateway; one more is refused with 429. */
-export const maxConnections = 50_000;
+const maxConnections = 50_000;
 
 /**
  * Decides on a handshake. A key that is given must be good; with none, the connection is opened and its first message

@@ -15,7 +15,7 @@ import { accountTradesTopic, channelNames, pricesTopic, tradesTopic, type Channe
 import { CatchUp, startFrom, type Start } from './catch-up.ts';
 import { groupOf, type Connection, type Following } from './connection.ts';
 import { EventCell } from './event-cell.ts';
-import { maxGroupsPerTopic, type BusPosition, type Fanout, type Group } from './fanout.ts';
+import { maxGroupsPerTopic, maxTopics, type BusPosition, type Fanout, type Group } from './fanout.ts';
 import { compileFilter, type CompiledFilter } from './filters.ts';
 import type { History } from './history.ts';
 import { refusal } from './protocol.ts';
@@ -78,7 +78,7 @@ export function subscribe(parts: StreamParts, connection: Connection, command: S
     const since = sinceOf(command, topic);
     const outcome = follow(parts, connection, topic, filter, since, nowMs);
     if (outcome === null) {
-      if (key === null) return { reply: refusal(id, 'RATE_LIMIT', tooManyFilters), gaps: [], replays: [] };
+      if (key === null) return { reply: refusal(id, 'RATE_LIMIT', tooMuch), gaps: [], replays: [] };
       rejected.push({ key, code: 'RATE_LIMIT' });
       continue;
     }
@@ -92,7 +92,7 @@ export function subscribe(parts: StreamParts, connection: Connection, command: S
   return { reply, gaps, replays };
 }
 
-const tooManyFilters = `This gateway evaluates at most ${maxGroupsPerTopic} different filters on one topic.`;
+const tooMuch = `This gateway follows at most ${maxTopics} topics, and evaluates at most ${maxGroupsPerTopic} different filters on one.`;
 
 function checkBounds(
   connection: Connection,
@@ -129,7 +129,7 @@ function sinceOf({ since }: SubscribeCommand, topic: string): Position | null {
   return Object.hasOwn(map, topic) ? map[topic]! : null;
 }
 
-/** Follows one topic from now, or from where the client stopped; null where it can have no more filters. */
+/** Follows one topic from now, or from where the client stopped; null where the gateway takes no more. */
 function follow(
   { fanout, history, bus }: StreamParts,
   connection: Connection,

@@ -100,7 +100,6 @@ export type PingCommand = Static<typeof PingCommand>;
 export type ListCommand = Static<typeof ListCommand>;
 export type SubscribeCommand = Static<(typeof subscribeSchemas)[Channel]>;
 export type UnsubscribeCommand = Static<(typeof unsubscribeSchemas)[Channel]>;
-export type Command = AuthCommand | PingCommand | ListCommand | SubscribeCommand | UnsubscribeCommand;
 
 export const ops = ['auth', 'subscribe', 'unsubscribe', 'list', 'ping'] as const;
 export type Op = (typeof ops)[number];

@@ -24,7 +24,7 @@ export const DialectCommand = Type.Object(
 export type DialectCommand = Static<typeof DialectCommand>;
 
 /** Acks, errors and notices: never `mint` or `txType` beside it, by which clients tell events. */
-export const DialectMessage = Type.Object({ message: Type.String() }, { additionalProperties: false, title: 'message' });
+const DialectMessage = Type.Object({ message: Type.String() }, { additionalProperties: false, title: 'message' });
 export type DialectMessage = Static<typeof DialectMessage>;
 
 export const dialectAcks: Readonly<Record<DialectMethod, string>> = {

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { uwsBinaries } from '@sluice/gateway/transport/uws-binaries.ts';
+import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
+import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { goodKey, startTestGateway } from '../support/gateway.ts';
+import { StreamClient } from '../support/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+
+const here = `${process.platform}_${process.arch}_${process.versions.modules}`;
+
+describe('the native binary', () => {
+  it('is loaded where its hash is the pinned one', () => {
+    expect(loadUws()).toMatchObject({ kind: 'loaded' });
+    expect(uwsBinaries['linux_x64_115']).toBe('f4fa5d7b697529b45ac8aa3d57385d9af51bc1d2b26aa9f5b68ca4361542e665');
+  });
+
+  it('is not loaded otherwise, and the reason is told', () => {
+    expect(loadUws(here, {})).toMatchObject({ kind: 'unavailable', reason: 'not_pinned' });
+    expect(loadUws(here, { [here]: '0'.repeat(64) })).toMatchObject({ kind: 'unavailable', reason: 'hash_mismatch' });
+    expect(loadUws('plan9_mips_115', { plan9_mips_115: '0'.repeat(64) })).toMatchObject({ kind: 'unavailable', reason: 'not_readable' });
+  });
+});
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+describe.skipIf(!hasOpenssl)('TLS by the listener itself', () => {
+  let directory = '';
+  let tls = { certFile: '', keyFile: '' };
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'sluice-tls-'));
+    tls = { certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') };
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
+      ...['-keyout', tls.keyFile, '-out', tls.certFile],
+    ]);
+    expect(made.status).toBe(0);
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it.each(['uws', 'node'] as const)('serves HTTPS and WSS over %s', async (transport) => {
+    const server = await startTestGateway({ transport, config: { tls } });
+    expect(server.gateway.url).toBe(`https://${server.host}`);
+    const status = await new Promise((resolve, reject) => {
+      get(`https://${server.host}/livez`, { rejectUnauthorized: false, agent: false }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).on('error', reject);
+    });
+    expect(status).toBe(200);
+    const client = await new StreamClient(`wss://${server.host}/api/data?api-key=${goodKey}`).open();
+    await client.ask({ op: 'subscribe', channel: 'trades', mints: [addressOf(1)] });
+    await server.publish([entryOf(tradeEvent(addressOf(1)))]);
+    await client.framesTo(tradesTopic(addressOf(1)), 1);
+    client.close();
+    await server.close();
+  });
+});
