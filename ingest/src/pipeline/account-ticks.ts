@@ -6,7 +6,7 @@ import type { Pool } from './pools.ts';
  * An account shows the end of its slot, and may come before the logs of the trades that led there: it waits this long, so
  * that trades tell their own prices and an account only what no trade has told.
  */
-export const accountHoldMs = 250;
+const accountHoldMs = 250;
 /** Changes that wait, one a pool (the newest); beyond it the oldest are looked at early. */
 const maxHeld = 50_000;
 

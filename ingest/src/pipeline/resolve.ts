@@ -108,7 +108,7 @@ export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {
 }
 
 /** Notes decimals, supply and program of a mint account; false where it is none. */
-export function noteMint(token: Token, { owner, data }: AccountState): boolean {
+function noteMint(token: Token, { owner, data }: AccountState): boolean {
   if (owner !== tokenProgram && owner !== token2022Program) return false;
   if (data.length < mintLength || data[initializedAt] !== 1) return false;
   token.decimals = data[decimalsAt]!;

@@ -8,7 +8,7 @@ import {
   whirlpoolProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
+import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { readAccount } from '../sources/accounts.ts';
 import { isRecord, isSlot, type AccountState } from '../sources/source.ts';
 import { nowUs } from '../clock.ts';

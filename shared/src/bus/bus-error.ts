@@ -25,7 +25,7 @@ export function closedError(): BusError {
 
 /**
  * A command that Redis did not carry out. `kind`: `link` (no answer; whether it was carried out is unknown), `passing`
- * (refused for now) or `refused` (refused, and will be again). `word` is the first word of the error reply.
+ * (refused, and may pass later) or `refused` (refused, and will be again). `word` is the first word of the error reply.
  */
 export class RedisFault extends BusError {
   readonly kind: 'link' | 'passing' | 'refused';

@@ -8,8 +8,8 @@ export interface Keypair {
   readonly seed: Uint8Array;
 }
 
-export const seedLength = 32;
-export const signatureLength = 64;
+const seedLength = 32;
+const signatureLength = 64;
 
 /** DER around a raw seed (PKCS #8, RFC 8410) and around a raw public key (SPKI). */
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');

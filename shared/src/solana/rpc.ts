@@ -1,5 +1,5 @@
 /** Longest answer that is read; a block with all its transactions has some ten million bytes. */
-export const maxAnswerBytes = 64 * 1024 * 1024;
+const maxAnswerBytes = 64 * 1024 * 1024;
 /** How long an endpoint that failed stays behind the others; doubled with each failure in a row. */
 const firstPenaltyMs = 500;
 const maxPenaltyMs = 30_000;

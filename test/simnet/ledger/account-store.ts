@@ -8,7 +8,7 @@ const accountTypeAccount = 2;
 const emptySet: ReadonlySet<string> = new Set();
 
 /** Whether the bytes are a token account (of either token program) and not a mint. */
-export function isTokenAccount(account: ChainAccount): boolean {
+function isTokenAccount(account: ChainAccount): boolean {
   if (account.owner !== tokenProgram && account.owner !== token2022Program) return false;
   const { data } = account;
   if (data.length < accountBytes) return false;

@@ -53,7 +53,7 @@ export function walletAccount(lamports: bigint): ChainAccount {
   return { lamports, owner: systemProgram, data: noData, executable: false };
 }
 
-export function ownedAccount(owner: string, data: Uint8Array): ChainAccount {
+function ownedAccount(owner: string, data: Uint8Array): ChainAccount {
   return { lamports: minimumBalance(data.length), owner, data, executable: false };
 }
 
@@ -63,7 +63,7 @@ export function usdcAccount(owner: string, amount: bigint): readonly [string, Ch
 }
 
 /** A wrapped-SOL account that holds `lamports` beyond its rent. */
-export function wrappedSolAccountData(owner: string, lamports: bigint): ChainAccount {
+function wrappedSolAccountData(owner: string, lamports: bigint): ChainAccount {
   const data = tokenAccountData(wrappedSolMint, owner, lamports);
   const reserve = minimumBalance(data.length);
   tokenFields.setNativeReserve(data, reserve);
@@ -187,7 +187,7 @@ function priceAccounts(): (readonly [string, ChainAccount])[] {
 }
 
 /** Puts the USDC that all accounts hold onto the mint as its supply. */
-export function withUsdcSupply(accounts: Map<string, ChainAccount>): void {
+function withUsdcSupply(accounts: Map<string, ChainAccount>): void {
   const mint = accounts.get(usdcMint);
   if (mint === undefined) throw new Error('genesis has no USDC mint');
   let supply = 0n;

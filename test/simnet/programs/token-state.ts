@@ -8,7 +8,7 @@ import { BorshWriter } from './borsh.ts';
 export const mintBytes = 82;
 export const tokenAccountBytes = 165;
 export const accountTypeOffset = 165;
-export const extensionsOffset = 166;
+const extensionsOffset = 166;
 export const accountType = { mint: 1, account: 2 } as const;
 export const extension = { immutableOwner: 7, metadataPointer: 18, tokenMetadata: 19 } as const;
 /** Token-2022 account with ImmutableOwner: account, account type, empty extension. */

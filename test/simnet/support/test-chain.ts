@@ -1,8 +1,6 @@
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
-import { token2022Program, usdcMint } from '@sluice/shared/solana/well-known.ts';
-import { createHash } from 'node:crypto';
 import type { TransactionRecord } from '../chain.ts';
 import { signTransaction, wallet } from '../market/wallets.ts';
 import { createV2, type NewCoin } from '../market/instructions.ts';
@@ -60,9 +58,6 @@ export function launch(chain: SimChain, parts: Partial<NewCoin> = {}): string {
   if (record.err !== null) throw new Error(record.logs.join('\n'));
   return mint.publicKey;
 }
-
-export const usdc = usdcMint;
-export const coinProgram = token2022Program;
 
 /** An address with no account, by name. */
 export function address(name: string): string {
