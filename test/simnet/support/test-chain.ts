@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
