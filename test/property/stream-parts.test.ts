@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { History } from '@sluice/gateway/stream/history.ts';
