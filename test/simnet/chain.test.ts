@@ -307,7 +307,7 @@ test('history answers by address, newest first, between two signatures', () => {
     land(chain, [transferInstruction(bob.publicKey, alice.publicKey, BigInt(i + 1))], [bob]),
   );
   const all = chain.signaturesFor(alice.publicKey).map(({ signature }) => signature);
-  const expected = records.map(({ signature }) => signature).reverse();
+  const expected = records.map(({ signature }) => signature).toReversed();
   expect(all).toEqual(expected);
   expect(chain.signaturesFor(alice.publicKey, { limit: 2 }).map(({ signature }) => signature)).toEqual(expected.slice(0, 2));
   const [, second = '', , , fifth = ''] = expected;

@@ -1,11 +1,12 @@
 import { BorshAccountsCoder, type Idl } from '@coral-xyz/anchor';
 import { expect, test } from 'vitest';
 import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from '@sluice/shared/venues/pump-amm/program.ts';
-import { feeConfig, globalAddress, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
 import { pumpAccounts, pumpAmmAccounts, pumpAmmEvents, pumpAmmIdl, pumpEvents, pumpIdl } from '../golden/anchor.ts';
+import type { TransactionRecord } from './chain.ts';
 import { feeConfigData } from './programs/fee-schedule.ts';
 import { ammFees } from './programs/genesis-fees.ts';
 import { ammConfigData, poolData, readAmmConfig, readPool } from './programs/pump-amm/state.ts';
@@ -69,25 +70,23 @@ test('curves and pools of a running market decode by the published interface', (
 test('every event of a running market decodes by the published interface, to the last byte, and is sent to the program itself too', () => {
   const chain = marketChain('events', { completeEverySeconds: 12, tradesPerSecond: 12 });
   const counts = new Map<string, number>();
-  for (let i = 0; i < 260; i++) {
+  for (let i = 0; i < 300; i++) {
     for (const record of chain.advance().transactions) {
       if (record.err !== null) continue;
       const logged: string[] = [];
-      readLogs(record.logs, (programId, _path, data) => {
-        const coder = coders.get(programId);
-        if (coder === undefined) return;
-        logged.push(Buffer.from(data).toString('hex'));
-        const event = coder.decode(Buffer.from(data).toString('base64'));
-        expect(event, `event of ${programId}`).not.toBeNull();
-        if (event === null) return;
-        counts.set(event.name, (counts.get(event.name) ?? 0) + 1);
-        expect(encoded(programId === pumpProgram ? pumpIdl : pumpAmmIdl, event.name, event.data)).toEqual(Buffer.from(data));
+      const { truncated } = readLogs(record.logs, (programId, _path, data) => {
+        if (coders.has(programId)) logged.push(Buffer.from(data).toString('hex'));
       });
-      const called = record.innerInstructions
-        .flatMap(({ instructions }) => instructions)
-        .filter(({ data }) => Buffer.from(data.subarray(0, 8)).toString('hex') === 'e445a52e51cb9a1d')
-        .map(({ data }) => Buffer.from(data.subarray(8)).toString('hex'));
-      expect(called).toEqual(logged);
+      const called = calledEvents(record);
+      // A boosted migration logs more than a node keeps: then the calls alone are complete.
+      if (!truncated) expect(called.map(({ data }) => data.toString('hex'))).toEqual(logged);
+      for (const { programId, data } of called) {
+        const event = coders.get(programId)?.decode(data.toString('base64')) ?? null;
+        expect(event, `event of ${programId}`).not.toBeNull();
+        if (event === null) continue;
+        counts.set(event.name, (counts.get(event.name) ?? 0) + 1);
+        expect(encoded(programId === pumpProgram ? pumpIdl : pumpAmmIdl, event.name, event.data)).toEqual(data);
+      }
     }
   }
   for (const name of [
@@ -96,12 +95,21 @@ test('every event of a running market decodes by the published interface, to the
     'CompleteEvent',
     'CompletePumpAmmMigrationEvent',
     'CreatePoolEvent',
+    'InitBoostEvent',
     'BuyEvent',
     'SellEvent',
   ]) {
     expect(counts.get(name), name).toBeGreaterThan(0);
   }
 });
+
+/** Events that the programs sent to themselves. */
+function calledEvents(record: TransactionRecord): readonly { readonly programId: string; readonly data: Buffer }[] {
+  return record.innerInstructions
+    .flatMap(({ instructions }) => instructions)
+    .filter(({ programId, data }) => coders.has(programId) && eventCpiTag.every((byte, i) => data[i] === byte))
+    .map(({ programId, data }) => ({ programId, data: Buffer.from(data.subarray(eventCpiTag.length)) }));
+}
 
 interface Layout {
   readonly layout: { encode(data: unknown, into: Buffer): number };

@@ -161,7 +161,7 @@ async function complete(chain: SimChain, mint: string): Promise<void> {
   expect(readCurve(accountBytes(chain, curveOf(mint)))).toMatchObject({ complete: true, realToken: 0n, realQuote: 85_005_359_057n });
 }
 
-test.each(['migrate', 'migrate_v2'])('%s of a completed coin opens its pool with what the curve held', async (name) => {
+test.each(['migrate', 'migrate_v2'])('%s of a completed coin opens its pool, boosted, with what the curve held', async (name) => {
   const chain = quietChain();
   const mint = launch(chain);
   await complete(chain, mint);
@@ -174,7 +174,10 @@ test.each(['migrate', 'migrate_v2'])('%s of a completed coin opens its pool with
   const pool = readPool(accountBytes(chain, canonicalPoolOf(mint, wrappedSolMint)));
   expect(pool.coinCreator).toBe(alice.publicKey);
   expect(tokenAmount(chain.account(pool.baseVault))).toBe(206_900_000_000_000n);
-  expect(tokenAmount(chain.account(pool.quoteVault))).toBe(85_005_359_057n - 15_000_001n);
+  const quote = 85_005_359_057n - 15_000_001n;
+  const boost = (quote * 2_069n) / 10_000n;
+  expect(tokenAmount(chain.account(pool.quoteVault))).toBe(quote - boost);
+  expect(pool.virtualQuote).toBe(boost);
   const again = land(chain, [unitLimitInstruction(800_001), fromWeb3(instruction)], [alice]);
   expect(again.err).toEqual({ InstructionError: [1, { Custom: 6081 }] });
 });

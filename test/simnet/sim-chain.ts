@@ -8,6 +8,7 @@ import { AccountStore } from './ledger/account-store.ts';
 import { Blockhashes, blockhashLifetime } from './ledger/blockhashes.ts';
 import { clockData } from './ledger/clock.ts';
 import { defaultHistoryBounds, History, type HistoryBounds } from './ledger/history.ts';
+import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
 import { createMarket, type MarketOptions } from './market/market.ts';
@@ -69,6 +70,7 @@ class SimChain implements MarketChain {
   readonly #priorityFees = new PriorityFees();
   readonly #listeners = new Set<ChainListener>();
   readonly #programs = programTable();
+  readonly #intern = createInterner();
   readonly #seed: string;
   readonly #slotMs: number;
   readonly #nowMs: () => number;
@@ -172,7 +174,11 @@ class SimChain implements MarketChain {
       return { ok: false, code: rpcCode.invalidParams, message: `failed to deserialize transaction: ${transaction.reason}` };
     }
     if (transaction.version !== 1 && wire.length > maxPacketBytes) {
-      return { ok: false, code: rpcCode.invalidParams, message: `transaction too large: ${wire.length} bytes (max: ${maxPacketBytes} bytes)` };
+      return {
+        ok: false,
+        code: rpcCode.invalidParams,
+        message: `transaction too large: ${wire.length} bytes (max: ${maxPacketBytes} bytes)`,
+      };
     }
     const signature = transaction.signatures[0] ?? '';
     if (!signaturesHold(transaction)) {
@@ -319,7 +325,9 @@ class SimChain implements MarketChain {
       for (const [address, account] of outcome.commit) this.#store.set(address, account);
       fees += outcome.fee;
       paid.push({ unitPrice: outcome.unitPrice, writable: outcome.keys.filter((key) => key.writable).map((key) => key.address) });
-      records.push({ ...outcome.execution, signature, wire, version: transaction.version, slot, index: records.length, blockTime });
+      const { execution } = outcome;
+      const shared = { accountKeys: execution.accountKeys.map(this.#intern), logs: execution.logs.map(this.#intern) };
+      records.push({ ...execution, ...shared, signature, wire, version: transaction.version, slot, index: records.length, blockTime });
     }
     this.#credit(fees);
     return { records, paid };

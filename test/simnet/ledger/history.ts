@@ -9,6 +9,9 @@ export interface HistoryBounds {
 /** 20,000 transactions are about 40 minutes of the default market, 20,000 blocks are 67 minutes of 200 ms slots. */
 export const defaultHistoryBounds: HistoryBounds = { transactions: 20_000, blocks: 20_000 };
 
+/** Newest blocks whose records still have `written`: twice as many as finality takes. */
+const keepsWritten = 64;
+
 const noRecords: readonly TransactionRecord[] = [];
 
 /** Blocks of the living fork and their transactions, by signature and by account; bounded, oldest dropped first. */
@@ -40,11 +43,18 @@ export class History {
         else list.push(record);
       }
     }
+    this.#dropWritten();
     while (this.#bySignature.size > this.#bounds.transactions || this.#blocks.length > this.#bounds.blocks) {
       const oldest = this.#blocks.shift();
       if (oldest === undefined) break;
       this.#forget(oldest, 'oldest');
     }
+  }
+
+  /** Old versions of accounts would be most of the memory, and nobody asks for them once all commitments have passed. */
+  #dropWritten(): void {
+    const old = this.#blocks[this.#blocks.length - 1 - keepsWritten];
+    for (const { written } of old?.transactions ?? []) if (written instanceof Map) written.clear();
   }
 
   /** Takes the newest block back (a fork died). */

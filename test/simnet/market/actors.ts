@@ -10,7 +10,7 @@ import {
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
 import { mayhemSolVault } from '@sluice/shared/venues/pump/program.ts';
-import { canonicalPoolOf, creatorVaultOf, holderRewardsOf, lpMintOf, poolAuthorityOf } from '../programs/addresses.ts';
+import { boostAuthorityOf, canonicalPoolOf, creatorVaultOf, holderRewardsOf, lpMintOf, poolAuthorityOf } from '../programs/addresses.ts';
 import { associatedTokenInstruction } from '../programs/associated-token.ts';
 import { unitLimitInstruction, unitPriceInstruction } from '../programs/compute-budget.ts';
 import { feeRecipients, buybackFeeRecipients, reservedFeeRecipients } from '../programs/recipients.ts';
@@ -42,7 +42,7 @@ const maxTries = 6;
 const maxHoldersScanned = 400;
 /** How the coins of the market are made. */
 const share = { mayhem: 0.04, cashback: 0.06, holderReward: 0.06, usdc: 0.06, ownCreatorFee: 0.05 } as const;
-const habit = { onPool: 0.35, routed: 0.35, legacyMessage: 0.5, devBuy: 0.85, buys: 0.56, sellAll: 0.35 } as const;
+const habit = { onPool: 0.35, routed: 0.35, legacyMessage: 0.5, devBuy: 0.85, buys: 0.56, sellAll: 0.35, boosted: 0.4 } as const;
 
 export interface Actors {
   readonly traders: readonly Keypair[];
@@ -331,8 +331,11 @@ class MarketActors implements Actors {
       // Sent again after a while: the first may have gone with a dead fork.
       coin.completedSlot = chain.slot;
       const user = this.migrator.publicKey;
+      const boost = this.#random.chance(habit.boosted);
       const instruction =
-        coin.quoteMint === null ? migrate(coin.mint, coin.tokenProgram, user) : migrateV2(coin.mint, coin.tokenProgram, quoteMint, user);
+        coin.quoteMint === null
+          ? migrate(coin.mint, coin.tokenProgram, user, boost)
+          : migrateV2(coin.mint, coin.tokenProgram, quoteMint, user, boost);
       this.#send([unitLimitInstruction(800_000), instruction], [this.migrator]);
     }
   }
@@ -391,7 +394,7 @@ class MarketActors implements Actors {
     const lpMint = lpMintOf(pool);
     const addresses = [coin.mint, coin.curve, pool, lpMint, poolAuthorityOf(coin.mint)];
     for (const mint of [coin.mint, lpMint]) for (const [address] of chain.tokenAccountsOfMint(mint)) addresses.push(address);
-    for (const owner of [coin.curve, pool, poolAuthorityOf(coin.mint)]) {
+    for (const owner of [coin.curve, pool, poolAuthorityOf(coin.mint), boostAuthorityOf(pool)]) {
       for (const [address] of chain.tokenAccountsOf(owner)) addresses.push(address);
     }
     if (curve?.holderReward === true) addresses.push(creatorVaultOf(curve.creator));

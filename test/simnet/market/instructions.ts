@@ -11,6 +11,7 @@ import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import {
   ammVolumeAccumulatorOf,
+  boostAuthorityOf,
   canonicalPoolOf,
   coinCreatorAuthorityOf,
   creatorVaultOf,
@@ -224,11 +225,12 @@ function poolSide(mint: string, baseProgram: string, quoteMint: string) {
     authorityLp: writable(ata(authority, lpMint, token2022Program)),
     poolBase: writable(ata(pool, mint, baseProgram)),
     poolQuote: writable(ata(pool, quoteMint, tokenProgram)),
+    boost: [readonly(boostAuthorityOf(pool)), writable(ata(boostAuthorityOf(pool), quoteMint, tokenProgram))],
   };
 }
 
 /** `migrate` of a completed coin quoted in SOL. */
-export function migrate(mint: string, baseProgram: string, user: string): Instruction {
+export function migrate(mint: string, baseProgram: string, user: string, boost: boolean): Instruction {
   const curve = curveOf(mint);
   const side = poolSide(mint, baseProgram, wrappedSolMint);
   return {
@@ -259,13 +261,14 @@ export function migrate(mint: string, baseProgram: string, user: string): Instru
       readonly(pump.eventAuthority),
       readonly(pump.programId),
       readonly(rentSysvar),
+      ...(boost ? side.boost : []),
     ],
     data: pump.instructionDiscriminators.migrate,
   };
 }
 
 /** `migrate_v2` of a completed coin of any quote. */
-export function migrateV2(mint: string, baseProgram: string, quoteMint: string, user: string): Instruction {
+export function migrateV2(mint: string, baseProgram: string, quoteMint: string, user: string, boost: boolean): Instruction {
   const curve = curveOf(mint);
   const side = poolSide(mint, baseProgram, quoteMint);
   return {
@@ -298,6 +301,7 @@ export function migrateV2(mint: string, baseProgram: string, quoteMint: string, 
       readonly(rentSysvar),
       readonly(pump.eventAuthority),
       readonly(pump.programId),
+      ...(boost ? side.boost : []),
     ],
     data: pump.instructionDiscriminators.migrateV2,
   };

@@ -26,6 +26,8 @@ export const ammErrors: ErrorTable = {
     'InsufficientRealQuoteReserves',
     'BOOST: sell output exceeds the real quote vault. effective = real + virtual is pricing-only; payout is capped at real_vault, so quote min(out, real_vault)',
   ],
+  6065: ['PoolCannotBoost', 'BOOST: pool cannot be boosted (no virtual reserves)'],
+  6066: ['BoostDisabled', 'BOOST: boost is disabled'],
 };
 
 export const ammError = {
@@ -50,4 +52,6 @@ export const ammError = {
   invalidCashbackAccumulatorAta: 6061,
   invalidPoolV2: 6062,
   insufficientRealQuote: 6063,
+  poolCannotBoost: 6065,
+  boostDisabled: 6066,
 } as const;

@@ -1,5 +1,6 @@
 import { eventAuthority, eventCpiTag } from '@sluice/shared/venues/pump-amm/program.ts';
 import { anchorProgram } from '../anchor.ts';
+import { initBoostInstruction } from './boost.ts';
 import { createPoolInstruction } from './create-pool.ts';
 import { ammErrors } from './errors.ts';
 import { swapInstructions } from './trade.ts';
@@ -10,5 +11,5 @@ export const pumpAmm = anchorProgram({
   errors: ammErrors,
   source: 'programs/pump-amm/src/lib.rs:1',
   loadedBytes: 5_000_000,
-  instructions: [createPoolInstruction, ...swapInstructions],
+  instructions: [createPoolInstruction, initBoostInstruction, ...swapInstructions],
 });

@@ -10,6 +10,7 @@ import {
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { minimumBalance } from '../../ledger/rent.ts';
 import { addressBytes, deriveTokenAccount } from '../../runtime/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';
 import { canonicalPoolOf, curveOf, lpMintOf, poolAuthorityOf } from '../addresses.ts';
@@ -151,7 +152,8 @@ function fundPoolAuthority(context: AnchorContext, migration: Migration): void {
   const { mint, quoteMint, user } = migration;
   const authority = context.get('pool_authority').address;
   const accountBytes = mint.owner === token2022Program ? immutableOwnerAccountBytes : tokenAccountBytes;
-  context.raw.invoke(transferInstruction(user, authority, poolCreationRent(accountBytes, tokenAccountBytes)));
+  const boostRent = context.remaining.length === 0 ? 0n : minimumBalance(tokenAccountBytes);
+  context.raw.invoke(transferInstruction(user, authority, poolCreationRent(accountBytes, tokenAccountBytes) + boostRent));
   context.raw.invoke(associatedTokenInstruction(user, authority, mint.address, mint.owner, true));
   context.raw.invoke(associatedTokenInstruction(user, authority, quoteMint.address, quoteMint.owner, true));
   const baseTo = context.get('pool_authority_mint_account').address;
@@ -217,6 +219,36 @@ function createPool(context: AnchorContext, migration: Migration): Instruction {
   };
 }
 
+/** With the boost vault and its authority behind the accounts of the interface, the new pool is boosted. */
+function initBoost(context: AnchorContext, migration: Migration): void {
+  const [vaultAuthority, vault] = context.remaining;
+  if (vaultAuthority === undefined || vault === undefined) return;
+  const meta = (name: string, writable = false, signer = false) => ({ address: context.get(name).address, signer, writable });
+  context.raw.invoke(
+    {
+      programId: ammProgram,
+      accounts: [
+        meta('pool', true),
+        meta('amm_global_config'),
+        meta('pool_authority', true, true),
+        meta('base_mint'),
+        meta('quote_mint'),
+        meta('pool_base_token_account'),
+        meta('pool_quote_token_account', true),
+        { address: vaultAuthority.address, signer: false, writable: false },
+        { address: vault.address, signer: false, writable: true },
+        { address: migration.quoteMint.owner, signer: false, writable: false },
+        meta('system_program'),
+        meta('associated_token_program'),
+        meta('pump_amm_event_authority'),
+        meta('pump_amm'),
+      ],
+      data: ammDiscriminators.initBoost,
+    },
+    [['pool-authority', addressBytes(migration.mint.address)]],
+  );
+}
+
 function burnLiquidity(context: AnchorContext, mint: string): void {
   const account = context.get('user_pool_token_account');
   const authority = context.get('pool_authority').address;
@@ -231,6 +263,7 @@ function runMigrate(context: AnchorContext): void {
   const { mint, curve, user, tokens, quote, fee } = migration;
   fundPoolAuthority(context, migration);
   context.raw.invoke(createPool(context, migration), [['pool-authority', addressBytes(mint.address)]]);
+  initBoost(context, migration);
   burnLiquidity(context, mint.address);
   const account = context.get('bonding_curve');
   account.write().set(curveData({ ...curve, virtualToken: 0n, virtualQuote: 0n, realToken: 0n, realQuote: 0n }));

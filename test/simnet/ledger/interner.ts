@@ -1,0 +1,17 @@
+/** Strings remembered; emptied when full. */
+const maxStrings = 50_000;
+/** Longer strings (event data) hardly ever come twice. */
+const maxLength = 120;
+
+/** Gives equal strings one place in memory: log lines and addresses repeat in almost every transaction. */
+export function createInterner(): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    if (text.length > maxLength) return text;
+    const same = known.get(text);
+    if (same !== undefined) return same;
+    if (known.size >= maxStrings) known.clear();
+    known.set(text, text);
+    return text;
+  };
+}
