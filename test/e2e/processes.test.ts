@@ -88,7 +88,10 @@ describe('ingest and gateway as processes of their own', () => {
       readonly ok: boolean;
       readonly checks: readonly { readonly name: string; readonly state: string }[];
     };
-    expect(report.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    // `warn` is for what is slow, as a busy machine is.
+    expect(report.checks.filter(({ state }) => state === 'fail')).toEqual([]);
+    for (const name of ['rpc', 'pubsub', 'ingest', 'gateway'])
+      expect(report.checks).toContainEqual(expect.objectContaining({ name, state: 'ok' }));
 
     await sluice(['keys', 'revoke', id], { folder });
     await vi.waitFor(() => expect(sockets.map((socket) => socket.readyState)).toEqual([WebSocket.CLOSED, WebSocket.CLOSED]), {
