@@ -4,7 +4,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { readDashboard } from './dashboard/page.ts';
-import { errorAnswer } from './http/answers.ts';
+import { commonHeaders, errorAnswer } from './http/answers.ts';
 import { createRouter, staticPage, type Route, type RouteHandler } from './http/router.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
@@ -148,7 +148,7 @@ function handlersOf(hub: Hub, authenticator: Authenticator, router: RouteHandler
     },
     upgrade: (request) => {
       const judged = judgeHandshake(request, { authenticator, connections: hub.connections, draining: isDraining() });
-      if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options) };
+      if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), headers: commonHeaders(request) };
       hub.stats.refusedHandshakes++;
       return { refused: judged.answer };
     },

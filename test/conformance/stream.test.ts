@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { pack } from 'msgpackr';
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,6 +75,18 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(refused.body.error.code).toBe(code);
       expect(refused.headers['x-request-id']).toBe(refused.body.requestId);
       expect(refused.headers['x-api-version']).toMatch(/^\d+\.\d+\.\d+$/);
+    });
+
+    it('carries the common headers on the upgrade, and one of the offered subprotocols', async () => {
+      const socket = new WebSocket(`ws://${server.host}/api/data?api-key=${goodKey}`, ['first', 'second'], {
+        headers: { 'X-Request-Id': 'trace-0123456789' },
+      });
+      const upgrade = await new Promise<IncomingMessage>((resolve) => socket.once('upgrade', resolve));
+      expect(upgrade.headers['x-request-id']).toBe('trace-0123456789');
+      expect(upgrade.headers['x-api-version']).toMatch(/^\d+\.\d+\.\d+$/);
+      await until('it to open', () => socket.readyState === WebSocket.OPEN);
+      expect(socket.protocol).toBe('first');
+      socket.terminate();
     });
 
     it('takes the key from the first message', async () => {

@@ -31,10 +31,9 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       : createHttpsServer({ ...serverOptions, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, listener);
   const rooms = new Rooms();
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: transportLimits.messageBytes });
-  const responses = new Map<IncomingMessage, string>();
+  const responses = new Map<IncomingMessage, Readonly<Record<string, string>>>();
   sockets.on('headers', (lines, req) => {
-    const id = responses.get(req);
-    if (id !== undefined) lines.push(`X-Request-Id: ${id}`);
+    for (const [name, value] of Object.entries(responses.get(req) ?? {})) lines.push(`${name}: ${value}`);
     responses.delete(req);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, raw: Duplex) => refuseBroken(raw, error, handlers));
@@ -169,7 +168,7 @@ interface Upgrade {
   readonly head: Buffer;
   readonly sockets: WebSocketServer;
   readonly rooms: Rooms;
-  readonly responses: Map<IncomingMessage, string>;
+  readonly responses: Map<IncomingMessage, Readonly<Record<string, string>>>;
 }
 
 function upgrade(
@@ -193,7 +192,7 @@ function upgrade(
       writeRaw(raw, outcome.refused);
       return;
     }
-    responses.set(req, request.requestId);
+    responses.set(req, outcome.headers);
     raw.once('close', () => responses.delete(req));
     sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
   } catch (error) {

@@ -47,7 +47,9 @@ export interface SocketHandlers {
 }
 
 /** An upgrade is refused with an HTTP answer or accepted with what takes the socket over. */
-export type UpgradeOutcome = { readonly refused: HttpAnswer } | { readonly accept: (socket: Socket) => SocketHandlers };
+export type UpgradeOutcome =
+  | { readonly refused: HttpAnswer }
+  | { readonly accept: (socket: Socket) => SocketHandlers; readonly headers: Readonly<Record<string, string>> };
 
 export interface TransportHandlers {
   /** Answers a request whose `body` is at most `transportLimits.bodyBytes`. Must not throw; a rejection is answered with 500. */

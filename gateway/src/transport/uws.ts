@@ -227,11 +227,13 @@ function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions):
           return;
         }
         res.cork(() => {
-          res.writeStatus('101 Switching Protocols').writeHeader('X-Request-Id', request.requestId);
+          res.writeStatus('101 Switching Protocols');
+          for (const name of Object.keys(outcome.headers)) res.writeHeader(name, outcome.headers[name]!);
           res.upgrade<SocketData>(
             { accept: outcome.accept, socket: null, handlers: null },
             request.headers.get('sec-websocket-key') ?? '',
-            request.headers.get('sec-websocket-protocol') ?? '',
+            // One of those that were offered, not the whole list.
+            (request.headers.get('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
             request.headers.get('sec-websocket-extensions') ?? '',
             context,
           );
