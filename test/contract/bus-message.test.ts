@@ -118,6 +118,14 @@ describe('a message of the log', () => {
     );
   });
 
+  it('is malformed when it counts other entries of a topic than it has', () => {
+    const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
+    const head = decodeHead(wire);
+    if (head.kind === 'malformed') throw new Error(head.reason);
+    wire.writeUInt16BE(2, head.entriesAt - 4);
+    expect(decodeMessage(wire)).toEqual({ kind: 'malformed', reason: 'seqs' });
+  });
+
   it('is refused in another version of the form', () => {
     const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
     wire[0] = 2;

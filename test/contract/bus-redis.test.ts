@@ -142,7 +142,7 @@ describe('the Redis bus', () => {
     await publisher.publish(entries(1, 'a'));
     await recorder.untilOffset(1);
     // One announcement is beyond the limit at once, so it is always missed.
-    const payload = Buffer.alloc(200_000, 0x80);
+    const payload = Buffer.alloc(400_000, 0x80);
     await publisher.publish([entry('b', ['trades'], payload), entry('c', ['trades'], payload), entry('d', ['trades'], payload)]);
     await recorder.untilOffset(4);
     expect(recorder.faults).toEqual([]);
@@ -258,6 +258,49 @@ describe('the Redis bus', () => {
     expect(recorder.lost).toEqual([{ kind: 'lost', from: 4, to: 5, reason: 'trimmed' }]);
     expect(recorder.texts).toEqual(['a0', 'a1', 'b0', 'c0']);
     expect(recorder.subscriber.counters.epochChanges).toBe(0);
+  });
+
+  it('ignores a well-formed message of an epoch that is not that of the log', async () => {
+    const { redis, publisher, recorder } = await open();
+    await publisher.publish(entries(2, 'a'));
+    await recorder.untilOffset(2);
+    const foreign = Buffer.from((await readLog(redis))[0] as Buffer);
+    foreign.write('another_one_', 1, 'latin1');
+    const client = rawClient(redis);
+    for (let round = 0; round < 3; round += 1) await client.publish(live, foreign);
+    // Announcements are followed again: an entry comes that was not read from the log.
+    const followed = (): boolean => recorder.seen.some((seen) => seen.kind === 'entry' && !seen.replayed && seen.entry.offset > 2);
+    let offset = 2;
+    while (!followed()) {
+      await publisher.publish([entry('b')]);
+      offset += 1;
+      await recorder.untilOffset(offset);
+    }
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([]);
+    expect(recorder.texts.slice(2)).toEqual(Array.from({ length: offset - 2 }, () => 'b'));
+    expect(recorder.subscriber.counters).toMatchObject({ epochChanges: 0, lostEntries: 0 });
+  });
+
+  it('begins at the positions of the oldest entry, though the counters are far ahead of it', async () => {
+    const { redis, bus, publisher } = await open();
+    // One message an entry, many pages of history: what appears late has not been published yet at the beginning.
+    for (let index = 0; index < 300; index += 1) await publisher.publish([entry(`e${index}`, ['trades', `trades:m${index % 150}`])]);
+    await redis.command('XTRIM', '{sluice}:log', 'MINID', '=', '3');
+    const subscriber = await bus.subscriber();
+    const positions: number[][] = [];
+    await subscriber.start({
+      onEntry: ({ offset }) => {
+        if (offset !== 3 && offset !== 150) return;
+        positions.push(['trades', 'trades:m0', 'trades:m2', 'trades:m149'].map((topic) => subscriber.position(topic)));
+      },
+      onLost: () => {},
+    });
+    expect(positions).toEqual([
+      [3, 1, 1, 0],
+      [150, 1, 1, 1],
+    ]);
+    expect(subscriber.position('trades:m149')).toBe(2);
   });
 
   it('loads its scripts again after SCRIPT FLUSH', async () => {
