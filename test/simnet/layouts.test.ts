@@ -44,7 +44,7 @@ test('the settings of both programs decode by the published interface and come b
 });
 
 test('curves and pools of a running market decode by the published interface', () => {
-  const chain = marketChain('layouts', { completeEverySeconds: 15 });
+  const chain = marketChain('layouts', { completeEverySeconds: 15, boostedShare: 1 });
   for (let i = 0; i < 220; i++) chain.advance();
   let curves = 0;
   for (const [, { data }] of chain.accountsOwnedBy(pumpProgram)) {
@@ -68,7 +68,7 @@ test('curves and pools of a running market decode by the published interface', (
 });
 
 test('every event of a running market decodes by the published interface, to the last byte, and is sent to the program itself too', () => {
-  const chain = marketChain('events', { completeEverySeconds: 12, tradesPerSecond: 12 });
+  const chain = marketChain('events', { completeEverySeconds: 12, tradesPerSecond: 12, boostedShare: 0.5 });
   const counts = new Map<string, number>();
   for (let i = 0; i < 300; i++) {
     for (const record of chain.advance().transactions) {

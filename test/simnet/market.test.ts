@@ -23,7 +23,7 @@ function failure(record: TransactionRecord): string {
 }
 
 test('2,000 slots: coins are made, traded, completed, migrated and traded on; nothing fails but for slippage; no lamport is lost', () => {
-  const chain = marketChain('long run', { completeEverySeconds: 30 });
+  const chain = marketChain('long run', { completeEverySeconds: 30, boostedShare: 0.4 });
   const lamports = chain.totalLamports();
   const instructions = new Map<string, number>();
   let [transactions, failed, routed, events] = [0, 0, 0, 0];

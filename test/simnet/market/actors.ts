@@ -42,7 +42,7 @@ const maxTries = 6;
 const maxHoldersScanned = 400;
 /** How the coins of the market are made. */
 const share = { mayhem: 0.04, cashback: 0.06, holderReward: 0.06, usdc: 0.06, ownCreatorFee: 0.05 } as const;
-const habit = { onPool: 0.35, routed: 0.35, legacyMessage: 0.5, devBuy: 0.85, buys: 0.56, sellAll: 0.35, boosted: 0.4 } as const;
+const habit = { onPool: 0.35, routed: 0.35, legacyMessage: 0.5, devBuy: 0.85, buys: 0.56, sellAll: 0.35 } as const;
 
 export interface Actors {
   readonly traders: readonly Keypair[];
@@ -59,8 +59,16 @@ export interface Actors {
   tend(): void;
 }
 
-export function createActors(seed: string, random: Random, wallets: number, usdcEvery: number, bounds: CoinBounds): Actors {
-  return new MarketActors(seed, random, wallets, usdcEvery, bounds);
+export interface ActorSettings {
+  readonly wallets: number;
+  /** One wallet in so many also trades in USDC. */
+  readonly usdcEvery: number;
+  readonly boostedShare: number;
+  readonly bounds: CoinBounds;
+}
+
+export function createActors(seed: string, random: Random, settings: ActorSettings): Actors {
+  return new MarketActors(seed, random, settings);
 }
 
 class MarketActors implements Actors {
@@ -70,7 +78,7 @@ class MarketActors implements Actors {
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #random: Random;
   readonly #seed: string;
-  readonly #usdcEvery: number;
+  readonly #settings: ActorSettings;
   readonly #book: CoinBook;
   /** Traders that already sent something in this slot. */
   readonly #busy = new Set<number>();
@@ -79,12 +87,12 @@ class MarketActors implements Actors {
   #hot: Coin | null = null;
   #nextChecked = 0;
 
-  constructor(seed: string, random: Random, wallets: number, usdcEvery: number, bounds: CoinBounds) {
-    this.#book = new CoinBook(bounds);
+  constructor(seed: string, random: Random, settings: ActorSettings) {
+    this.#book = new CoinBook(settings.bounds);
+    this.#settings = settings;
     this.#seed = seed;
     this.#random = random;
-    this.#usdcEvery = usdcEvery;
-    this.traders = Array.from({ length: wallets }, (_, index) => wallet(seed, `trader ${index}`));
+    this.traders = Array.from({ length: settings.wallets }, (_, index) => wallet(seed, `trader ${index}`));
     this.maker = wallet(seed, 'price maker');
     this.migrator = wallet(seed, 'migrator');
     this.#numbers = new Map(this.traders.map(({ publicKey }, index) => [publicKey, index]));
@@ -188,7 +196,7 @@ class MarketActors implements Actors {
   }
 
   #hasUsdc(number: number): boolean {
-    return number % this.#usdcEvery === 0;
+    return number % this.#settings.usdcEvery === 0;
   }
 
   #freeTrader(usdc: boolean): number | null {
@@ -331,7 +339,7 @@ class MarketActors implements Actors {
       // Sent again after a while: the first may have gone with a dead fork.
       coin.completedSlot = chain.slot;
       const user = this.migrator.publicKey;
-      const boost = this.#random.chance(habit.boosted);
+      const boost = this.#random.chance(this.#settings.boostedShare);
       const instruction =
         coin.quoteMint === null
           ? migrate(coin.mint, coin.tokenProgram, user, boost)

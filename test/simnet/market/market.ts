@@ -12,6 +12,8 @@ export interface MarketOptions {
   readonly newTokensPerSecond?: number;
   /** How often a coin is bought up until its curve completes; 45 where not given, 0 for never. */
   readonly completeEverySeconds?: number;
+  /** Share of the migrations that boost their pool (virtual quote reserves); 0 where not given. Their logs pass a node's limit and end in `Log truncated`. */
+  readonly boostedShare?: number;
   /** Wallets that trade; 300 where not given. */
   readonly wallets?: number;
   /** How many coins there are at a time; `defaultCoinBounds` where not given. */
@@ -25,7 +27,7 @@ export interface Market {
   beforeSlot(chain: MarketChain): void;
 }
 
-const defaults = { tradesPerSecond: 8, newTokensPerSecond: 0.4, completeEverySeconds: 45, wallets: 300 } as const;
+const defaults = { tradesPerSecond: 8, newTokensPerSecond: 0.4, completeEverySeconds: 45, boostedShare: 0, wallets: 300 } as const;
 const sol = 1_000_000_000n;
 const usdc = 1_000_000n;
 const walletSol = 100n * sol;
@@ -55,7 +57,12 @@ function genesisOf(actors: Actors): readonly (readonly [string, ChainAccount])[]
 export function createMarket(seed: string, slotMs: number, options: MarketOptions): Market {
   const rates = { ...defaults, ...options };
   const random = createRandom(`${seed}: market`);
-  const actors = createActors(seed, random, rates.wallets, usdcWalletEvery, options.coins ?? defaultCoinBounds);
+  const actors = createActors(seed, random, {
+    wallets: rates.wallets,
+    usdcEvery: usdcWalletEvery,
+    boostedShare: rates.boostedShare,
+    bounds: options.coins ?? defaultCoinBounds,
+  });
   const slotSeconds = slotMs / 1000;
   const completeEverySlots = Math.round(rates.completeEverySeconds / slotSeconds);
   let slots = 0;
