@@ -9,7 +9,7 @@ import { venues } from '@sluice/shared/venues/registry.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher } from './publisher/publisher.ts';
-import { DecodeReport } from './report.ts';
+import { Report } from './report.ts';
 import { AccountFetcher } from './sources/account-fetcher.ts';
 import { accountSubscription, programSubscriptions } from './sources/accounts.ts';
 import { Endpoints } from './sources/endpoints.ts';
@@ -56,7 +56,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
-  const report = new DecodeReport(log);
+  const report = new Report(log);
   const solUsd = new SolUsdFeed(rpc, log, ended);
   let running: RunningParts | null = null;
 
@@ -76,6 +76,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
       signal: ended,
       publish: (event) => publisher.push(event),
       onFault: (fault) => report.note(fault),
+      onLoss: (loss) => report.lose(loss),
     });
     // The price comes first, so that the first trades have one; without an answer they have none.
     await solUsd.ask();
@@ -130,6 +131,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
       life.abort();
       await begun.catch(() => undefined);
       await publisher.close(closeWithinMs);
+      report.tell(stats());
     },
   };
 }

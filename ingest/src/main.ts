@@ -22,7 +22,14 @@ async function main(): Promise<void> {
   const { config } = settings;
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
-  const bus = await createBus({ redisUrls: config.redisUrls, log });
+  const bus = await createBus({ redisUrls: config.redisUrls, log }).catch((error: unknown) => {
+    log.fatal({ err: error }, 'bus_unavailable');
+    return null;
+  });
+  if (bus === null) {
+    process.exitCode = 1;
+    return;
+  }
   const ingest = await startIngest({ config, bus, log, signal: ending.signal });
   if (!ending.signal.aborted) await once(ending.signal, 'abort');
   await ingest.close();

@@ -14,10 +14,32 @@ interface FaultLine {
   toldAtMs: number;
 }
 
+/** Something that was not told, and will not be. */
+export interface Loss {
+  readonly kind: 'events' | 'transaction';
+  readonly reason: string;
+  readonly events: number;
+  readonly signature: string;
+  readonly pool: string | null;
+}
+
+interface LossLine {
+  readonly kind: Loss['kind'];
+  readonly reason: string;
+  count: number;
+  events: number;
+  readonly signatures: string[];
+  readonly pools: Set<string>;
+}
+
+/** Signatures and pools that one line names; the line counts all. */
+const maxNamed = 50;
+
 /** Tells the log, at a bounded rate, what could not be decoded and what was lost. */
-export class DecodeReport {
+export class Report {
   readonly #log: Logger;
   readonly #faults = new Map<string, FaultLine>();
+  readonly #losses = new Map<string, LossLine>();
   #dropped = 0;
   #malformedFrames = 0;
 
@@ -42,8 +64,20 @@ export class DecodeReport {
     }
   }
 
-  /** Called once a second. */
+  /** Counted where it happens; here it is kept to be named in the log. */
+  lose({ kind, reason, events, signature, pool }: Loss): void {
+    const name = `${kind} ${reason}`;
+    let line = this.#losses.get(name);
+    if (line === undefined) this.#losses.set(name, (line = { kind, reason, count: 0, events: 0, signatures: [], pools: new Set() }));
+    line.count++;
+    line.events += events;
+    if (line.signatures.length < maxNamed) line.signatures.push(signature);
+    if (pool !== null && line.pools.size < maxNamed) line.pools.add(pool);
+  }
+
+  /** Called once a second, and at the end. */
   tell(stats: IngestStats): void {
+    this.#tellLosses();
     const nowMs = performance.now();
     for (const line of this.#faults.values()) {
       if (line.since === 0 || nowMs - line.toldAtMs < faultEveryMs) continue;
@@ -59,5 +93,13 @@ export class DecodeReport {
       this.#log.warn({ frames: malformed - this.#malformedFrames, total: malformed }, 'malformed_frames');
       this.#malformedFrames = malformed;
     }
+  }
+
+  #tellLosses(): void {
+    for (const { kind, reason, count, events, signatures, pools } of this.#losses.values()) {
+      if (kind === 'transaction') this.#log.error({ reason, transactions: count, signatures }, 'transactions_lost');
+      else this.#log.warn({ reason, events, signatures, pools: [...pools] }, 'events_lost');
+    }
+    this.#losses.clear();
   }
 }

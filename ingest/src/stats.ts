@@ -4,7 +4,7 @@ import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
 import { solUsdStaleAfterMs } from './pipeline/price.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
-import type { DecodeReport } from './report.ts';
+import type { Report } from './report.ts';
 import type { Endpoints, NotificationCounts } from './sources/endpoints.ts';
 import type { EndpointState, SocketCounts } from './sources/rpc-socket.ts';
 
@@ -53,7 +53,7 @@ export function readStats(of: {
   readonly running: RunningParts | null;
   readonly publisher: Publisher;
   readonly solUsd: SolUsdFeed;
-  readonly report: DecodeReport;
+  readonly report: Report;
 }): IngestStats {
   const { running, publisher } = of;
   const nowMs = Date.now();

@@ -8,6 +8,7 @@ import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { AccountFetcher } from '@sluice/ingest/sources/account-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
 import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
+import type { Loss } from '@sluice/ingest/report.ts';
 import { accountAnswers } from './scripted-node.ts';
 
 /** A log line: its constant event name, its level and its data. */
@@ -22,6 +23,7 @@ export interface Harness {
   /** Published events in order. */
   readonly events: StreamEvent[];
   readonly faults: DecodeFault[];
+  readonly losses: Loss[];
   readonly lines: LogLine[];
   readonly calls: { readonly method: string; readonly params: readonly unknown[] }[];
   readonly solUsd: SolUsdFeed;
@@ -51,6 +53,7 @@ export function createHarness(
 ): Harness {
   const events: StreamEvent[] = [];
   const faults: DecodeFault[] = [];
+  const losses: Loss[] = [];
   const lines: LogLine[] = [];
   const calls: { method: string; params: readonly unknown[] }[] = [];
   const fromAccounts = accountAnswers(options.accounts ?? new Map());
@@ -78,8 +81,9 @@ export function createHarness(
     signal,
     publish: (event) => void events.push(event),
     onFault: (fault) => void faults.push(fault),
+    onLoss: (loss) => void losses.push(loss),
   });
-  return { pipeline, events, faults, lines, calls, solUsd };
+  return { pipeline, events, faults, losses, lines, calls, solUsd };
 }
 
 /** Waits for a condition, at most ten seconds. */

@@ -370,14 +370,12 @@ describe('pools', () => {
       new Map([...known, [coinAddress, accountJson(tokenProgram, new Uint8Array(165))]]),
       'the account is no mint',
     ],
-  ])('counts and logs the events of a pool that %s', async (_case, accounts, reason) => {
+  ])('counts and reports the events of a pool that %s', async (_case, accounts, reason) => {
     const harness = createHarness({ accounts });
     take(harness, amm(ammBuy(), ammBuy({ baseAmount: 7n })));
     await until('given up', () => harness.pipeline.counts.lostEvents === 2);
     expect(harness.events).toEqual([]);
-    expect(harness.lines).toEqual([
-      { name: 'events_lost', level: 'warn', data: expect.objectContaining({ reason, pool: poolAddress, events: 2 }) as object },
-    ]);
+    expect(harness.losses).toEqual([{ kind: 'events', reason, events: 2, signature: expect.any(String) as string, pool: poolAddress }]);
     const asked = harness.calls.length;
     take(harness, amm(ammBuy()));
     expect(harness.pipeline.counts.lostEvents).toBe(3);
@@ -517,9 +515,7 @@ describe('cut logs', () => {
     const harness = createHarness({ giveUpAfterMs: 50 });
     const signature = take(harness, cut);
     await until('given up', () => harness.pipeline.counts.lostTransactions === 1);
-    expect(harness.lines).toEqual([
-      { name: 'transaction_lost', level: 'error', data: { signature, slot: 100, reason: 'not found', malformed: null } },
-    ]);
+    expect(harness.losses).toEqual([{ kind: 'transaction', reason: 'cut logs; not found', events: 0, signature, pool: null }]);
   });
 
   it('reads the transaction where the logs do not add up', async () => {

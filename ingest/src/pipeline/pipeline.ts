@@ -1,6 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/account-fetcher.ts';
 import type { AccountState, TransactionLogs } from '../sources/source.ts';
 import type { TransactionFetcher } from '../sources/transactions.ts';
@@ -39,6 +40,7 @@ export interface PipelineParts {
   readonly signal: AbortSignal;
   readonly publish: (event: PublishableEvent) => void;
   readonly onFault: (fault: DecodeFault) => void;
+  readonly onLoss: (loss: Loss) => void;
 }
 
 /** One event of a transaction, with its pool: in that pool's line it waits where it must. */
@@ -50,7 +52,7 @@ interface Placed {
 
 /**
  * From what a node told to events of the contract: decoded, in order behind their pool, normalized, priced.
- * Synchronous wherever nothing must be asked. An event that cannot be told is counted and logged.
+ * Synchronous wherever nothing must be asked. An event that cannot be told is counted and reported.
  */
 export class Pipeline {
   readonly counts: PipelineCounts = { incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
@@ -105,7 +107,7 @@ export class Pipeline {
       if (pool !== null) this.#admit({ transaction, located, pool });
       else {
         this.counts.lostEvents++;
-        this.#parts.log.warn({ venue: located.venue.name, signature: transaction.signature, path: located.path }, 'event_without_pool');
+        this.#parts.onLoss({ kind: 'events', reason: 'the event names no pool', events: 1, signature: transaction.signature, pool: null });
       }
     }
   }
@@ -132,8 +134,9 @@ export class Pipeline {
     }
     if (waits) this.take(partial);
     this.counts.lostTransactions++;
-    const reason = 'kind' in fetched ? fetched.reason : 'the answer is no transaction';
-    this.#parts.log.error({ signature, slot, reason, malformed }, 'transaction_lost');
+    const why = 'kind' in fetched ? fetched.reason : 'the answer is no transaction';
+    const reason = malformed === null ? `cut logs; ${why}` : `${malformed}; ${why}`;
+    this.#parts.onLoss({ kind: 'transaction', reason, events: 0, signature, pool: null });
   }
 
   /** The pool of an event; what the event tells about pools is put down on the way. */
@@ -214,9 +217,8 @@ export class Pipeline {
     const [first] = placed;
     if (first === undefined) return;
     this.counts.lostEvents += placed.length;
-    const { transaction, located, pool } = first;
-    const { signature } = transaction;
-    this.#parts.log.warn({ reason, venue: located.venue.name, pool: pool.address, events: placed.length, signature }, 'events_lost');
+    const { transaction, pool } = first;
+    this.#parts.onLoss({ kind: 'events', reason, events: placed.length, signature: transaction.signature, pool: pool.address });
   }
 }
 

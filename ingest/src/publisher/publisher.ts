@@ -50,7 +50,7 @@ export function topicsOf(event: Exclude<StreamEvent, { type: 'retract' }>): stri
 export type PublishableEvent = Exclude<StreamEvent, { type: 'retract' }>;
 
 /**
- * Hands events to the bus in their order: all of a turn of the event loop as one batch, one batch at a time. A batch that
+ * Hands events to the bus in their order: all that one read of a socket brought as one batch, one batch at a time. A batch that
  * the bus did not take is handed again until it does (an event's id tells a repeat); meanwhile events gather, up to the bounds.
  */
 export class Publisher {
@@ -82,7 +82,7 @@ export class Publisher {
     if (this.buffered > maxBufferedEvents || this.#bytes > maxBufferedBytes) this.#dropOldest();
     if (!this.#scheduled && this.#inFlight === null) {
       this.#scheduled = true;
-      setImmediate(() => this.#begin());
+      queueMicrotask(() => this.#begin());
     }
   }
 

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { startRedis } from '../support/redis.ts';
+import { recordingLog, until } from './harness.ts';
+import { keyOf, routedTradeLogs, signatureOf, tradeEventBytes } from './pump-frames.ts';
+import { startScriptedNode } from './scripted-node.ts';
+
+const main = fileURLToPath(new URL('../../ingest/src/main.ts', import.meta.url));
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+interface Child {
+  readonly lines: Record<string, unknown>[];
+  readonly exit: Promise<unknown[]>;
+  signal(name: NodeJS.Signals): void;
+}
+
+/** The ingest process with these settings and no others. */
+function run(settings: Record<string, string>): Child {
+  const env = { PATH: process.env['PATH'] ?? '', ...settings };
+  const child = spawn(process.execPath, ['--import', 'tsx', main], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  });
+  const lines: Record<string, unknown>[] = [];
+  let rest = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) if (part.startsWith('{')) lines.push(JSON.parse(part) as Record<string, unknown>);
+  });
+  const exit = once(child, 'exit');
+  closers.push(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await exit;
+  });
+  return { lines, exit, signal: (name) => void child.kill(name) };
+}
+
+describe('the ingest process', () => {
+  it('brings a trade from a node to Redis, and ends at SIGTERM', async () => {
+    const [redis, node] = [await startRedis(), await startScriptedNode()];
+    closers.push(
+      () => redis.stop(),
+      () => node.close(),
+    );
+    const bus = await createBus({ redisUrls: [redis.url], log: recordingLog([]) });
+    closers.push(() => bus.close());
+    const events: StreamEvent[] = [];
+    const subscriber = await bus.subscriber();
+    await subscriber.start({
+      onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+      onLost: () => undefined,
+    });
+    const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });
+    await until('subscribed', () => [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 6));
+    const event = tradeEventBytes({
+      mint: keyOf('coin'),
+      trader: keyOf('trader'),
+      side: 'sell',
+      solAmount: 5n,
+      tokenAmount: 7n,
+      virtualSol: 31_000_000_000n,
+      virtualToken: 1_038_387_096_774_194n,
+      timestamp: 1_791_485_924,
+    });
+    node.logs(signatureOf('a'), routedTradeLogs(event));
+    await until('published', () => events.length === 2);
+    expect(events.map(({ id }) => id)).toEqual([`${signatureOf('a')}:3.0`, `${signatureOf('a')}:3.0.price`]);
+    child.signal('SIGTERM');
+    expect(await child.exit).toEqual([0, null]);
+    expect(child.lines.at(-1)).toMatchObject({ msg: 'ingest_ended' });
+  });
+
+  it('names every wrong setting at once and does not start', async () => {
+    const child = run({ LOG_LEVEL: 'loud', PORT: '99999' });
+    expect(await child.exit).toEqual([1, null]);
+    const [line] = child.lines;
+    expect(line?.['msg']).toBe('settings_wrong');
+    expect((line?.['faults'] as string[]).map((fault) => fault.split(':')[0])).toEqual(expect.arrayContaining(['LOG_LEVEL', 'PORT']));
+  });
+
+  it('asks for the chain and the bus that it needs', async () => {
+    const child = run({});
+    expect(await child.exit).toEqual([1, null]);
+    expect((child.lines[0]?.['faults'] as string[]).map((fault) => fault.split(':')[0])).toEqual(['SOLANA_RPC_URL', 'REDIS_URL']);
+  });
+
+  it('says that Redis is away, and ends', async () => {
+    const child = run({ REDIS_URL: 'redis://127.0.0.1:1', SOLANA_RPC_URL: 'http://127.0.0.1:1' });
+    expect(await child.exit).toEqual([1, null]);
+    expect(child.lines.at(-1)).toMatchObject({ msg: 'bus_unavailable' });
+  });
+});
