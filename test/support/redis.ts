@@ -73,11 +73,14 @@ interface Running {
 function handle(port: number, directory: string, options: TestRedisOptions, first: Running): TestRedis {
   let { child, watcher } = first;
   const kill = async (): Promise<void> => {
+    if (!hasExited(child)) {
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      // Its end is waited for, so until then it does keep the test process.
+      child.ref();
+      signal(child.pid as number, 'SIGKILL');
+      await exited;
+    }
     watcher.kill('SIGKILL');
-    if (hasExited(child)) return;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    signal(child.pid as number, 'SIGKILL');
-    await exited;
   };
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -134,25 +137,25 @@ async function launch(port: number, directory: string, options: TestRedisOptions
     child.once('error', resolve);
     child.once('exit', () => resolve(null));
   });
-  const ready = answers(port, () => hasExited(child));
-  const failure = await Promise.race([failed, ready]);
+  const watcher = child.pid === undefined ? null : watch(child.pid, directory);
+  const failure = await Promise.race([failed, answers(port, () => hasExited(child))]);
+  if (failure === 'ready' && watcher !== null && !hasExited(child)) return { child, watcher };
+  child.kill('SIGKILL');
+  watcher?.kill('SIGKILL');
   if (failure instanceof Error) {
     const missing = (failure as NodeJS.ErrnoException).code === 'ENOENT';
     throw missing
       ? new Error('redis-server is not installed (Debian and Ubuntu: apt-get install redis-server).', { cause: failure })
       : failure;
   }
-  if (failure === 'timeout') {
-    child.kill('SIGKILL');
-    throw new Error(`redis-server did not answer within ${startTimeoutMs} ms: ${output}`);
-  }
-  if (failure === null || hasExited(child)) return null;
-  return { child, watcher: watch(child.pid as number, directory) };
+  if (failure === 'timeout') throw new Error(`redis-server did not answer within ${startTimeoutMs} ms: ${output}`);
+  return null;
 }
 
 /** Ends the server and removes its directory when the test process is gone, however that ended: its pipe closes. */
 function watch(pid: number, directory: string): ChildProcess {
-  const script = 'read _; kill -9 "$1"; rm -rf "$2"';
+  // What ends a whole process group must leave the watcher to its work.
+  const script = 'trap "" TERM INT HUP; read _; kill -9 "$1"; rm -rf "$2"';
   const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
   watcher.unref();
   (watcher.stdin as Socket).unref();
