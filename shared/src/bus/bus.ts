@@ -31,8 +31,8 @@ export interface LogEntry {
 export interface BusPublisher {
   /**
    * Appends entries in the order given (their bytes must not change any more); resolves when all are stored and
-   * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them (whether it stored any is then unknown: the caller may publish again only
-   * what carries its own identity).
+   * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them; whether it
+   * stored any is then unknown: the caller may publish again only what carries its own identity.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
   close(): Promise<void>;
