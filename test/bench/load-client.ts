@@ -19,6 +19,9 @@ export type LoadReport =
 
 const mark = Buffer.from('{"type":"trade"');
 const readBytes = 256 * 1024;
+/** Each socket gives a sign of life this often: an empty ping, its mask zero. */
+const signEveryMs = 15_000;
+const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 let events = 0;
 let bytes = 0;
 let closed = 0;
@@ -89,9 +92,15 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
 async function start(order: LoadOrder): Promise<void> {
   const shared = Buffer.allocUnsafeSlow(readBytes);
   const perStep = 50;
+  const sockets: Socket[] = [];
   for (let at = 0; at < order.sockets; at += perStep) {
-    await Promise.all(Array.from({ length: Math.min(perStep, order.sockets - at) }, (_, i) => open(order, at + i, shared)));
+    sockets.push(
+      ...(await Promise.all(Array.from({ length: Math.min(perStep, order.sockets - at) }, (_, i) => open(order, at + i, shared)))),
+    );
   }
+  setInterval(() => {
+    for (const socket of sockets) socket.write(ping);
+  }, signEveryMs);
   process.send!({ kind: 'open' } satisfies LoadReport);
 }
 

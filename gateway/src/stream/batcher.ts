@@ -16,7 +16,7 @@ const maxSpares = 64;
 /** MessagePack's `array 16` header. */
 const msgpackHeader = 3;
 
-/** Collects frames per room for at most `streamLimits.batchMs` and hands each room one array of them. */
+/** Collects frames per room for `streamLimits.batchMs` (and what a timer is late) and hands each room one array of them. */
 export class Batcher {
   readonly #publish: (batch: Batch, message: Uint8Array) => void;
   readonly #spares: Buffer[] = [];
@@ -62,8 +62,7 @@ export class Batcher {
       batch.buffer = this.#spares.pop() ?? Buffer.allocUnsafeSlow(initialBytes);
       batch.length = batch.format === 'json' ? 0 : msgpackHeader;
       this.#waiting.push(batch);
-      // A timer is late by up to a millisecond.
-      this.#timer ??= setTimeout(() => this.flushAll(), streamLimits.batchMs - 1);
+      this.#timer ??= setTimeout(() => this.flushAll(), streamLimits.batchMs);
     }
     if (batch.length + bytes + 1 > batch.buffer.length) {
       const grown = Buffer.allocUnsafeSlow(Math.max(batch.buffer.length * 2, batch.length + bytes + 1));

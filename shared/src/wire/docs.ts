@@ -40,7 +40,7 @@ const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   pingAfterMs: 'Silence after which the client is pinged (ms)',
   silentMs: 'Silence after which it is closed (ms)',
   softBufferBytes: 'Bytes waiting for a client beyond which it is closed',
-  batchMs: 'Longest wait of an event in a batch (ms)',
+  batchMs: 'Time for which events are collected into a batch (ms)',
   batchEvents: 'Events of one batch',
   batchBytes: 'Bytes beyond which a batch is sent at once',
 };

@@ -25,7 +25,7 @@ export const streamLimits = {
   silentMs: 45_000,
   /** Bytes waiting in the gateway for one client, beyond which it is closed with 4008. */
   softBufferBytes: 2 * 1024 * 1024,
-  /** With `?batch=1`: events are collected for at most this long, … */
+  /** With `?batch=1`: events are collected for this long (timers are late by up to a millisecond), … */
   batchMs: 5,
   /** … this many, … */
   batchEvents: 256,
