@@ -26,7 +26,7 @@ export const streamLimits = {
   /** Bytes waiting in the gateway for one client, beyond which it is closed with 4008. */
   softBufferBytes: 2 * 1024 * 1024,
   /** With `?batch=1`: events are collected for this long (timers are late by up to a millisecond), … */
-  batchMs: 5,
+  batchMs: 10,
   /** … this many, … */
   batchEvents: 256,
   /** … or this many bytes, whichever comes first. */

@@ -1,19 +1,18 @@
-/**
- * Measures how many logs notifications the simulated node tells: `node --import tsx test/bench/simnet-notifications.ts`.
- * The subscribers run in a process of their own. First 2,000 transactions a second in slots of 200 ms, then as many as go.
- */
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
 import { startRpcServer } from '../simnet/rpc/server.ts';
 import type { TransactionRecord } from '../simnet/chain.ts';
+import type { BenchRow } from './row.ts';
 import { ScriptedChain, scriptedRecord, seededKeypair } from '../simnet/scripted-chain.ts';
 
 const subscribers = 2;
 const slotMs = 200;
 const perSlot = 400;
 const slots = 50;
+/** Marks the process of the subscribers. */
+const subscriberFlag = '--subscribers';
 const program = seededKeypair('measured program').publicKey;
 
 interface Report {
@@ -50,10 +49,11 @@ function records(): readonly TransactionRecord[] {
   });
 }
 
-async function measure(): Promise<void> {
+/** Transactions in slots of 200 ms to subscribers in a process of their own, then as many as go. */
+export async function run(): Promise<readonly BenchRow[]> {
   const chain = new ScriptedChain();
   const server = await startRpcServer({ chain, host: '127.0.0.1', port: 0 });
-  const child = fork(fileURLToPath(import.meta.url), [`ws://127.0.0.1:${server.port}`], { execArgv: ['--import', 'tsx'] });
+  const child = fork(fileURLToPath(import.meta.url), [subscriberFlag, `ws://127.0.0.1:${server.port}`], { execArgv: ['--import', 'tsx'] });
   const message = <T>(): Promise<T> => new Promise((resolve) => child.once('message', (value) => resolve(value as T)));
   await message();
   while (server.subscriptions('logs') < subscribers) await new Promise((resolve) => setImmediate(resolve));
@@ -84,17 +84,19 @@ async function measure(): Promise<void> {
   }
   while ((await report()).received < 2 * slots * perSlot * subscribers) await new Promise((resolve) => setTimeout(resolve, 1));
   const flatSeconds = (performance.now() - flatFromMs) / 1_000;
-  const lines = {
-    paced: `${Math.round((slots * perSlot) / seconds)} transactions/s to ${subscribers} subscribers, ${Math.round(paced.bytes / paced.received)} B a frame`,
-    slotToLastFrameMs: { p50: lags[Math.floor(lags.length / 2)]?.toFixed(1), max: lags.at(-1)?.toFixed(1) },
-    cpuMicrosPerNotification: ((used.user + used.system) / paced.received).toFixed(1),
-    flatOut: `${Math.round((slots * perSlot) / flatSeconds)} transactions/s to ${subscribers} subscribers`,
-    slowReadersCut: server.stats().slowReadersCut,
-  };
-  process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`);
+  const rows: BenchRow[] = [
+    {
+      name: `Simulated node, logs notifications of ${(perSlot * 1_000) / slotMs} transactions/s to ${subscribers} subscribers`,
+      figure: `slot to last frame p50 ${lags[Math.floor(lags.length / 2)]?.toFixed(1)} ms, max ${lags.at(-1)?.toFixed(1)} ms; ${((used.user + used.system) / paced.received).toFixed(1)} µs of CPU a notification`,
+      target: 'each slot told before the next',
+      pass: (lags.at(-1) ?? slotMs) < slotMs && server.stats().slowReadersCut === 0,
+      note: `${Math.round((slots * perSlot) / seconds)} transactions/s, ${Math.round(paced.bytes / paced.received)} bytes a frame; flat out ${Math.round((slots * perSlot) / flatSeconds)}/s`,
+    },
+  ];
   child.kill();
   await server.close();
+  return rows;
 }
 
-const [url] = process.argv.slice(2);
-await (url === undefined ? measure() : subscribe(url));
+const [flag, url] = process.argv.slice(2);
+if (flag === subscriberFlag && url !== undefined) await subscribe(url);
