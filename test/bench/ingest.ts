@@ -1,5 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -24,10 +25,16 @@ interface Report {
   readonly stats: IngestStats;
 }
 
+/** What `pnpm ingest` tells Node.js. */
+function nodeFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { scripts: { ingest: string } };
+  return scripts.ingest.split(' ').filter((word) => word.startsWith('--max-'));
+}
+
 /** The measured process on core 0 where there is more than one; sender and Redis have the others. */
 function startChild(node: ScriptedNode, redisUrl: string | null): ChildProcess {
   const script = fileURLToPath(new URL('ingest-child.ts', import.meta.url));
-  const args = ['--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-'];
+  const args = [...nodeFlags(), '--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-'];
   const pinned = cpus().length > 1 ? ['taskset', '-c', '0', process.execPath, ...args] : [process.execPath, ...args];
   return spawn(pinned[0]!, pinned.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 }
