@@ -24,6 +24,9 @@ const genesisPauseMs = 500;
 const maxGenesisPauseMs = 5_000;
 /** How often held account changes are looked at. */
 const ticksEveryMs = 50;
+/** A process that sees the chain through no endpoint for this long leaves it to another to publish. */
+const maxBlindMs = 1_500;
+const sightEveryMs = 50;
 const statusEveryMs = 1_000;
 const statusTtlMs = 5_000;
 /** Time that a close gives the bus to take what is left. */
@@ -43,8 +46,8 @@ export interface Ingest {
 }
 
 /**
- * Reads the chain through all endpoints of the settings at once and publishes the contract's events on the bus. Resolves
- * when the bus is at hand; endpoints are connected, and connected again, from then on. Nothing is published before the
+ * Reads the chain through all endpoints of the settings at once and publishes the contract's events on the bus, unless
+ * another process does: it then is ready to. Endpoints are connected, and connected again, from then on. Nothing is published before the
  * cluster told which it is: events of simnet must be labelled.
  */
 export async function startIngest({ config, bus, log, signal }: IngestOptions): Promise<Ingest> {
@@ -52,7 +55,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
   const { httpUrls, wsUrls } = config.rpc;
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
-  const publisher = new Publisher(await bus.publisher(), log);
+  const publisher = new Publisher(bus, log);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
@@ -98,6 +101,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
+    standWhileSighted(publisher, endpoints, ended);
   }
 
   let statusSet = true;
@@ -150,6 +154,22 @@ async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<st
     await pause(Math.min(maxGenesisPauseMs, genesisPauseMs * 2 ** attempt), undefined, { signal: ended }).catch(() => undefined);
   }
   return null;
+}
+
+/** Only a process that sees the chain should lead those that publish it. */
+function standWhileSighted(publisher: Publisher, endpoints: Endpoints, ended: AbortSignal): void {
+  publisher.stand();
+  let sawAtMs = performance.now();
+  repeat(
+    () => {
+      const nowMs = performance.now();
+      if (endpoints.up > 0) sawAtMs = nowMs;
+      if (nowMs - sawAtMs < maxBlindMs) publisher.stand();
+      else void publisher.withdraw();
+    },
+    sightEveryMs,
+    ended,
+  );
 }
 
 function repeat(work: () => void, everyMs: number, ended: AbortSignal): void {

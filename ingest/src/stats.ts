@@ -19,6 +19,8 @@ export interface EndpointStats extends SocketCounts {
 export interface IngestStats {
   readonly instance: string;
   readonly uptimeMs: number;
+  /** Whether this process publishes; of several, one does. */
+  readonly leads: boolean;
   /** Whether the chain is the simulated one; null before the cluster told. */
   readonly simulated: boolean | null;
   /** Newest slot told by any endpoint; 0 before the first. */
@@ -61,6 +63,7 @@ export function readStats(of: {
   return {
     instance: of.instance,
     uptimeMs: nowMs - of.startedAtMs,
+    leads: publisher.leads,
     simulated: running?.simulated ?? null,
     slot,
     endpointsUp: running?.endpoints.up ?? 0,

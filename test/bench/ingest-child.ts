@@ -1,5 +1,6 @@
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 
@@ -11,7 +12,10 @@ function countingBus(): Bus {
   const never = (): never => {
     throw new Error('The counting bus has no readers.');
   };
+  const empty = createInProcessBus();
   return {
+    lease: (name) => empty.lease(name),
+    tail: (count) => empty.tail(count),
     publisher: async () => ({
       publish: async (entries: readonly BusEntry[]): Promise<void> => {
         for (const { json, msgpack } of entries) bytes += json.length + msgpack.length;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
-import type { BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { Publisher, topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/publisher.ts';
 import { createHarness, recordingLog, until, type LogLine } from './harness.ts';
@@ -19,7 +19,7 @@ function someEvents(count: number): PublishableEvent[] {
 
 const idOf = ({ json }: BusEntry): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
 
-/** A bus whose answers the test gives. */
+/** What the bus takes is what the test says. */
 class ScriptedPublisher implements BusPublisher {
   readonly batches: (readonly BusEntry[])[] = [];
   readonly taken: string[] = [];
@@ -39,11 +39,25 @@ class ScriptedPublisher implements BusPublisher {
 
 const open: Publisher[] = [];
 
-function start(): { bus: ScriptedPublisher; publisher: Publisher; lines: LogLine[] } {
-  const bus = new ScriptedPublisher();
+/** A publisher on a bus, which may be shared; it leads unless another does already. */
+function startOn(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>): { publisher: Publisher; lines: LogLine[] } {
   const lines: LogLine[] = [];
   const publisher = new Publisher(bus, recordingLog(lines));
   open.push(publisher);
+  publisher.stand();
+  return { publisher, lines };
+}
+
+async function start(): Promise<{ bus: ScriptedPublisher; publisher: Publisher; lines: LogLine[] }> {
+  const bus = new ScriptedPublisher();
+  const real = createInProcessBus();
+  const { publisher, lines } = startOn({
+    publisher: async () => bus,
+    lease: (name) => real.lease(name),
+    tail: (count) => real.tail(count),
+  });
+  await until('leading', () => publisher.leads);
+  lines.length = 0;
   return { bus, publisher, lines };
 }
 
@@ -53,7 +67,7 @@ afterEach(async () => {
 
 describe('Publisher', () => {
   it('hands all of one turn to the bus as one batch, in order, with its topics and the time', async () => {
-    const { bus, publisher } = start();
+    const { bus, publisher } = await start();
     const events = someEvents(6);
     for (const event of events) publisher.push(event);
     await until('published', () => publisher.counts.published === 6);
@@ -74,7 +88,7 @@ describe('Publisher', () => {
   });
 
   it('hands a batch again that the bus did not take, before all later ones', async () => {
-    const { bus, publisher, lines } = start();
+    const { bus, publisher, lines } = await start();
     let failures = 2;
     bus.answer = async () => {
       if (failures-- > 0) throw new BusError('UNAVAILABLE', 'away');
@@ -89,7 +103,7 @@ describe('Publisher', () => {
   });
 
   it('drops the oldest beyond its bound, and counts each', async () => {
-    const { bus, publisher } = start();
+    const { bus, publisher } = await start();
     let release: () => void = () => undefined;
     bus.answer = () => new Promise<void>((resolve) => (release = resolve));
     const [event] = someEvents(1) as [PublishableEvent];
@@ -107,28 +121,27 @@ describe('Publisher', () => {
 
   it('gives up only the entry that no bus carries', async () => {
     const real = createInProcessBus();
-    const lines: LogLine[] = [];
-    const publisher = new Publisher(await real.publisher(), recordingLog(lines));
+    const { publisher, lines } = startOn(real);
     const [first, second] = someEvents(2) as [PublishableEvent, PublishableEvent];
     publisher.push(first);
     publisher.push({ ...first, type: 'newToken', uri: 'x'.repeat(2_000_000), name: '', symbol: '' } as unknown as PublishableEvent);
     publisher.push(second);
     await until('published', () => publisher.counts.published === 2);
     expect(publisher.counts.refused).toBe(1);
-    expect(lines.map(({ name }) => name)).toEqual(['event_refused', 'events_refused_by_bus']);
+    expect(lines.map(({ name }) => name)).toEqual(['ingest_leads', 'event_refused', 'events_refused_by_bus']);
     await publisher.close(100);
     await real.close();
   });
 
   it('hands over what is left when it closes, and counts what the bus does not take', async () => {
-    const { bus, publisher } = start();
+    const { bus, publisher } = await start();
     const events = someEvents(4);
     for (const event of events) publisher.push(event);
     await publisher.close(1_000);
     expect(bus.taken).toEqual(events.map((event) => event.id));
     expect(bus.closed).toBe(true);
 
-    const stuck = start();
+    const stuck = await start();
     stuck.bus.answer = async () => {
       throw new BusError('UNAVAILABLE', 'away');
     };

@@ -1,6 +1,6 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
-import type { BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -13,12 +13,16 @@ import {
   tradesTopic,
 } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
+import { EventQueue } from './event-queue.ts';
 
-/** What is kept while the bus is slow or away; beyond it the oldest is dropped, counted and reported. */
-const maxBufferedEvents = 50_000;
-const maxBufferedBytes = 64 * 1024 * 1024;
-/** Memory of a trade, price or migration that waits; names and links of a creation come on top. */
-const eventBytes = 1_200;
+/** The lease of the one ingest process that publishes. */
+const leaseName = 'ingest';
+/** How long an event waits where another process leads: it takes over well within. */
+const standbyKeepsUs = 5_000_000;
+/** Entries of the log that are looked through at a takeover, beside two for each event that waits. */
+const takeoverEntries = 2_000;
+/** How long after a takeover an event may still come that the holder before has published. */
+const repeatsForMs = 60_000;
 /** Entries handed to the bus at one time. */
 const maxBatch = 512;
 const firstPauseMs = 50;
@@ -31,6 +35,8 @@ export interface PublisherCounts {
   dropped: number;
   /** Dropped because the bus carries no such entry. */
   refused: number;
+  /** Left out because the process that led before has published them. */
+  repeats: number;
   failures: number;
 }
 
@@ -49,111 +55,187 @@ export function topicsOf(event: Exclude<StreamEvent, { type: 'retract' }>): stri
 
 export type PublishableEvent = Exclude<StreamEvent, { type: 'retract' }>;
 
+/** One holding of the lease. */
+interface Term {
+  readonly bus: BusPublisher;
+  readonly fence: number;
+  /** Ids that were published before it; looked up for as long as such events may come. */
+  readonly published: ReadonlySet<string | null>;
+  readonly startedAtMs: number;
+}
+
 /**
- * Hands events to the bus in their order: all that one read of a socket brought as one batch, one batch at a time. A batch that
- * the bus did not take is handed again until it does (an event's id tells a repeat); meanwhile events gather, up to the bounds.
+ * Of all ingest processes, one leads and publishes; the others see the same events and keep those of the last seconds.
+ * One that comes to lead reads from the log what was published before, and goes on with the rest of what it kept: each
+ * event once, in the order in which this process saw them.
+ *
+ * The leader hands on all that one read of a socket brought as one batch, one batch at a time. A batch that the bus did
+ * not take is handed again until it does; meanwhile, and while nobody is known to lead, events gather up to the bounds
+ * of the queue. Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
  */
 export class Publisher {
-  readonly counts: PublisherCounts = { published: 0, batches: 0, dropped: 0, refused: 0, failures: 0 };
-  readonly #bus: BusPublisher;
+  readonly counts: PublisherCounts = { published: 0, batches: 0, dropped: 0, refused: 0, repeats: 0, failures: 0 };
+  readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>;
   readonly #log: Logger;
-  /** Ring of what waits: `#events[#from..]`. */
-  #events: PublishableEvent[] = [];
-  #from = 0;
-  #bytes = 0;
-  #scheduled = false;
-  #inFlight: Promise<void> | null = null;
+  readonly #queue = new EventQueue();
+  readonly #running: Promise<void>;
+  #lease: Lease | null = null;
+  #term: Term | null = null;
+  /** Holding in which the bus refused to store: it is over, though the lease may not know yet. */
+  #fenced = 0;
+  #draining = false;
   #closed = false;
   #wake: (() => void) | null = null;
+  #endPause: (() => void) | null = null;
 
-  constructor(bus: BusPublisher, log: Logger) {
+  constructor(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>, log: Logger) {
     this.#bus = bus;
     this.#log = log;
+    this.#running = this.#run();
   }
 
   get buffered(): number {
-    return this.#events.length - this.#from;
+    return this.#queue.length;
+  }
+
+  get leads(): boolean {
+    return this.#term !== null;
   }
 
   push(event: PublishableEvent): void {
     if (this.#closed) return;
-    this.#events.push(event);
-    this.#bytes += weightOf(event);
-    if (this.buffered > maxBufferedEvents || this.#bytes > maxBufferedBytes) this.#dropOldest();
-    if (!this.#scheduled && this.#inFlight === null) {
-      this.#scheduled = true;
-      queueMicrotask(() => this.#begin());
-    }
+    this.counts.dropped += this.#queue.push(event);
+    if (this.#lease?.holder === 'other') this.#queue.dropReceivedBefore(event.ts.received - standbyKeepsUs);
+    this.#wake?.();
   }
 
-  /** Hands over what is left, for at most `withinMs`; what then remains is counted as dropped. */
+  /** Asks to lead, from now on. */
+  stand(): void {
+    if (this.#lease !== null || this.#draining) return;
+    const lease = this.#bus.lease(leaseName);
+    lease.onChange(() => {
+      if (lease.holder === 'other') this.#log.info('ingest_standby');
+      this.#stir();
+    });
+    if (lease.holder === 'other') this.#log.info('ingest_standby');
+    this.#lease = lease;
+    this.#stir();
+  }
+
+  /** Leaves it to others to lead, until it stands again. */
+  async withdraw(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = null;
+    await lease?.close();
+  }
+
+  /** Hands over what is left where it leads, for at most `withinMs`; what then remains is counted as dropped. */
   async close(withinMs: number): Promise<void> {
-    const deadlineMs = performance.now() + withinMs;
-    if (this.#inFlight === null && this.buffered > 0) this.#begin();
-    while (this.#inFlight !== null && performance.now() < deadlineMs) {
-      await Promise.race([this.#inFlight, sleep(Math.min(20, withinMs))]);
-    }
+    this.#draining = true;
+    this.#stir();
+    await within(this.#running, withinMs);
     this.#closed = true;
-    this.#wake?.();
-    if (this.buffered > 0) {
+    this.#stir();
+    if (this.buffered > 0 && this.#lease?.holder !== 'other') {
       this.counts.dropped += this.buffered;
       this.#log.error({ events: this.buffered }, 'events_left_at_close');
     }
-    await this.#bus.close();
-  }
-
-  #begin(): void {
-    this.#scheduled = false;
-    this.#inFlight ??= this.#run().finally(() => {
-      this.#inFlight = null;
-    });
+    await this.#term?.bus.close();
+    await this.withdraw();
   }
 
   async #run(): Promise<void> {
-    while (this.buffered > 0 && !this.#closed) await this.#deliver(this.#take());
-  }
-
-  /** Encodes the next batch; `ts.published` is this moment. */
-  #take(): BusEntry[] {
-    const count = Math.min(maxBatch, this.buffered);
-    const published = nowUs();
-    const entries: BusEntry[] = [];
-    for (let index = this.#from; index < this.#from + count; index++) {
-      const event = this.#events[index]!;
-      this.#bytes -= weightOf(event);
-      event.ts.published = published;
-      const { json, msgpack } = encodeEvent(event);
-      entries.push({ topics: topicsOf(event), json, msgpack });
+    while (!this.#closed) {
+      const lease = this.#lease;
+      if (lease !== null && lease.held && lease.fence !== this.#fenced) {
+        const term = await this.#takeOver(lease);
+        if (term !== null) await this.#serve(term);
+      } else if (this.#draining && lease?.holder !== null) return;
+      else await this.#changed();
+      if (this.#draining && this.buffered === 0) return;
     }
-    this.#from += count;
-    this.#compact();
-    return entries;
   }
 
-  async #deliver(batch: BusEntry[]): Promise<void> {
-    let entries = batch;
+  /** Null where the bus did not answer, or the lease was lost meanwhile. */
+  async #takeOver(lease: Lease): Promise<Term | null> {
+    const { fence } = lease;
+    const startedAtMs = performance.now();
+    try {
+      // In this order: what is stored after the log was read is this publisher's, or of no holder of the lease.
+      const bus = await this.#bus.publisher({ lease });
+      const tail = await this.#bus.tail(2 * this.buffered + takeoverEntries).catch(async (error: unknown) => {
+        await bus.close();
+        throw error;
+      });
+      return { bus, fence, published: new Set(tail.map(idOf)), startedAtMs };
+    } catch (error) {
+      if (error instanceof BusError && error.code === 'FENCED') this.#fenced = fence;
+      else {
+        this.#log.error({ err: error }, 'takeover_failed');
+        await this.#pause(firstPauseMs);
+      }
+      return null;
+    }
+  }
+
+  /** Publishes for as long as the lease is held. */
+  async #serve(term: Term): Promise<void> {
+    this.#term = term;
+    const tookMs = Math.round(performance.now() - term.startedAtMs);
+    this.#log.info({ fence: term.fence, kept: this.buffered, known: term.published.size, tookMs }, 'ingest_leads');
+    while (!this.#closed && this.#isServing(term)) {
+      if (this.buffered > 0) await this.#deliver(term, this.#take(term));
+      else if (this.#draining) break;
+      else await this.#changed();
+    }
+    this.#term = null;
+    await term.bus.close();
+    if (!this.#draining) this.#log.warn({ fence: term.fence }, 'ingest_lost_lead');
+  }
+
+  #isServing({ fence }: Term): boolean {
+    const lease = this.#lease;
+    return lease !== null && lease.held && lease.fence === fence && this.#fenced !== fence;
+  }
+
+  #take({ published, startedAtMs }: Term): PublishableEvent[] {
+    const taken = this.#queue.take(maxBatch);
+    if (published.size === 0 || performance.now() - startedAtMs > repeatsForMs) return taken;
+    const fresh = taken.filter(({ id }) => !published.has(id));
+    this.counts.repeats += taken.length - fresh.length;
+    return fresh;
+  }
+
+  /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
+  async #deliver(term: Term, events: readonly PublishableEvent[]): Promise<void> {
+    let batch = encode(events);
     let pauseMs = firstPauseMs;
-    while (entries.length > 0) {
+    while (batch.length > 0) {
       try {
-        await this.#bus.publish(entries);
-        this.counts.published += entries.length;
+        await term.bus.publish(batch.map(({ entry }) => entry));
+        this.counts.published += batch.length;
         this.counts.batches++;
         return;
       } catch (error) {
-        this.counts.failures++;
-        const taken = error instanceof BusError && error.code === 'INVALID' ? entries.filter((entry) => this.#isTaken(entry)) : entries;
-        if (taken.length < entries.length) {
+        if (error instanceof BusError && error.code === 'FENCED') this.#fenced = term.fence;
+        else this.counts.failures++;
+        const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;
+        if (taken.length < batch.length) {
           // The bus refused the batch for some of them; the others are handed over at once.
-          this.counts.refused += entries.length - taken.length;
-          this.#log.error({ err: error, events: entries.length - taken.length }, 'events_refused_by_bus');
-          entries = taken;
+          this.counts.refused += batch.length - taken.length;
+          this.#log.error({ err: error, events: batch.length - taken.length }, 'events_refused_by_bus');
+          batch = taken;
           continue;
         }
         if (this.#closed) {
-          this.counts.dropped += entries.length;
+          this.counts.dropped += batch.length;
           return;
         }
-        if (pauseMs === firstPauseMs) this.#log.error({ err: error, buffered: this.buffered + entries.length }, 'bus_publish_failed');
+        if (!this.#isServing(term)) {
+          this.counts.dropped += this.#queue.putBack(batch.map(({ event }) => event));
+          return;
+        }
+        if (pauseMs === firstPauseMs) this.#log.error({ err: error, buffered: this.buffered + batch.length }, 'bus_publish_failed');
         await this.#pause(pauseMs);
         pauseMs = Math.min(maxPauseMs, pauseMs * 2);
       }
@@ -170,39 +252,60 @@ export class Publisher {
     }
   }
 
+  /** Resolves at the next event, or when the lease or what is asked of the publisher changed. */
+  #changed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /** As `#changed`, but events don't end it. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
 
-  #dropOldest(): void {
-    const event = this.#events[this.#from]!;
-    this.#from++;
-    this.#bytes -= weightOf(event);
-    this.counts.dropped++;
-    this.#compact();
-  }
-
-  #compact(): void {
-    if (this.#from === this.#events.length) {
-      this.#events = [];
-      this.#from = 0;
-    } else if (this.#from > 4096 && this.#from * 2 > this.#events.length) {
-      this.#events = this.#events.slice(this.#from);
-      this.#from = 0;
-    }
+  #stir(): void {
+    this.#wake?.();
+    this.#endPause?.();
   }
 }
 
-function weightOf(event: PublishableEvent): number {
-  return event.type === 'newToken' ? eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length) : eventBytes;
+interface Encoded {
+  readonly event: PublishableEvent;
+  readonly entry: BusEntry;
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** Encodes a batch; `ts.published` is this moment. */
+function encode(events: readonly PublishableEvent[]): Encoded[] {
+  const published = nowUs();
+  return events.map((event) => {
+    event.ts.published = published;
+    return { event, entry: { topics: topicsOf(event), ...encodeEvent(event) } };
+  });
+}
+
+/** Id of the event in an entry; null where there is none, as in what others than ingest publish. */
+function idOf({ json }: LogEntry): string | null {
+  try {
+    const event = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly id?: unknown } | null;
+    return typeof event?.id === 'string' ? event.id : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }

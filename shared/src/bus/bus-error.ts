@@ -5,9 +5,10 @@
  * - `INCOMPATIBLE`: the log in Redis was written in another version of the format, or Redis is too old;
  * - `QUEUE_FULL`: more is waiting to be stored than the bound allows; nothing of the call was taken;
  * - `INVALID`: an entry or status beyond `busLimits`; nothing of the call was taken;
+ * - `FENCED`: the lease that the publisher is bound to is lost; what was refused with it is not stored;
  * - `CLOSED`: closed before it was stored.
  */
-export type BusErrorCode = 'UNAVAILABLE' | 'INCOMPATIBLE' | 'QUEUE_FULL' | 'INVALID' | 'CLOSED';
+export type BusErrorCode = 'UNAVAILABLE' | 'INCOMPATIBLE' | 'QUEUE_FULL' | 'INVALID' | 'FENCED' | 'CLOSED';
 
 export class BusError extends Error {
   readonly code: BusErrorCode;
@@ -21,6 +22,10 @@ export class BusError extends Error {
 
 export function closedError(): BusError {
   return new BusError('CLOSED', 'The bus is closed.');
+}
+
+export function fencedError(name: string): BusError {
+  return new BusError('FENCED', `The lease ${name} is not held any more.`);
 }
 
 /**

@@ -32,7 +32,8 @@ export interface BusPublisher {
   /**
    * Appends entries in the order given (their bytes must not change any more); resolves when all are stored and
    * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them; whether it
-   * stored any is then unknown: the caller may publish again only what carries its own identity.
+   * stored any is then unknown: the caller may publish again only what carries its own identity. `FENCED`: the lease
+   * that the publisher was opened with is no longer in the holding that it was in; it never will be again.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
   close(): Promise<void>;
@@ -80,10 +81,42 @@ export interface BusStatus {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * A claim to a name that at most one process holds at a time. It is asked for, and kept, in the background, until it is
+ * closed; a holder that does not answer for itself loses it after `leaseTtlMs`. A holder may learn late that it lost it:
+ * what must not be done twice goes through a publisher opened with the lease, which the log itself then refuses.
+ */
+export interface Lease {
+  readonly name: string;
+  /** True from a grant until it is lost, closed, or older than it is good for: also before `onChange` tells. */
+  readonly held: boolean;
+  /** Who holds the name by the last answer; null where it is not known, as before the first and while Redis is away. */
+  readonly holder: 'self' | 'other' | null;
+  /** Number of the last holding of this claim: above those of all holdings of the name before it. 0 before the first. */
+  readonly fence: number;
+  /** Calls back when `holder` changed; returns how to stop. A holding lost and won again is told as both. */
+  onChange(listener: () => void): () => void;
+  /** Gives the name up, so that another may hold it at once. */
+  close(): Promise<void>;
+}
+
+export interface PublisherOptions {
+  /** Binds the publisher to the present holding of a lease: it stores nothing after that. Must be held. */
+  readonly lease?: Lease;
+}
+
 /** One connection to the bus; both halves come from it. */
 export interface Bus {
-  publisher(): Promise<BusPublisher>;
+  /** Rejects with `FENCED` when the lease given is not held. */
+  publisher(options?: PublisherOptions): Promise<BusPublisher>;
   subscriber(): Promise<BusSubscriber>;
+  /** Claims a name, 1 to `maxLeaseNameLength` characters. */
+  lease(name: string): Lease;
+  /**
+   * The newest entries of the log, oldest first; at most `maxEntries`, and `busLimits.maxTailEntries`. All that was
+   * stored before the call is in them, as far as the bound reaches.
+   */
+  tail(maxEntries: number): Promise<readonly LogEntry[]>;
   /** Sets `name` for `ttlMs`; readable by every process through `statuses`. */
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   /** All statuses that have not expired, by name. */
@@ -109,4 +142,10 @@ export const busLimits = {
   maxStatuses: 256,
   maxStatusNameLength: 128,
   maxStatusBytes: 16 * 1024,
+  maxLeaseNameLength: 64,
+  /** Entries that `tail` reads. */
+  maxTailEntries: 32_768,
 } as const;
+
+/** How long a lease lasts beyond the last sign of its holder. */
+export const leaseTtlMs = 1_500;

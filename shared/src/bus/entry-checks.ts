@@ -31,3 +31,9 @@ export function statusText(name: string, value: Readonly<Record<string, unknown>
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1) throw new BusError('INVALID', 'A status lives for a positive whole number of ms.');
   return text;
 }
+
+/** Throws `INVALID` for a lease's name beyond the bounds. */
+export function checkLeaseName(name: string): void {
+  if (name.length > 0 && name.length <= busLimits.maxLeaseNameLength) return;
+  throw new BusError('INVALID', `A lease has a name of 1 to ${busLimits.maxLeaseNameLength} characters.`);
+}

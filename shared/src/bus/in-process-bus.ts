@@ -1,6 +1,18 @@
-import { busLimits, type Bus, type BusEntry, type BusHandlers, type BusPublisher, type BusStatus, type BusSubscriber } from './bus.ts';
-import { BusError, closedError } from './bus-error.ts';
+import {
+  busLimits,
+  type Bus,
+  type BusEntry,
+  type BusHandlers,
+  type BusPublisher,
+  type BusStatus,
+  type BusSubscriber,
+  type Lease,
+  type LogEntry,
+  type PublisherOptions,
+} from './bus.ts';
+import { BusError, closedError, fencedError } from './bus-error.ts';
 import { checkEntry, statusText } from './entry-checks.ts';
+import { InProcessLeases } from './in-process-leases.ts';
 import { InProcessLog, type InProcessLimits } from './in-process-log.ts';
 
 /** Time that one turn of delivery may take before other work of the process gets its turn. */
@@ -20,6 +32,7 @@ export function createInProcessBus(limits: Partial<InProcessLimits> = {}): Bus {
 class InProcessBus implements Bus {
   readonly #log: InProcessLog;
   readonly #subscribers = new Set<InProcessSubscriber>();
+  readonly #leases = new InProcessLeases();
   readonly #statuses = new Map<string, { readonly text: string; readonly expiresAtMs: number }>();
   #turn: Promise<void> | null = null;
   #closed = false;
@@ -28,13 +41,16 @@ class InProcessBus implements Bus {
     this.#log = log;
   }
 
-  async publisher(): Promise<BusPublisher> {
+  async publisher({ lease }: PublisherOptions = {}): Promise<BusPublisher> {
     this.#assertOpen();
+    if (lease !== undefined && !lease.held) throw fencedError(lease.name);
+    const fence = lease?.fence;
     let open = true;
     return {
       publish: async (entries: readonly BusEntry[]): Promise<void> => {
         if (!open || this.#closed) throw closedError();
         for (const entry of entries) checkEntry(entry);
+        if (lease !== undefined && this.#leases.fenceOf(lease.name) !== fence) throw fencedError(lease.name);
         for (const entry of entries) this.#log.append(entry);
         for (const subscriber of this.#subscribers) subscriber.wake();
         await this.#nextTurn();
@@ -63,6 +79,16 @@ class InProcessBus implements Bus {
     return subscriber;
   }
 
+  lease(name: string): Lease {
+    this.#assertOpen();
+    return this.#leases.claim(name);
+  }
+
+  async tail(maxEntries: number): Promise<readonly LogEntry[]> {
+    this.#assertOpen();
+    return this.#log.tail(Math.min(maxEntries, busLimits.maxTailEntries));
+  }
+
   async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
     this.#assertOpen();
     const text = statusText(name, value, ttlMs);
@@ -85,6 +111,7 @@ class InProcessBus implements Bus {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#subscribers].map((subscriber) => subscriber.close()));
+    this.#leases.close();
     this.#statuses.clear();
     this.#log.clear();
   }

@@ -73,6 +73,12 @@ export class InProcessLog {
     return this.#items[this.#head + index - this.#firstIndex];
   }
 
+  /** The newest entries of the present epoch, oldest first. */
+  tail(maxEntries: number): LogEntry[] {
+    const first = Math.max(this.oldestIndex, this.endIndex - maxEntries);
+    return this.#items.slice(this.#head + first - this.#firstIndex).map((stored) => (stored as Stored).entry);
+  }
+
   /** The counters as they stood before the oldest entry of the present epoch. */
   basePositions(): Map<string, number> {
     return new Map(this.#base);

@@ -1,9 +1,19 @@
 import type { Logger } from '../log/log.ts';
-import { busLimits, type Bus, type BusPublisher, type BusStatus, type BusSubscriber } from './bus.ts';
-import { BusError, closedError } from './bus-error.ts';
+import {
+  busLimits,
+  type Bus,
+  type BusPublisher,
+  type BusStatus,
+  type BusSubscriber,
+  type Lease,
+  type LogEntry,
+  type PublisherOptions,
+} from './bus.ts';
+import { BusError, closedError, fencedError } from './bus-error.ts';
 import { statusText } from './entry-checks.ts';
 import { databaseOf, RedisConnection } from './redis-connection.ts';
 import { RedisHistory } from './redis-history.ts';
+import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
 import { liveChannel, redisKeys, setStatusScript, statusesScript } from './redis-scripts.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
@@ -28,7 +38,7 @@ class RedisBus implements Bus {
   readonly #connection: RedisConnection;
   readonly #log: Logger;
   readonly #channel: string;
-  readonly #parts = new Set<BusPublisher | BusSubscriber>();
+  readonly #parts = new Set<BusPublisher | BusSubscriber | Lease>();
   readonly #limits: LogLimits;
   #closed = false;
 
@@ -40,11 +50,26 @@ class RedisBus implements Bus {
     this.#channel = liveChannel(databaseOf(urls[0] as string));
   }
 
-  async publisher(): Promise<BusPublisher> {
+  async publisher({ lease }: PublisherOptions = {}): Promise<BusPublisher> {
     this.#assertOpen();
-    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, this.#log, () => this.#parts.delete(publisher));
+    if (lease !== undefined && !lease.held) throw fencedError(lease.name);
+    const holding = lease === undefined ? null : { name: lease.name, fence: lease.fence };
+    const forget = (): boolean => this.#parts.delete(publisher);
+    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, this.#log, forget);
     this.#parts.add(publisher);
     return publisher;
+  }
+
+  lease(name: string): Lease {
+    this.#assertOpen();
+    const lease = new RedisLease(this.#connection, name, this.#log, () => this.#parts.delete(lease));
+    this.#parts.add(lease);
+    return lease;
+  }
+
+  async tail(maxEntries: number): Promise<readonly LogEntry[]> {
+    this.#assertOpen();
+    return new RedisHistory(this.#connection, () => {}).tail(Math.min(maxEntries, busLimits.maxTailEntries));
   }
 
   async subscriber(): Promise<BusSubscriber> {

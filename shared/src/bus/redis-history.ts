@@ -1,4 +1,4 @@
-import { busLimits } from './bus.ts';
+import { busLimits, type LogEntry } from './bus.ts';
 import { BusError, RedisFault } from './bus-error.ts';
 import { newEpoch } from './epoch.ts';
 import { decodeHead, decodeMessage, formatVersion, type LogMessage, type MessageHead } from './message.ts';
@@ -46,8 +46,33 @@ export class RedisHistory {
 
   /** The next messages that begin at offset `from` or later; none where none are stored. */
   async page(from: number): Promise<readonly LogMessage[]> {
+    return (await this.#read('xrange', String(from), '+')).messages;
+  }
+
+  /** The newest entries, at most `maxEntries`, oldest first. */
+  async tail(maxEntries: number): Promise<readonly LogEntry[]> {
+    const newestFirst: LogEntry[] = [];
+    let epoch: string | null = null;
+    let before = '+';
+    while (newestFirst.length < maxEntries) {
+      const { messages, lastId } = await this.#read('xrevrange', before, '-');
+      epoch ??= messages[0]?.epoch ?? null;
+      // A log that began anew meanwhile has nothing older.
+      if (lastId === null || messages.some((message) => message.epoch !== epoch)) break;
+      for (const { entries } of messages) newestFirst.push(...entries.toReversed());
+      before = `(${lastId}`;
+    }
+    return newestFirst.slice(0, maxEntries).toReversed();
+  }
+
+  /** One page of messages, and the id of the last of them in the log; null behind the end. */
+  async #read(
+    command: 'xrange' | 'xrevrange',
+    from: string,
+    to: string,
+  ): Promise<{ readonly messages: readonly LogMessage[]; readonly lastId: string | null }> {
     const count = this.#pageMessages;
-    const reply = (await this.#connection.binary('xrange', [redisKeys.log, from, '+', 'COUNT', count])) as [Buffer, Buffer[]][];
+    const reply = (await this.#connection.binary(command, [redisKeys.log, from, to, 'COUNT', count])) as [Buffer, Buffer[]][];
     const messages: LogMessage[] = [];
     let bytes = 0;
     for (const [, fields] of reply) {
@@ -61,7 +86,7 @@ export class RedisHistory {
       const fitting = Math.floor((pageBytes * reply.length) / Math.max(bytes, 1));
       this.#pageMessages = Math.max(1, Math.min(fitting, this.#pageMessages * 2, pageMessagesMax));
     }
-    return messages;
+    return { messages, lastId: reply.at(-1)?.[0].toString('latin1') ?? null };
   }
 
   /**

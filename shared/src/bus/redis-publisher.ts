@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
 import type { BusEntry, BusPublisher } from './bus.ts';
-import { BusError, closedError, RedisFault } from './bus-error.ts';
+import { BusError, closedError, fencedError, RedisFault } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
 import { newEpoch } from './epoch.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
 import { pause } from './pause.ts';
 import { backoffMs, type RedisConnection } from './redis-connection.ts';
 import { asIncompatible, type LogState } from './redis-history.ts';
-import { logKeys, publishScript, redisKeys } from './redis-scripts.ts';
+import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
 
 /**
  * Entries and bytes that wait to be stored, at most. Beyond, `publish` rejects with `QUEUE_FULL`: the caller sheds, or
@@ -25,6 +25,12 @@ const closeGraceMs = 2_000;
 export interface LogLimits {
   readonly maxEntries: number;
   readonly maxTopics: number;
+}
+
+/** One holding of a lease. */
+export interface Holding {
+  readonly name: string;
+  readonly fence: number;
 }
 
 /** One call of `publish`. */
@@ -51,11 +57,12 @@ export class RedisPublisher implements BusPublisher {
   readonly #connection: RedisConnection;
   readonly #channel: string;
   readonly #limits: LogLimits;
+  readonly #holding: Holding | null;
   readonly #log: Logger;
   readonly #forget: () => void;
   readonly #encoder = new BatchEncoder();
   readonly #closing = new AbortController();
-  readonly #keys: readonly string[];
+  readonly #keys: string[];
   #queue: Call[] = [];
   #queueHead = 0;
   #queuedEntries = 0;
@@ -65,16 +72,18 @@ export class RedisPublisher implements BusPublisher {
   #batchNumber = 0;
   #seen: LogState = { epoch: '', offset: 0 };
 
-  constructor(connection: RedisConnection, channel: string, limits: LogLimits, log: Logger, forget: () => void) {
+  constructor(connection: RedisConnection, channel: string, limits: LogLimits, holding: Holding | null, log: Logger, forget: () => void) {
     this.#connection = connection;
     this.#channel = channel;
     this.#limits = limits;
+    this.#holding = holding;
     this.#log = log;
     this.#forget = forget;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
+    if (holding !== null) this.#keys.push(redisKeys.lease(holding.name));
   }
 
-  /** Rejects with `INVALID`, `QUEUE_FULL`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` where Redis refuses for good. */
+  /** Rejects with `INVALID`, `QUEUE_FULL`, `FENCED`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` where Redis refuses for good. */
   publish(entries: readonly BusEntry[]): Promise<void> {
     if (!this.#accepting) return Promise.reject(closedError());
     let bytes = 0;
@@ -208,11 +217,13 @@ export class RedisPublisher implements BusPublisher {
       this.#limits.maxEntries + maxBatchEntries,
       this.#limits.maxTopics,
       publisherTtlMs,
+      this.#holding?.fence ?? '',
     ];
     try {
       const reply = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
       this.#seen = { epoch: reply[0].toString('latin1'), offset: reply[1] };
     } catch (error) {
+      if (this.#holding !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#holding.name);
       throw asIncompatible(error);
     }
   }

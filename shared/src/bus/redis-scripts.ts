@@ -25,6 +25,10 @@ export const redisKeys = {
   log: '{sluice}:log',
   status: '{sluice}:status',
   publisher: (id: string): string => `{sluice}:publisher:${id}`,
+  /** The fence of the present holding; gone when nobody holds the lease. */
+  lease: (name: string): string => `{sluice}:lease:${name}`,
+  /** The last fence given out. */
+  fence: (name: string): string => `{sluice}:fence:${name}`,
 } as const;
 
 /** Pub/sub knows no database numbers, so the channel carries it: two logs of one Redis don't hear each other. */
@@ -33,8 +37,9 @@ export function liveChannel(database: number): string {
 }
 
 export const logKeys = [redisKeys.version, redisKeys.epoch, redisKeys.offset, redisKeys.seq, redisKeys.log] as const;
-/** Error replies of these scripts begin with this word. */
+/** Error replies of these scripts begin with one of these words. */
 export const versionMismatch = 'SLUICEVERSION';
+export const fenced = 'SLUICEFENCED';
 
 /**
  * Reads where the log stands. A part that is missing means that memory was lost, and a log behind what the caller has
@@ -74,11 +79,12 @@ return {epoch, offset}
 `);
 
 /**
- * Stores and announces one batch. KEYS: logKeys, the publisher's key. ARGV: version, name for a new epoch, epoch and
- * offset that the caller has seen, number of the batch, channel, `counts`, entries, topics, entries to keep,
- * topics to keep, ttl of the publisher's key in ms, body. -> [epoch, offset]
+ * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease where the publisher is bound to one.
+ * ARGV: version, name for a new epoch, epoch and offset that the caller has seen, number of the batch, channel, `counts`,
+ * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, body. -> [epoch, offset]
  *
- * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. What can
+ * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
+ * stored also where the lease was lost since. What can
  * fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
  * doubles here: exact up to 2^53.
  */
@@ -86,8 +92,9 @@ export const publishScript = script(`${state}
 local epoch, offset, refused = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
 if refused then return refused end
 if offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {epoch, offset} end
+if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[13] then return redis.error_reply('${fenced} ' .. ARGV[13]) end
 
-local body, topics = ARGV[13], tonumber(ARGV[9])
+local body, topics = ARGV[14], tonumber(ARGV[9])
 local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
@@ -149,6 +156,31 @@ for i = 1, tonumber(ARGV[3]) do
   if bytes >= tonumber(ARGV[4]) then break end
 end
 return heads
+`);
+
+/**
+ * Keeps a lease for the holding whose fence is given, or begins a new holding where nobody has it. Fences grow by one at
+ * least, and are above the clock's microseconds so that they go on growing after Redis lost its memory.
+ * KEYS: lease, fence. ARGV: fence of the caller's holding, ttl in ms. -> fence of the caller's holding, or null
+ */
+export const leaseScript = script(`
+local held = redis.call('GET', KEYS[1])
+if held == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return held
+end
+if held then return false end
+local now = redis.call('TIME')
+local fence = math.max(now[1] * 1000000 + now[2], tonumber(redis.call('GET', KEYS[2]) or 0) + 1)
+fence = string.format('%.0f', fence)
+redis.call('SET', KEYS[2], fence)
+redis.call('SET', KEYS[1], fence, 'PX', ARGV[2])
+return fence
+`);
+
+/** Ends the holding whose fence is given. KEYS: lease. ARGV: fence. */
+export const releaseScript = script(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 `);
 
 /** KEYS: status. ARGV: name, value, ttl in ms, bound of statuses. -> 1, or 0 when there are too many. */

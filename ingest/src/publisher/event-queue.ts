@@ -1,0 +1,73 @@
+import type { PublishableEvent } from './publisher.ts';
+
+/** What is kept at most; beyond it the oldest is dropped. */
+const maxEvents = 50_000;
+const maxBytes = 64 * 1024 * 1024;
+/** Memory of a trade, price or migration; names and links of a creation come on top. */
+const eventBytes = 1_200;
+
+/** Events that wait to be published, in their order. What drops events for a bound says how many. */
+export class EventQueue {
+  /** The events are `#events[#from..]`. */
+  #events: PublishableEvent[] = [];
+  #from = 0;
+  #bytes = 0;
+
+  get length(): number {
+    return this.#events.length - this.#from;
+  }
+
+  push(event: PublishableEvent): number {
+    this.#events.push(event);
+    this.#bytes += weightOf(event);
+    return this.#dropBeyondBounds();
+  }
+
+  /** The oldest, at most `count`. */
+  take(count: number): PublishableEvent[] {
+    const taken = this.#events.slice(this.#from, this.#from + count);
+    for (const event of taken) this.#bytes -= weightOf(event);
+    this.#from += taken.length;
+    this.#compact();
+    return taken;
+  }
+
+  /** Puts events that were taken before all others again. */
+  putBack(taken: readonly PublishableEvent[]): number {
+    this.#events = [...taken, ...this.#events.slice(this.#from)];
+    this.#from = 0;
+    for (const event of taken) this.#bytes += weightOf(event);
+    return this.#dropBeyondBounds();
+  }
+
+  /** Drops the oldest for as long as they were received before a time, in microseconds. */
+  dropReceivedBefore(timeUs: number): void {
+    while (this.length > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#dropOldest();
+  }
+
+  #dropBeyondBounds(): number {
+    let dropped = 0;
+    for (; this.length > maxEvents || this.#bytes > maxBytes; dropped++) this.#dropOldest();
+    return dropped;
+  }
+
+  #dropOldest(): void {
+    this.#bytes -= weightOf(this.#events[this.#from]!);
+    this.#from++;
+    this.#compact();
+  }
+
+  #compact(): void {
+    if (this.#from === this.#events.length) {
+      this.#events = [];
+      this.#from = 0;
+    } else if (this.#from > 4096 && this.#from * 2 > this.#events.length) {
+      this.#events = this.#events.slice(this.#from);
+      this.#from = 0;
+    }
+  }
+}
+
+function weightOf(event: PublishableEvent): number {
+  return event.type === 'newToken' ? eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length) : eventBytes;
+}

@@ -1,0 +1,78 @@
+import type { Lease } from './bus.ts';
+import { checkLeaseName } from './entry-checks.ts';
+
+/**
+ * The leases of one process: claims to a name queue up, and the first of them holds it. They live as long as their
+ * claimants keep them open, so nothing expires, and there are as many as the process itself makes.
+ */
+export class InProcessLeases {
+  readonly #claims = new Map<string, InProcessLease[]>();
+  #lastFence = 0;
+
+  claim(name: string): Lease {
+    checkLeaseName(name);
+    const claims = this.#claims.get(name) ?? [];
+    const claim = new InProcessLease(name, () => {
+      claims.splice(claims.indexOf(claim), 1);
+      if (claims.length === 0) this.#claims.delete(name);
+      this.#grant(claims);
+    });
+    claims.push(claim);
+    this.#claims.set(name, claims);
+    this.#grant(claims);
+    return claim;
+  }
+
+  /** Fence of the present holding of a name. */
+  fenceOf(name: string): number | undefined {
+    return this.#claims.get(name)?.[0]?.fence;
+  }
+
+  close(): void {
+    // From the last to the first, so that none is granted on the way out.
+    for (const claims of this.#claims.values()) for (const claim of claims.toReversed()) void claim.close();
+  }
+
+  #grant(claims: readonly InProcessLease[]): void {
+    const [first, ...others] = claims;
+    if (first !== undefined && !first.held) first.tell('self', (this.#lastFence += 1));
+    for (const other of others) other.tell('other');
+  }
+}
+
+class InProcessLease implements Lease {
+  readonly name: string;
+  holder: Lease['holder'] = null;
+  fence = 0;
+  readonly #listeners = new Set<() => void>();
+  readonly #leave: () => void;
+  #closed = false;
+
+  constructor(name: string, leave: () => void) {
+    this.name = name;
+    this.#leave = leave;
+  }
+
+  get held(): boolean {
+    return this.holder === 'self';
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  tell(holder: Lease['holder'], fence = this.fence): void {
+    if (this.holder === holder) return;
+    this.holder = holder;
+    this.fence = fence;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.tell(null);
+    this.#leave();
+  }
+}

@@ -1,0 +1,120 @@
+import type { Logger } from '../log/log.ts';
+import { leaseTtlMs, type Lease } from './bus.ts';
+import { RedisFault } from './bus-error.ts';
+import { checkLeaseName } from './entry-checks.ts';
+import { pause } from './pause.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { leaseScript, redisKeys, releaseScript } from './redis-scripts.ts';
+
+/** A holder has three tries in the time that its lease lasts. */
+const renewEveryMs = 400;
+/** How often one that does not hold the lease asks for it: how soon it follows one that gave it up. */
+const askEveryMs = 100;
+
+/**
+ * A lease as one key in Redis, whose value is the fence of the present holding and which expires unless it is renewed.
+ * The holder counts the time from before it asked, so it gives up before Redis does.
+ */
+export class RedisLease implements Lease {
+  readonly name: string;
+  holder: Lease['holder'] = null;
+  fence = 0;
+  readonly #connection: RedisConnection;
+  readonly #log: Logger;
+  readonly #forget: () => void;
+  readonly #listeners = new Set<() => void>();
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #goodUntilMs = 0;
+  #expiry: NodeJS.Timeout | null = null;
+  #answered = true;
+
+  constructor(connection: RedisConnection, name: string, log: Logger, forget: () => void) {
+    checkLeaseName(name);
+    this.name = name;
+    this.#connection = connection;
+    this.#log = log;
+    this.#forget = forget;
+    this.#running = this.#run();
+  }
+
+  get held(): boolean {
+    return this.holder === 'self' && performance.now() < this.#goodUntilMs;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Waits no longer than the lease would last without it. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    this.#tell(null);
+    const lapsed = new AbortController();
+    await Promise.race([this.#running.then(() => this.#release()), pause(leaseTtlMs, lapsed.signal)]);
+    lapsed.abort();
+    if (this.#expiry !== null) clearTimeout(this.#expiry);
+    this.#forget();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await this.#ask();
+      await pause(this.holder === 'self' ? renewEveryMs : askEveryMs, signal);
+    }
+  }
+
+  async #ask(): Promise<void> {
+    const askedAtMs = performance.now();
+    const keys = [redisKeys.lease(this.name), redisKeys.fence(this.name)];
+    const granted = await this.#answer(() => this.#connection.run(leaseScript, keys, [this.fence, leaseTtlMs]));
+    if (granted === undefined) {
+      // A holder stays one until its time is over; of others nothing is known.
+      if (this.holder === 'other') this.#tell(null);
+    } else if (granted === null) {
+      this.#tell('other');
+    } else {
+      this.#grant(Number((granted as Buffer).toString('latin1')), askedAtMs + leaseTtlMs);
+    }
+  }
+
+  #grant(fence: number, goodUntilMs: number): void {
+    if (fence !== this.fence && this.holder === 'self') this.#tell(null);
+    this.fence = fence;
+    this.#goodUntilMs = goodUntilMs;
+    const leftMs = goodUntilMs - performance.now();
+    if (this.#expiry !== null) clearTimeout(this.#expiry);
+    // An answer that took longer than the lease lasts is asked for again.
+    if (leftMs <= 0) return this.#tell(null);
+    this.#expiry = setTimeout(() => this.#tell(null), leftMs);
+    this.#tell('self');
+  }
+
+  async #release(): Promise<void> {
+    if (this.fence > 0) await this.#answer(() => this.#connection.run(releaseScript, [redisKeys.lease(this.name)], [this.fence]));
+  }
+
+  /** What Redis answers; undefined where it does not. */
+  async #answer(ask: () => Promise<unknown>): Promise<unknown> {
+    try {
+      const answer = await ask();
+      this.#answered = true;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof RedisFault)) throw error;
+      if (this.#answered) this.#log.warn({ lease: this.name, reason: error.message }, 'bus_lease_no_answer');
+      this.#answered = false;
+      return undefined;
+    }
+  }
+
+  #tell(holder: Lease['holder']): void {
+    // What is granted while it closes is released with the rest.
+    if (this.holder === holder || (this.#closing.signal.aborted && holder !== null)) return;
+    this.holder = holder;
+    for (const listener of this.#listeners) listener();
+  }
+}
