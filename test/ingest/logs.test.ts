@@ -69,11 +69,30 @@ describe('reading a notification without parsing it', () => {
     expect(quick(Buffer.from(logsFrame(signature, 7, [], 1, 'AccountNotFound')))).toBe('failed');
   });
 
+  it('understands a context that tells more, and fields in another order', () => {
+    const lines = routedTradeLogs(Buffer.from('0102030405060708090a', 'hex'));
+    const frame = logsFrame(signature, 460_000_007, lines);
+    const plain = quick(Buffer.from(frame));
+    expect(plain).toMatchObject({ signature, slot: 460_000_007 });
+    for (const other of [
+      frame.replace('{"slot":460000007}', '{"apiVersion":"4.0.0","slot":460000007}'),
+      frame.replace('{"slot":460000007}', '{"slot":460000007,"apiVersion":"4.0.0"}'),
+      frame.replace(`"signature":"${signature}","err":null`, `"err":null,"signature":"${signature}"`),
+    ]) {
+      expect(other).not.toBe(frame);
+      expect(quick(Buffer.from(other))).toEqual(plain);
+    }
+  });
+
   it('leaves to the parser what is not as nodes write it', () => {
     const frame = logsFrame(signature, 7, ['Program x invoke [1]']);
     const others = [
       frame.replace('"jsonrpc":"2.0",', ''),
-      frame.replace('{"slot":7}', '{"slot":7,"apiVersion":"9"}'),
+      frame.replace('{"slot":7}', '{"apiVersion":"9"}'),
+      frame.replace('{"slot":7}', '{"apiVersion":"9\\"slot\\":7"}'),
+      frame.replace('{"slot":7}', '{"slot":07e3}'),
+      frame.replace('{"slot":7}', '{"slot":1234567890123456}'),
+      frame.replace('{"slot":7}', '{"slot":}'),
       frame.replace(signature, '1111111111111111111111111111111111111111111111111111111111111111'),
       frame.replace(signature, 'not a signature'),
       frame.replace('"slot":7', '"slot":-7'),

@@ -146,6 +146,19 @@ describe('JSON-RPC', () => {
   });
 });
 
+describe('keys', () => {
+  it('are refused in the words of a node', async () => {
+    const messageOf = async (...[method, ...params]: Parameters<typeof errorOf>) => (await errorOf(method, ...params)).message;
+    expect(await messageOf('getBalance', 'zzz')).toBe('Invalid param: WrongSize');
+    expect(await messageOf('getBalance', `${wallet.publicKey}1`)).toBe('Invalid param: WrongSize');
+    expect(await messageOf('getBalance', '0OIl')).toBe('Invalid param: Invalid');
+    expect(await messageOf('getMultipleAccounts', [wallet.publicKey, 'zzz'])).toBe('Invalid param: WrongSize');
+    expect(await messageOf('getTokenAccountsByOwner', wallet.publicKey, { mint: 'zzz' })).toBe('Invalid param: WrongSize');
+    expect(await messageOf('getTransaction', wallet.publicKey)).toBe('Invalid param: WrongSize');
+    expect(await messageOf('getTransaction', 'not base58')).toBe('Invalid param: Invalid');
+  });
+});
+
 describe('any parameters', () => {
   it('get an answer or a typed error, never a fault of ours', async () => {
     const signature = scriptedRecord('one', program).signature;

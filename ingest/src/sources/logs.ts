@@ -22,12 +22,18 @@ export interface LogsHead {
   readonly linesAt: number;
 }
 
-const beforeSlot = '{"jsonrpc":"2.0","method":"logsNotification","params":{"result":{"context":{"slot":';
+const beforeContext = '{"jsonrpc":"2.0","method":"logsNotification","params":{"result":{"context":{';
+const slotField = '"slot":';
 const beforeSignature = '},"value":{"signature":"';
 const beforeLines = '","err":null,"logs":[';
 const afterSignature = '","err":';
+/** The same fields of a successful transaction in the other order. */
+const beforeLateSignature = '},"value":{"err":null,"signature":"';
+const beforeLateLines = '","logs":[';
 const afterLines = ']}},"subscription":';
 const quote = 34;
+const colon = 58;
+const zero = 48;
 const comma = 44;
 const backslash = 92;
 const closeBracket = 93;
@@ -37,29 +43,50 @@ const headBytes = 320;
 const maxSignatureLength = 88;
 
 /**
- * Reads the head of a notification in the one form that nodes write, without parsing the frame; null for any other frame,
- * which `JSON.parse` then reads. Most frames are repeats of another endpoint's or of another subscription's and end here.
+ * Reads the head of a notification in the form that nodes write, without parsing the frame; null for any other frame, which
+ * `JSON.parse` then reads. The context may tell more than the slot, and `err` may stand before the signature. Most frames are repeats of another endpoint's or of another subscription's and end here.
  */
 export function readLogsHead(frame: Buffer): LogsHead | null {
-  if (frame.length < 128 || frame[beforeSlot.length - 2] !== quote) return null;
+  if (frame.length < 128 || frame[beforeContext.length - 2] !== colon) return null;
   const text = frame.toString('latin1', 0, headBytes);
-  if (!text.startsWith(beforeSlot)) return null;
-  const slotEnd = text.indexOf('}', beforeSlot.length);
-  if (slotEnd - beforeSlot.length > maxSlotDigits || !text.startsWith(beforeSignature, slotEnd)) return null;
-  const slot = Number(text.slice(beforeSlot.length, slotEnd));
-  const signatureAt = slotEnd + beforeSignature.length;
+  if (!text.startsWith(beforeContext)) return null;
+  const contextEnd = text.indexOf('}', beforeContext.length);
+  const slot = slotIn(text, contextEnd);
+  if (slot === -1) return null;
+  const early = text.startsWith(beforeSignature, contextEnd);
+  if (!early && !text.startsWith(beforeLateSignature, contextEnd)) return null;
+  const signatureAt = contextEnd + (early ? beforeSignature : beforeLateSignature).length;
   const signatureEnd = text.indexOf('"', signatureAt);
-  if (signatureEnd - signatureAt > maxSignatureLength || !isSlot(slot)) return null;
+  if (signatureEnd - signatureAt > maxSignatureLength) return null;
   // Copied out of the frame: signatures are remembered, and a slice would keep the whole text alive.
   const signature = frame.toString('latin1', signatureAt, signatureEnd);
   if (!signatureForm.test(signature) || placeholderForm.test(signature)) return null;
-  if (text.startsWith(beforeLines, signatureEnd)) {
-    return { signature, slot, failed: false, linesAt: signatureEnd + beforeLines.length };
+  const linesMark = early ? beforeLines : beforeLateLines;
+  if (text.startsWith(linesMark, signatureEnd)) {
+    return { signature, slot, failed: false, linesAt: signatureEnd + linesMark.length };
   }
+  if (!early) return null;
   const errorAt = signatureEnd + afterSignature.length;
   const opens = text.charAt(errorAt);
   if (!text.startsWith(afterSignature, signatureEnd) || (opens !== '{' && opens !== '"')) return null;
   return { signature, slot, failed: true, linesAt: -1 };
+}
+
+/** The slot of a context that ends at `contextEnd`; -1 where it tells none. */
+function slotIn(text: string, contextEnd: number): number {
+  let at = beforeContext.length;
+  if (!text.startsWith(slotField, at)) {
+    at = text.indexOf(slotField, at);
+    if (at === -1 || at > contextEnd || text.charCodeAt(at - 1) !== comma) return -1;
+  }
+  at += slotField.length;
+  let slot = 0;
+  for (let digits = 0; digits <= maxSlotDigits; digits++) {
+    const digit = text.charCodeAt(at + digits) - zero;
+    if (digit >= 0 && digit <= 9) slot = slot * 10 + digit;
+    else return digits > 0 && (at + digits === contextEnd || digit === comma - zero) ? slot : -1;
+  }
+  return -1;
 }
 
 /**
@@ -103,7 +130,6 @@ function endOfString(text: string, from: number): number {
 const lowerL = 108;
 const lowerR = 114;
 const lowerS = 115;
-const colon = 58;
 
 /** Lines that no event is read from. */
 function isProse(text: string, start: number, end: number): boolean {

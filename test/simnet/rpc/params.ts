@@ -1,4 +1,4 @@
-import { decodeBase58, isAddress } from '@sluice/shared/solana/base58.ts';
+import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
 import { invalidParams, type RpcFault } from './rpc-fault.ts';
 
@@ -39,24 +39,30 @@ export class Params {
 
   address(index: number): string {
     const value = this.string(index);
-    if (this.fault === null && !isAddress(value)) this.fail('Invalid param: Invalid');
+    if (this.fault === null) this.check(value, addressFault);
     return value;
   }
 
   signature(index: number): string {
     const value = this.string(index);
-    if (this.fault === null && !isSignature(value)) this.fail('Invalid param: Invalid');
+    if (this.fault === null) this.check(value, signatureFault);
     return value;
   }
 
-  strings(index: number, max: number, check: (text: string) => boolean): readonly string[] {
+  /** Fails as a node does where a key is none. */
+  check(text: string, faultOf: (text: string) => KeyFault | null): void {
+    const fault = faultOf(text);
+    if (fault !== null) this.fail(`Invalid param: ${fault}`);
+  }
+
+  strings(index: number, max: number, faultOf: (text: string) => KeyFault | null): readonly string[] {
     const value = this.required(index);
     if (!Array.isArray(value) || !value.every((item): item is string => typeof item === 'string')) {
       this.fail('Invalid params: invalid type, expected a sequence of strings');
       return [];
     }
     if (value.length > max) this.fail(`Too many inputs provided; max ${max}`);
-    else if (!value.every(check)) this.fail('Invalid param: Invalid');
+    else for (const text of value) this.check(text, faultOf);
     return this.fault === null ? value : [];
   }
 
@@ -126,7 +132,7 @@ export class Fields {
 
   signature(name: string): string | null {
     const value = this.text(name);
-    if (value !== null && !isSignature(value)) this.params.fail('Invalid param: Invalid');
+    if (value !== null) this.params.check(value, signatureFault);
     return value;
   }
 
@@ -147,6 +153,15 @@ export class Fields {
   }
 }
 
-export function isSignature(text: string): boolean {
-  return text.length <= 88 && decodeBase58(text)?.length === 64;
+/** How a node names what is wrong with a key: its base58, or the number of bytes behind it. */
+export type KeyFault = 'Invalid' | 'WrongSize';
+
+function keyFault(text: string, bytes: number, maxText: number): KeyFault | null {
+  if (text.length > maxText) return 'WrongSize';
+  const decoded = decodeBase58(text);
+  if (decoded === null) return 'Invalid';
+  return decoded.length === bytes ? null : 'WrongSize';
 }
+
+export const addressFault = (text: string): KeyFault | null => keyFault(text, 32, 44);
+export const signatureFault = (text: string): KeyFault | null => keyFault(text, 64, 88);

@@ -1,10 +1,10 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from '../../chain.ts';
 import { passesFilters, readFilters } from '../account-filters.ts';
 import { contextFault, withContext, type RpcContext, type RpcMethod } from '../context.ts';
 import { base58TooLarge, encodeAccount, readAccountFormat, tooLargeForBase58, type AccountFormat } from '../encode-account.ts';
 import { u64 } from '../json.ts';
+import { addressFault } from '../params.ts';
 import { mintDecimals, readMint, readTokenAccount, uiTokenAmount } from '../parse-token.ts';
 import { answer, invalidParams, type RpcResult } from '../rpc-fault.ts';
 
@@ -28,7 +28,7 @@ const getAccountInfo: RpcMethod = (context, params) => {
 };
 
 const getMultipleAccounts: RpcMethod = (context, params) => {
-  const addresses = params.strings(0, maxMultipleAccounts, isAddress);
+  const addresses = params.strings(0, maxMultipleAccounts, addressFault);
   const fields = params.config(1);
   const commitment = fields.commitment();
   const given = readAccountFormat(fields);
@@ -86,9 +86,9 @@ function readTokenAccountsFilter(
   const programId = filter.text('programId');
   if ((mint === null) === (programId === null)) params.fail('Invalid params: expected one of `mint`, `programId`');
   if (mint !== null) {
-    const account = isAddress(mint) ? context.chain.account(mint) : null;
-    if (!isAddress(mint)) params.fail('Invalid param: Invalid');
-    else if (account === null) params.fail('Invalid param: could not find mint');
+    const account = addressFault(mint) === null ? context.chain.account(mint) : null;
+    params.check(mint, addressFault);
+    if (account === null) params.fail('Invalid param: could not find mint');
     else if (readMint(account) === null) params.fail('Invalid param: not a Token mint');
   } else if (programId !== tokenProgram && programId !== token2022Program) {
     params.fail('Invalid param: unrecognized Token program id');

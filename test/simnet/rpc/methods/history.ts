@@ -1,7 +1,7 @@
 import type { Block, Chain, TransactionRecord } from '../../chain.ts';
 import { contextFault, slotAt, withContext, type RpcContext, type RpcMethod } from '../context.ts';
 import { encodeTransaction, transactionEncodings } from '../encode-transaction.ts';
-import { isSignature, type Fields } from '../params.ts';
+import { signatureFault, type Fields } from '../params.ts';
 import { answer, fault, invalidParams, rpcCodes, type RpcFault, type RpcResult } from '../rpc-fault.ts';
 
 const maxSignatures = 1_000;
@@ -92,7 +92,7 @@ function signaturePage(
 }
 
 const getSignatureStatuses: RpcMethod = (context, params) => {
-  const signatures = params.strings(0, maxStatuses, isSignature);
+  const signatures = params.strings(0, maxStatuses, signatureFault);
   const search = params.config(1).flag('searchTransactionHistory');
   if (params.fault !== null) return params.fault;
   const { chain } = context;

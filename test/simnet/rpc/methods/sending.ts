@@ -6,7 +6,7 @@ import { encodeAccount, type AccountFormat } from '../encode-account.ts';
 import { encodeInner, encodeReturnData } from '../encode-transaction.ts';
 import { feeOf } from '../fee.ts';
 import { u64 } from '../json.ts';
-import type { Fields, Params } from '../params.ts';
+import { addressFault, type Fields, type Params } from '../params.ts';
 import { answer, fault, invalidParams, rpcCodes } from '../rpc-fault.ts';
 
 const maxPriorityFeeAccounts = 128;
@@ -138,7 +138,7 @@ function withEmptySignatures(message: Uint8Array): Uint8Array {
 }
 
 const getRecentPrioritizationFees: RpcMethod = (context, params) => {
-  const accounts = params.list.length === 0 || params.list[0] === null ? [] : params.strings(0, maxPriorityFeeAccounts, isAddress);
+  const accounts = params.list.length === 0 || params.list[0] === null ? [] : params.strings(0, maxPriorityFeeAccounts, addressFault);
   return params.fault ?? answer(context.chain.recentPriorityFees(accounts));
 };
 

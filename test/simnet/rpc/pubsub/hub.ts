@@ -1,6 +1,5 @@
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import type { Block, Chain, ChainAccount, TransactionRecord } from '../../chain.ts';
-import { simnetVersion } from '../context.ts';
 import { encodeAccount } from '../encode-account.ts';
 import { passesFilters } from '../account-filters.ts';
 import { toJson } from '../json.ts';
@@ -192,7 +191,8 @@ export class Hub {
   }
 
   private contextJson(slot: number, valueJson: string): string {
-    return `{"context":{"apiVersion":"${simnetVersion}","slot":${slot}},"value":${valueJson}}`;
+    // Unlike an HTTP answer, a notification's context has no apiVersion.
+    return `{"context":{"slot":${slot}},"value":${valueJson}}`;
   }
 
   private frame(channel: Channel, resultJson: string): Buffer {

@@ -1,8 +1,7 @@
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import { readFilters, type AccountFilter } from '../account-filters.ts';
 import { readAccountFormat, type AccountFormat } from '../encode-account.ts';
-import type { Params } from '../params.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { addressFault, type Params } from '../params.ts';
 
 /** What one subscription asks for, after reading its parameters. */
 export type Subscription =
@@ -29,7 +28,8 @@ function readLogs(params: Params): Subscription {
     const mentions: readonly unknown[] = filter.mentions;
     const [mention] = mentions;
     if (mentions.length !== 1) params.fail('Invalid Request: Only 1 address supported');
-    else if (typeof mention !== 'string' || !isAddress(mention)) params.fail('Invalid param: Invalid');
+    else if (typeof mention !== 'string') params.fail('Invalid param: Invalid');
+    else params.check(mention, addressFault);
     return { kind: 'logs', mention: String(mention), votes: true, commitment };
   }
   params.fail('Invalid params: expected `all`, `allWithVotes` or {"mentions":[address]}');
