@@ -3,13 +3,10 @@ import { Value } from 'typebox/value';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
-import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
-import type { TransactionRecord } from '../simnet/chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
+import { happened, happenedKinds } from '../support/happened.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
 
@@ -52,60 +49,6 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   return { simnet, ingest, events, lines };
 }
 
-const eventAuthorities = new Map(
-  venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
-);
-const kinds = { trade: 'trade', newToken: 'created', migration: 'migrated' } as const;
-type Kind = keyof typeof kinds;
-
-interface Happened {
-  readonly id: string;
-  readonly kind: Kind;
-  /** The runtime cut the logs of its transaction. */
-  readonly cut: boolean;
-}
-
-/** What happened by the instructions of every transaction, in the order of the chain: what a reader must have been told, and nothing else. */
-function happened(simnet: Simnet): Happened[] {
-  const all: Happened[] = [];
-  for (const { transactions } of simnet.oracle.slots()) {
-    for (const { signature } of transactions) {
-      const record = simnet.chain.transaction(signature);
-      const decoded = record === null ? null : decodeTransaction(record.wire);
-      if (record === null || decoded === null || decoded.kind === 'malformed') throw new Error(`No record of ${signature}.`);
-      if (record.err !== null) continue;
-      const view = viewOf(record, decoded.instructions);
-      readInnerEvents(view, eventAuthorities, (programId, path, data) => {
-        const outcome = venueByProgram.get(programId)?.decodeEvent(data);
-        const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
-        const kind = (Object.keys(kinds) as Kind[]).find((name) => kinds[name] === type);
-        if (kind !== undefined) all.push({ id: `${signature}:${path}`, kind, cut: record.logs.includes('Log truncated') });
-      });
-    }
-  }
-  return all;
-}
-
-function viewOf(
-  record: TransactionRecord,
-  instructions: readonly { readonly programIdIndex: number; readonly data: Uint8Array }[],
-): TransactionView {
-  const { accountKeys, signature, slot, blockTime, version, logs } = record;
-  return {
-    kind: 'transaction',
-    signature,
-    version,
-    feePayer: accountKeys[0]!,
-    slot,
-    blockTime,
-    err: null,
-    logs,
-    accountKeys,
-    instructions: instructions.map(({ programIdIndex, data }) => ({ programId: accountKeys[programIdIndex]!, accounts: [], data })),
-    inner: new Map(record.innerInstructions.map(({ index, instructions: inner }) => [index, inner])),
-  };
-}
-
 /** Lets a minute of the chain's time pass, as fast as the reader follows. */
 async function expectWhole({ simnet, ingest, events }: Running, ordered = true): Promise<void> {
   for (let slot = 0; slot < slots; slot++) {
@@ -114,7 +57,7 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
   }
   const all = happened(simnet);
   expect(all.filter(({ kind }) => kind === 'trade').length).toBeGreaterThan(300);
-  for (const type of Object.keys(kinds) as Kind[]) {
+  for (const type of happenedKinds) {
     const wanted = all.filter(({ kind }) => kind === type);
     const told = (): string[] => events.filter((event) => event.type === type).map((event) => event.id);
     expect(wanted.length).toBeGreaterThan(0);

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { record, type Recorder } from '../contract/bus-recorder.ts';
+import { silentLog } from '../contract/bus-harness.ts';
+import { startSimnet, type Simnet } from '../simnet/simnet.ts';
+import { goodKey, startTestGateway, until } from '../support/gateway.ts';
+import { happened, happenedKinds } from '../support/happened.ts';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { run, seqs, StreamClient } from '../support/stream-client.ts';
+
+/** From SIGKILL of the leader to its successor. */
+const takeoverMs = 2_000;
+const pausedMs = 3_000;
+/** Trades that are waited for before and after each change. */
+const someTrades = 120;
+const waitMs = 30_000;
+const topics = { trade: 'trades', newToken: 'newTokens', migration: 'migrations' } as const;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+const told = ({ log }: RunningProgram, name: string): number => log.filter(({ msg }) => msg === name).length;
+
+describe('two ingest processes on one Redis', () => {
+  let simnet: Simnet;
+  let redis: TestRedis;
+  let client: StreamClient;
+  let recorder: Recorder;
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
+    cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+    simnet = await startSimnet({ seed: 5, slotMs: 100, autoStart: false, market: { tradesPerSecond: 60, completeEverySeconds: 8 } });
+    cleanups.push(() => simnet.close());
+    redis = await startRedis();
+    cleanups.push(() => redis.stop());
+    const bus = await createBus({ redisUrls: [redis.url], log: silentLog });
+    cleanups.push(() => bus.close());
+    recorder = await record(await bus.subscriber());
+    const gateway = await startTestGateway({ bus });
+    cleanups.push(() => gateway.close());
+    client = await new StreamClient(`ws://${gateway.host}/api/data`, { authorization: `Bearer ${goodKey}` }).open();
+    cleanups.push(() => client.close());
+    for (const channel of Object.values(topics)) await client.ask({ op: 'subscribe', channel });
+  });
+
+  /** An ingest process that is subscribed to the chain. */
+  async function startIngest(): Promise<RunningProgram> {
+    const before = simnet.subscriptions('logs');
+    const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl };
+    const ingest = runProgram('ingest/src/main.ts', { folder, env });
+    cleanups.push(() => {
+      ingest.child.kill('SIGCONT');
+      ingest.child.kill('SIGKILL');
+    });
+    await until('subscribed', () => simnet.subscriptions('logs') === before + venues.length, waitMs);
+    return ingest;
+  }
+
+  /** A leader and a process that stands by, at work. */
+  async function startTwo(): Promise<readonly [RunningProgram, RunningProgram]> {
+    const leader = await startIngest();
+    await leader.logged('ingest_leads');
+    const standby = await startIngest();
+    await standby.logged('ingest_standby');
+    simnet.chain.start();
+    await moreTrades();
+    return [leader, standby];
+  }
+
+  function moreTrades(): Promise<unknown> {
+    return client.framesTo('trades', client.frames('trades').length + someTrades, waitMs);
+  }
+
+  /** Stops the chain; then the client must have every event that happened on it, once and without a gap. */
+  async function expectWhole(): Promise<void> {
+    simnet.chain.stop();
+    const all = happened(simnet);
+    expect(all.length).toBeGreaterThan(2 * someTrades);
+    for (const kind of happenedKinds) {
+      const wanted = all.filter((event) => event.kind === kind).map(({ id }) => id);
+      const frames = await client.framesTo(topics[kind], wanted.length);
+      expect(frames.map(({ data }) => String(data?.id)).toSorted()).toEqual(wanted.toSorted());
+      expect(seqs(frames)).toEqual(run(1, wanted.length));
+    }
+    const ids = recorder.texts.map((text) => (JSON.parse(text) as { readonly id: string }).id);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    expect([recorder.faults, recorder.lost]).toEqual([[], []]);
+  }
+
+  it('publish each event once, one of them all', { timeout: 60_000 }, async () => {
+    const [leader, standby] = await startTwo();
+    await moreTrades();
+    expect([told(leader, 'ingest_leads'), told(standby, 'ingest_leads')]).toEqual([1, 0]);
+    const bus = await createBus({ redisUrls: [redis.url], log: silentLog });
+    cleanups.push(() => bus.close());
+    await until('their statuses', async () => {
+      const leads = (await bus.statuses()).map(({ value }) => value['leads']);
+      return leads.length === 2 && leads.includes(true) && leads.includes(false);
+    });
+    await expectWhole();
+  });
+
+  it('lose and repeat nothing when the leader is killed, and go on within two seconds', { timeout: 60_000 }, async () => {
+    const [leader, standby] = await startTwo();
+    const killedAtMs = performance.now();
+    leader.child.kill('SIGKILL');
+    await standby.logged('ingest_leads');
+    expect(performance.now() - killedAtMs).toBeLessThan(takeoverMs);
+    await moreTrades();
+    await expectWhole();
+  });
+
+  it('lose and repeat nothing when the leader ends, and go on at once', { timeout: 60_000 }, async () => {
+    const [leader, standby] = await startTwo();
+    const ended = leader.stop();
+    await standby.logged('ingest_leads');
+    expect(await ended).toBe(0);
+    await moreTrades();
+    await expectWhole();
+  });
+
+  it('lose and repeat nothing when the leader stands still, comes back, and leads again', { timeout: 90_000 }, async () => {
+    const [first, second] = await startTwo();
+    const pausedAtMs = performance.now();
+    first.child.kill('SIGSTOP');
+    await second.logged('ingest_leads');
+    await moreTrades();
+    await until('the pause', () => performance.now() - pausedAtMs >= pausedMs);
+    first.child.kill('SIGCONT');
+    await first.logged('ingest_lost_lead');
+    await first.logged('ingest_standby');
+    await moreTrades();
+    // Its connection may have been given up during the pause.
+    await until('both see the chain', () => simnet.subscriptions('logs') === 2 * venues.length, waitMs);
+    await moreTrades();
+    second.child.kill('SIGKILL');
+    await until('the first leads again', () => told(first, 'ingest_leads') === 2);
+    await moreTrades();
+    await expectWhole();
+  });
+});

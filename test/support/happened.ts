@@ -1,0 +1,60 @@
+import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
+import type { TransactionRecord } from '../simnet/chain.ts';
+import type { Simnet } from '../simnet/simnet.ts';
+
+const eventAuthorities = new Map(
+  venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
+);
+const kinds = { trade: 'trade', newToken: 'created', migration: 'migrated' } as const;
+type Kind = keyof typeof kinds;
+export const happenedKinds = Object.keys(kinds) as readonly Kind[];
+
+interface Happened {
+  readonly id: string;
+  readonly kind: Kind;
+  /** The runtime cut the logs of its transaction. */
+  readonly cut: boolean;
+}
+
+/** What happened by the instructions of every transaction, in the order of the chain: what a reader must have been told, and nothing else. */
+export function happened(simnet: Simnet): Happened[] {
+  const all: Happened[] = [];
+  for (const { transactions } of simnet.oracle.slots()) {
+    for (const { signature } of transactions) {
+      const record = simnet.chain.transaction(signature);
+      const decoded = record === null ? null : decodeTransaction(record.wire);
+      if (record === null || decoded === null || decoded.kind === 'malformed') throw new Error(`No record of ${signature}.`);
+      if (record.err !== null) continue;
+      const view = viewOf(record, decoded.instructions);
+      readInnerEvents(view, eventAuthorities, (programId, path, data) => {
+        const outcome = venueByProgram.get(programId)?.decodeEvent(data);
+        const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
+        const kind = happenedKinds.find((name) => kinds[name] === type);
+        if (kind !== undefined) all.push({ id: `${signature}:${path}`, kind, cut: record.logs.includes('Log truncated') });
+      });
+    }
+  }
+  return all;
+}
+
+function viewOf(
+  record: TransactionRecord,
+  instructions: readonly { readonly programIdIndex: number; readonly data: Uint8Array }[],
+): TransactionView {
+  const { accountKeys, signature, slot, blockTime, version, logs } = record;
+  return {
+    kind: 'transaction',
+    signature,
+    version,
+    feePayer: accountKeys[0]!,
+    slot,
+    blockTime,
+    err: null,
+    logs,
+    accountKeys,
+    instructions: instructions.map(({ programIdIndex, data }) => ({ programId: accountKeys[programIdIndex]!, accounts: [], data })),
+    inner: new Map(record.innerInstructions.map(({ index, instructions: inner }) => [index, inner])),
+  };
+}
