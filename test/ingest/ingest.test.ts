@@ -39,8 +39,11 @@ async function node(): Promise<ScriptedNode> {
   return started;
 }
 
-async function ingestOf(...sources: readonly ScriptedNode[]): Promise<Running> {
-  const bus = createInProcessBus();
+function ingestOf(...sources: readonly ScriptedNode[]): Promise<Running> {
+  return ingestOn(createInProcessBus(), ...sources);
+}
+
+async function ingestOn(bus: Bus, ...sources: readonly ScriptedNode[]): Promise<Running> {
   const events: StreamEvent[] = [];
   const lines: LogLine[] = [];
   const subscriber = await bus.subscriber();
@@ -356,6 +359,22 @@ describe('endpoints', () => {
     source.cut();
     await until('connected anew', () => source.connections === 2);
     expect(JSON.stringify(running[0]!.lines)).not.toContain(new URL(source.httpUrl).port);
+  });
+
+  it('leaves it to another process to publish while it has none', async () => {
+    const [a, b] = [await node(), await node()];
+    const first = await ingestOf(a);
+    await until('leading', () => first.ingest.stats().leads);
+    const second = await ingestOn(first.bus, b);
+    await until('subscribed', up(second));
+    expect(second.ingest.stats().leads).toBe(false);
+    await a.close();
+    send(b, 'unseen by the first');
+    await until('leading', () => second.ingest.stats().leads);
+    send(b, 'after');
+    await until('told', () => tradesOf(second).length === 2);
+    expect(tradesOf(second)).toEqual(['unseen by the first', 'after'].map(tradeOf));
+    expect(first.ingest.stats().leads).toBe(false);
   });
 
   it('ends its connections when it is closed', async () => {

@@ -17,7 +17,7 @@ function someEvents(count: number): PublishableEvent[] {
   return events.slice(0, count) as PublishableEvent[];
 }
 
-const idOf = ({ json }: BusEntry): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
+const idOf = ({ json }: Pick<BusEntry, 'json'>): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
 
 /** What the bus takes is what the test says. */
 class ScriptedPublisher implements BusPublisher {
@@ -148,5 +148,114 @@ describe('Publisher', () => {
     for (const event of events) stuck.publisher.push(event);
     await stuck.publisher.close(30);
     await until('counted', () => stuck.publisher.counts.dropped === 4);
+  });
+});
+
+describe('a publisher that was fenced', () => {
+  it('stops, keeps what was refused, and hands it over when it leads again', async () => {
+    const { bus, publisher, lines } = await start();
+    const events = someEvents(6);
+    bus.answer = async () => {
+      throw new BusError('FENCED', 'lost');
+    };
+    for (const event of events.slice(0, 4)) publisher.push(event);
+    await until('refused', () => bus.batches.length === 1 && !publisher.leads);
+    bus.answer = async () => undefined;
+    for (const event of events.slice(4)) publisher.push(event);
+    expect(publisher.buffered).toBe(6);
+    // The lease itself says what it said before: it takes another holding of it.
+    await publisher.withdraw();
+    publisher.stand();
+    await until('published', () => publisher.counts.published === 6);
+    expect(bus.taken).toEqual(events.map(({ id }) => id));
+    expect(publisher.counts).toMatchObject({ dropped: 0, failures: 0 });
+    expect(lines.map(({ name }) => name)).toEqual(['ingest_lost_lead', 'ingest_leads']);
+  });
+});
+
+describe('two publishers', () => {
+  const idsOn = async (bus: Bus): Promise<string[]> => (await bus.tail(1_000)).map(idOf);
+
+  /** Two on one bus, the first leading; each is handed its own copy of every event, as two processes would. */
+  async function startTwo() {
+    const bus = createInProcessBus();
+    const leader = startOn(bus);
+    await until('leading', () => leader.publisher.leads);
+    const standby = startOn(bus);
+    const push = (events: readonly PublishableEvent[], ...to: readonly Publisher[]): void => {
+      for (const publisher of to) for (const event of events) publisher.push({ ...event, ts: { ...event.ts } });
+    };
+    const settled = (): Promise<void> => until('published', () => leader.publisher.buffered === 0);
+    return { bus, leader, standby, push, settled };
+  }
+
+  it('publish each event once: the second what the first did not, in its order, also where it comes late', async () => {
+    const { bus, leader, standby, push, settled } = await startTwo();
+    const events = someEvents(40);
+    push(events.slice(0, 20), leader.publisher);
+    await settled();
+    // The second has seen some that were published, and some that never will be by the first.
+    push(events.slice(10, 30), standby.publisher);
+    await expect(idsOn(bus)).resolves.toEqual(events.slice(0, 20).map(({ id }) => id));
+    await leader.publisher.withdraw();
+    await until('led', () => standby.publisher.leads && standby.publisher.buffered === 0);
+    push(events.slice(0, 10), standby.publisher);
+    push(events.slice(30), standby.publisher);
+    await until('published', () => standby.publisher.counts.published === 20);
+    await expect(idsOn(bus)).resolves.toEqual(events.map(({ id }) => id));
+    expect(standby.publisher.counts).toMatchObject({ repeats: 20, dropped: 0, failures: 0 });
+    expect(leader.lines.map(({ name }) => name)).toEqual(['ingest_leads', 'ingest_lost_lead']);
+    expect(standby.lines.map(({ name }) => name)).toEqual(['ingest_standby', 'ingest_leads']);
+    await bus.close();
+  });
+
+  it('keep the events of the last five seconds while another leads, and all while nobody does', async () => {
+    const { bus, leader, standby, push } = await startTwo();
+    const [event] = someEvents(1) as [PublishableEvent];
+    const secondly = (from: number, count: number): PublishableEvent[] =>
+      Array.from({ length: count }, (_, second) => ({
+        ...event,
+        id: `${from + second}`,
+        ts: { received: (from + second) * 1e6, published: 0 },
+      }));
+    push(secondly(0, 60), standby.publisher);
+    expect(standby.publisher.buffered).toBe(6);
+    expect(standby.publisher.counts.dropped).toBe(0);
+    await standby.publisher.withdraw();
+    push(secondly(60, 60), standby.publisher);
+    expect(standby.publisher.buffered).toBe(66);
+    await leader.publisher.withdraw();
+    standby.publisher.stand();
+    await until('published', () => standby.publisher.counts.published === 66);
+    await expect(idsOn(bus)).resolves.toEqual([...secondly(54, 66)].map(({ id }) => id));
+    await bus.close();
+  });
+
+  it('leave what was refused under way to the one that leads then', async () => {
+    const { bus, leader, standby, push, settled } = await startTwo();
+    const events = someEvents(30);
+    push(events.slice(0, 10), leader.publisher, standby.publisher);
+    await settled();
+    push(events.slice(10), leader.publisher, standby.publisher);
+    // The events are handed over only after this: the lead is lost first.
+    void leader.publisher.withdraw();
+    await until('published', () => standby.publisher.counts.published === 20);
+    expect(leader.publisher.counts.dropped).toBe(0);
+    await expect(idsOn(bus)).resolves.toEqual(events.map(({ id }) => id));
+    // And back again: what is still kept is known.
+    leader.publisher.stand();
+    await standby.publisher.close(1_000);
+    await until('leading', () => leader.publisher.leads && leader.publisher.buffered === 0);
+    await expect(idsOn(bus)).resolves.toEqual(events.map(({ id }) => id));
+    await bus.close();
+  });
+
+  it('read past what others published in the log', async () => {
+    const { bus, leader, standby } = await startTwo();
+    const others = ['not JSON', 'null', '7', '{}', '{"id":7}'].map((text) => Buffer.from(text));
+    await (await bus.publisher()).publish(others.map((json) => ({ topics: ['orders:1'], json, msgpack: json })));
+    await leader.publisher.withdraw();
+    await until('leading', () => standby.publisher.leads);
+    await bus.close();
   });
 });
