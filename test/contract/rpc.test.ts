@@ -112,6 +112,35 @@ describe('createRpc', () => {
     }
   });
 
+  it('asks another where a node has no history, no such method or a trouble of its provider`s own, without thinking it sick', async () => {
+    for (const code of [-32001, -32004, -32007, -32009, -32010, -32011, -32014, -32019, -32601, -32052, 35]) {
+      const without = await node((call) => (call.method === 'getSlot' ? ok(call, 1) : error(call, code, 'not here')));
+      const other = await node((call) => ok(call, call.method === 'getSlot' ? 2 : 'found'));
+      const rpc = createRpc([without.url, other.url], { timeoutMs: 2000 });
+      expect(await rpc.call('getTransaction', ['x']), String(code)).toBe('found');
+      // For all else it stays the first.
+      expect(await rpc.call('getSlot', []), String(code)).toBe(1);
+    }
+  });
+
+  it('asks the others where an answer is not accepted, and gives the first answer where none is', async () => {
+    const without = await node((call) => ok(call, null));
+    const refusing = await node((call) => error(call, -32602, 'Invalid params'));
+    const dead = await node(() => 'cut');
+    const knowing = await node((call) => ok(call, 'known'));
+    const accept = (result: unknown): boolean => result !== null;
+    const all = createRpc([without.url, refusing.url, dead.url, knowing.url], { timeoutMs: 2000 });
+    expect(await all.call('getTransaction', ['x'], undefined, accept)).toBe('known');
+    expect(await all.call('getTransaction', ['x'])).toBeNull();
+    const none = createRpc([refusing.url, without.url, dead.url], { timeoutMs: 2000 });
+    expect(await none.call('getTransaction', ['x'], undefined, accept)).toBeNull();
+    const judged: unknown[] = [];
+    const silent = createRpc([refusing.url, dead.url], { timeoutMs: 2000 });
+    const fault = await faultOf(silent.call('getTransaction', ['x'], undefined, (result) => judged.push(result) > 0));
+    expect(fault.kind).toBe('unreachable');
+    expect(judged).toEqual([]);
+  });
+
   it('says that nobody answered, and in no error stands a URL', async () => {
     const silent = await node(() => 'hang');
     const late = await faultOf(createRpc([silent.url], { timeoutMs: 50 }).call('getSlot', []));

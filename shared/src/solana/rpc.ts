@@ -26,18 +26,28 @@ export class RpcError extends Error {
 }
 
 export interface Rpc {
-  /** The `result` of one call. Throws RpcError. */
-  call(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown>;
+  /**
+   * The `result` of one call. Throws RpcError. With `accept` the endpoints are asked one after the other, whatever they
+   * answer, until it takes a result; where it takes none, the first result of all.
+   */
+  call(method: string, params: readonly unknown[], signal?: AbortSignal, accept?: (result: unknown) => boolean): Promise<unknown>;
 }
 
-/** Errors by which a node says that it, not the request, is the trouble: another endpoint may answer. */
-const nodeTroubles: ReadonlySet<number> = new Set([
-  -32004, // block not available for slot
+/** Errors that speak of the request: every node would give them. Any other may be the node's alone, its provider's own among them. */
+const requestFaults: ReadonlySet<number> = new Set([
+  -32700, // the request is no JSON
+  -32600, // invalid request
+  -32602, // invalid params
+  -32002, // the simulation before sending failed
+  -32003, // a signature does not verify
+  -32006, // a precompile refused its instruction
+  -32013, // signatures of the wrong number
+]);
+
+/** Errors by which a node says that it is not well: for a while it stays behind the others for everything. */
+const sickness: ReadonlySet<number> = new Set([
   -32005, // node is unhealthy or behind
-  -32007, // slot skipped or missing in long-term storage
-  -32014, // block status not yet available
   -32016, // minimum context slot not reached
-  -32601, // method not found: not every provider offers all
   -32603, // internal error
 ]);
 
@@ -47,10 +57,13 @@ interface Endpoint {
   notBeforeMs: number;
 }
 
-type Attempt = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: RpcError; readonly next: boolean };
+/** `next`: another endpoint may do better. `sick`: this one is to be left alone for a while. */
+type Attempt =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: RpcError; readonly next: boolean; readonly sick: boolean };
 
 function failed(kind: RpcErrorKind, message: string): Attempt {
-  return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted' };
+  return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted', sick: kind !== 'aborted' };
 }
 
 async function readText(response: Response): Promise<string | null> {
@@ -83,7 +96,7 @@ function readAnswer(text: string, id: number): Attempt {
       typeof message === 'string' ? message : 'The node gave an error without a message.',
       data ?? null,
     );
-    return { ok: false, error: rpcError, next: nodeTroubles.has(number) };
+    return { ok: false, error: rpcError, next: !requestFaults.has(number), sick: sickness.has(number) };
   }
   if (answeredId !== id || result === undefined) return failed('malformed', 'The answer carries neither result nor error, or another id.');
   return { ok: true, result };
@@ -104,7 +117,7 @@ async function attempt(url: string, id: number, body: string, timeoutMs: number,
     if (response.ok) return readAnswer(text, id);
     const answer = readAnswer(text, id);
     return !answer.ok && answer.error.kind === 'answer'
-      ? { ...answer, next: true }
+      ? { ...answer, next: true, sick: true }
       : failed('unreachable', `HTTP status ${response.status}.`);
   } catch (error) {
     if (signal?.aborted === true) return failed('aborted', 'The call was aborted.');
@@ -117,7 +130,7 @@ async function attempt(url: string, id: number, body: string, timeoutMs: number,
 
 /**
  * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
- * wait behind the others. A node's own error is final unless it says that the node is the trouble. No URL stands in an error: it may hold a key.
+ * wait behind the others. A node's own error is final only where it speaks of the request. No URL stands in an error: it may hold a key.
  */
 export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number }): Rpc {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
@@ -142,24 +155,26 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
   }
 
   return {
-    async call(method, params, signal) {
+    async call(method, params, signal, accept) {
       const id = ++lastId;
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
       let last = new RpcError('unreachable', 0, 'No endpoint was tried.');
+      let refused: { readonly result: unknown } | null = null;
       for (const endpoint of byHealth()) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
         const outcome = await attempt(endpoint.url, id, body, options.timeoutMs, signal);
         if (outcome.ok) {
           note(endpoint, true);
-          return outcome.result;
+          if (accept === undefined || accept(outcome.result)) return outcome.result;
+          refused ??= outcome;
+          continue;
         }
         last = outcome.error;
-        if (!outcome.next) {
-          if (last.kind === 'answer') note(endpoint, true);
-          throw last;
-        }
-        note(endpoint, false);
+        if (last.kind === 'aborted') throw last;
+        note(endpoint, !outcome.sick);
+        if (!outcome.next && accept === undefined) throw last;
       }
+      if (refused !== null) return refused.result;
       throw last;
     },
   };
