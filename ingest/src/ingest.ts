@@ -74,7 +74,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
       simulated,
       solUsd,
       accounts: new AccountFetcher(rpc, ended),
-      transactions: new TransactionFetcher(rpc, ended),
+      transactions: new TransactionFetcher(rpc),
       log,
       signal: ended,
       publish: (event) => publisher.push(event),

@@ -29,7 +29,12 @@ export interface IngestStats {
   readonly endpoints: readonly EndpointStats[];
   readonly blindPeriods: number;
   readonly notifications: NotificationCounts;
-  readonly pipeline: PipelineCounts & { readonly waiting: number; readonly pools: number };
+  readonly pipeline: PipelineCounts & {
+    readonly waiting: number;
+    readonly pools: number;
+    /** Self-CPIs in fetched transactions that looked like a venue's event and are none. */
+    readonly refusedLookAlikes: number;
+  };
   readonly events: EmitCounts;
   readonly venues: Readonly<Record<string, { readonly events: VenueCounts; readonly accounts: VenueCounts }>>;
   readonly faults: readonly (DecodeFault & { readonly total: number })[];
@@ -38,9 +43,26 @@ export interface IngestStats {
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
 
-const noNotifications: NotificationCounts = { logs: 0, repeats: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+const noNotifications: NotificationCounts = {
+  logs: 0,
+  repeats: 0,
+  retold: 0,
+  accounts: 0,
+  failed: 0,
+  placeholder: 0,
+  malformed: 0,
+  unasked: 0,
+};
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
-const nothingTaken: PipelineCounts = { incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
+const nothingTaken: PipelineCounts = {
+  incompleteLogs: 0,
+  completed: 0,
+  completedByOthers: 0,
+  lostTransactions: 0,
+  uncertainEvents: 0,
+  contradictedSilences: 0,
+  lostEvents: 0,
+};
 
 /** What works once the cluster told which it is. */
 export interface RunningParts {
@@ -80,6 +102,7 @@ export function readStats(of: {
       ...(running?.pipeline.counts ?? nothingTaken),
       waiting: running?.pipeline.waiting ?? 0,
       pools: running?.pipeline.book.size ?? 0,
+      refusedLookAlikes: running?.pipeline.decoder.refusedLookAlikes ?? 0,
     },
     events: { ...(running?.pipeline.emitter.counts ?? noEvents) },
     venues: readVenues(running?.pipeline),

@@ -46,9 +46,9 @@ function fromTransaction(name: string): StreamEvent[] {
   const { pipeline, events } = createHarness({ solUsd });
   const answer = fixtureTransaction(name);
   const result = { ...answer, meta: { ...(answer['meta'] as object), logMessages: [] } };
-  const transaction = pipeline.decoder.fromTransaction({ signature, slot: 435_948_600, result, commitment: 'processed', receivedUs });
-  if (transaction === null) throw new Error('no transaction');
-  pipeline.take(transaction);
+  const reading = pipeline.decoder.fromTransaction({ signature, slot: 435_948_600, result, commitment: 'processed', receivedUs });
+  if (reading.kind !== 'whole') throw new Error('no transaction');
+  pipeline.take(reading.transaction);
   return events;
 }
 

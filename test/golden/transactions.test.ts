@@ -31,16 +31,16 @@ function fromLogs(transaction: TransactionView): Seen[] {
   const reading = readLogs(transaction.logs, (programId, path, data) =>
     seen.push({ programId, path, data: Buffer.from(data).toString('hex') }),
   );
-  expect(reading).toEqual({ truncated: false, malformed: null });
+  expect(reading).toEqual({ truncated: false, malformed: null, empty: false });
   return seen;
 }
 
 function fromInner(transaction: TransactionView): Seen[] {
   const seen: Seen[] = [];
-  const refused = readInnerEvents(transaction, authorities, (programId, path, data) =>
+  const reading = readInnerEvents(transaction, authorities, (programId, path, data) =>
     seen.push({ programId, path, data: Buffer.from(data).toString('hex') }),
   );
-  expect(refused).toBe(0);
+  expect(reading).toEqual({ refused: 0, unreadable: null });
   return seen;
 }
 
@@ -293,7 +293,7 @@ function sentWithin(name: string, top: number, from: number, trader: string): bi
     innerInstructions: { index: number; instructions: { parsed?: { type: string; info: Record<string, unknown> } }[] }[];
   };
   const parsed = raw.innerInstructions.find(({ index }) => index === top)!.instructions;
-  const list = view(name).inner.get(top)!;
+  const list = view(name).inner!.get(top)!;
   return list.slice(from).flatMap((instruction, offset) => {
     const json = parsed[from + offset]!.parsed;
     if (json?.type === 'transfer' && json.info['source'] === trader) return [BigInt(json.info['lamports'] as number)];

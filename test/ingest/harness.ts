@@ -57,14 +57,20 @@ export function createHarness(
   const lines: LogLine[] = [];
   const calls: { method: string; params: readonly unknown[] }[] = [];
   const fromAccounts = accountAnswers(options.accounts ?? new Map());
+  async function answerOf(method: string, params: readonly unknown[]): Promise<unknown> {
+    const answered = await options.answer?.(method, params);
+    if (answered !== undefined) return answered;
+    const answer = fromAccounts(method, params);
+    if (answer === 'silence' || 'error' in answer) throw new Error('not answered');
+    return answer.result;
+  }
+  /** One endpoint: its answer stands, accepted or not. */
   const rpc: Rpc = {
-    call: async (method, params) => {
+    call: async (method, params, _signal, accept) => {
       calls.push({ method, params });
-      const answered = await options.answer?.(method, params);
-      if (answered !== undefined) return answered;
-      const answer = fromAccounts(method, params);
-      if (answer === 'silence' || 'error' in answer) throw new Error('not answered');
-      return answer.result;
+      const answer = await answerOf(method, params);
+      accept?.(answer);
+      return answer;
     },
   };
   const log = recordingLog(lines);
@@ -76,7 +82,7 @@ export function createHarness(
     simulated: options.simulated ?? false,
     solUsd,
     accounts: new AccountFetcher(rpc, signal),
-    transactions: new TransactionFetcher(rpc, signal, options.giveUpAfterMs),
+    transactions: new TransactionFetcher(rpc, options.giveUpAfterMs),
     log,
     signal,
     publish: (event) => void events.push(event),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, usdcMint, whirlpoolProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
@@ -27,6 +26,7 @@ import {
   type PumpTrade,
 } from './pump-frames.ts';
 import { accountJson } from './scripted-node.ts';
+import { wholeTransaction } from './whole-transaction.ts';
 
 const nowMs = 1_791_485_924_000;
 const solUsd = { price: 150, slot: 9, atMs: nowMs };
@@ -452,36 +452,6 @@ describe('look-alikes and faults', () => {
 });
 
 describe('cut logs', () => {
-  const eventAuthority = 'Ce6TQqeHC9p8KetsN6JsjHK7UTZk7nasjjnr7XxXp9F1';
-
-  /** getTransaction's answer: one top-level pump instruction a given event, each with its self-CPI. */
-  function wholeTransaction(signature: string, events: readonly Buffer[]): unknown {
-    const keys = [addressOf('payer'), pumpProgram, eventAuthority];
-    const tag = Buffer.from('e445a52e51cb9a1d', 'hex');
-    return {
-      slot: 100,
-      blockTime: 1_791_485_999,
-      version: 'legacy',
-      transaction: {
-        signatures: [signature],
-        message: {
-          accountKeys: keys,
-          header: { numRequiredSignatures: 1, numReadonlySignedAccounts: 0, numReadonlyUnsignedAccounts: 2 },
-          recentBlockhash: addressOf('blockhash'),
-          instructions: events.map(() => ({ programIdIndex: 1, accounts: [0], data: '' })),
-        },
-      },
-      meta: {
-        err: null,
-        logMessages: ['Log truncated'],
-        innerInstructions: events.map((event, index) => ({
-          index,
-          instructions: [{ programIdIndex: 1, accounts: [2], data: encodeBase58(Buffer.concat([tag, event])), stackHeight: 2 }],
-        })),
-      },
-    };
-  }
-
   const first = buy({ solAmount: 1n });
   const second = buy({ solAmount: 2n });
   const third = buy({ solAmount: 3n });

@@ -30,7 +30,7 @@ function read(lines: readonly string[], wants?: (programId: string) => boolean):
   return { seen, reading };
 }
 
-const fine: LogReading = { truncated: false, malformed: null };
+const fine: LogReading = { truncated: false, malformed: null, empty: false };
 const hex = event.toString('hex');
 
 describe('readLogs', () => {
@@ -114,9 +114,29 @@ describe('readLogs', () => {
     expect(seen).toEqual([{ programId: pumpId, path: '0', hex: '' }]);
   });
 
+  it('tells of several slices which program logged them, where it is wanted, and gives them no path', () => {
+    const text = event.toString('base64');
+    const slices: string[] = [];
+    const paths: string[] = [];
+    const reading = readLogs(
+      [invoke(evil, 1), `Program data: ${text} A`, invoke(pumpId, 2), `Program data: ${text} B`, data, success(pumpId), success(evil)],
+      (_program, path) => paths.push(path),
+      (programId) => programId === pumpId,
+      (programId, line) => slices.push(`${programId} ${line}`),
+    );
+    expect(reading).toEqual(fine);
+    expect(slices).toEqual([`${pumpId} Program data: ${text} B`]);
+    expect(paths).toEqual(['0.0']);
+  });
+
+  it('says where no program ran', () => {
+    for (const lines of [[], ['Program log: text'], ['', 'free text']]) expect(read(lines).reading.empty, lines.join()).toBe(true);
+    expect(read([invoke(pumpId, 1), success(pumpId)]).reading.empty).toBe(false);
+  });
+
   it('stops at `Log truncated`', () => {
     const { seen, reading } = read([invoke(pumpId, 1), data, 'Log truncated', data, success(pumpId)]);
-    expect(reading).toEqual({ truncated: true, malformed: null });
+    expect(reading).toEqual({ truncated: true, malformed: null, empty: false });
     expect(seen).toHaveLength(1);
   });
 
@@ -227,14 +247,14 @@ function execute(forest: readonly Call[]): { logs: string[]; answer: unknown; ex
   return { logs, answer, expected };
 }
 
-function innerOf(answer: unknown): { seen: Seen[]; refused: number } {
+function innerOf(answer: unknown): { seen: Seen[]; refused: number; unreadable: string | null } {
   const view = readTransaction(answer);
   if (view.kind === 'malformed') throw new Error(view.reason);
   const seen: Seen[] = [];
-  const refused = readInnerEvents(view, new Map([[pumpId, eventAuthority]]), (programId, path, bytes) =>
+  const reading = readInnerEvents(view, new Map([[pumpId, eventAuthority]]), (programId, path, bytes) =>
     seen.push({ programId, path, hex: Buffer.from(bytes).toString('hex') }),
   );
-  return { seen, refused };
+  return { seen, ...reading };
 }
 
 describe('the two sources', () => {
@@ -244,9 +264,9 @@ describe('the two sources', () => {
       fc.property(fc.array(call, { maxLength: 5 }), (forest) => {
         const { logs, answer, expected } = execute(forest);
         const fromLogs = read(logs);
-        expect(fromLogs.reading).toEqual(fine);
+        expect(fromLogs.reading).toEqual({ ...fine, empty: logs.length === 0 });
         expect(fromLogs.seen).toEqual(expected);
-        expect(innerOf(answer)).toEqual({ seen: expected, refused: 0 });
+        expect(innerOf(answer)).toEqual({ seen: expected, refused: 0, unreadable: null });
         events += expected.length;
       }),
       { seed: 7, numRuns: 1500 },
@@ -297,13 +317,33 @@ describe('self-CPI events', () => {
     expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 2 }]))).toEqual({
       seen: [{ programId: pumpId, path: '0', hex }],
       refused: 0,
+      unreadable: null,
     });
     expect(innerOf(answer(2, [{ programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 2 }])).refused).toBe(1);
     expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [2], data: tagged, stackHeight: 2 }])).refused).toBe(1);
     expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [], data: tagged, stackHeight: 2 }])).refused).toBe(1);
-    expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 4 }])).refused).toBe(1);
-    expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged }])).refused).toBe(1);
-    expect(innerOf(answer(1, [{ programIdIndex: 2, accounts: [3], data: tagged, stackHeight: 2 }]))).toEqual({ seen: [], refused: 0 });
+    expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [2], data: tagged, stackHeight: 4 }])).refused).toBe(1);
+    expect(innerOf(answer(1, [{ programIdIndex: 2, accounts: [3], data: tagged, stackHeight: 2 }]))).toEqual({
+      seen: [],
+      refused: 0,
+      unreadable: null,
+    });
+  });
+
+  it('are said to be unreadable where the node left out the inner instructions or their heights, and never taken for look-alikes', () => {
+    const missing = { seen: [], refused: 0, unreadable: 'inner instructions were not recorded' };
+    const whole = answer(1, []) as { meta: Record<string, unknown> };
+    expect(innerOf({ ...whole, meta: { ...whole.meta, innerInstructions: null } })).toEqual(missing);
+    expect(innerOf({ ...whole, meta: { err: null } })).toEqual(missing);
+    expect(innerOf(whole)).toEqual({ seen: [], refused: 0, unreadable: null });
+    const heights = { seen: [], refused: 0, unreadable: 'the heights of inner instructions do not say who called' };
+    expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged }]))).toEqual(heights);
+    expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 4 }]))).toEqual(heights);
+    const behindNone = [
+      { programIdIndex: 1, accounts: [], data: '' },
+      { programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 3 },
+    ];
+    expect(innerOf(answer(2, behindNone))).toEqual(heights);
   });
 
   it('are read from any shape without an exception', () => {

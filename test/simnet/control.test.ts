@@ -168,7 +168,7 @@ describe('the chain as it is shown', () => {
       if (item === undefined) throw new Error('no forgery');
       expect(known.has(item.signature)).toBe(false);
       const events: string[] = [];
-      expect(readLogs(item.logs, (programId) => events.push(programId))).toEqual({ truncated: false, malformed: null });
+      expect(readLogs(item.logs, (programId) => events.push(programId))).toEqual({ truncated: false, malformed: null, empty: false });
       expect(events).toHaveLength(1);
       expect(events[0]).not.toBe(program);
       const [wire] = (

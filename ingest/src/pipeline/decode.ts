@@ -1,8 +1,9 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs, type EventSink, type LogReading } from '@sluice/shared/solana/logs.ts';
 import type { DecodedAccount, DecodedEvent, Venue, VenueAccount, VenueEvent } from '@sluice/shared/venues/venue.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import type { AccountState, TransactionLogs, WholeTransaction } from '../sources/source.ts';
+import type { Unusable } from '../sources/transactions.ts';
 
 /** Events of one transaction in the order in which the program emitted them. */
 export interface DecodedTransaction {
@@ -41,13 +42,38 @@ export interface DecodeFault {
   readonly sampleBase64: string;
 }
 
-/** `complete` false: the logs were cut or do not add up, and the transaction itself must be read. */
-export interface LogsReading {
-  readonly transaction: DecodedTransaction;
-  readonly complete: boolean;
-  readonly malformed: string | null;
+/** What of a transaction was decoded and counted before, so that another telling of it counts nothing twice. */
+export interface Counted {
+  readonly paths: Set<string>;
+  /** Lines of several slices; they have no path. */
+  slices: number;
 }
 
+export interface LogsReading {
+  readonly transaction: DecodedTransaction;
+  /** Why the logs are not whole and the transaction itself must be read, or null. */
+  readonly fault: string | null;
+  /** No program of a venue emitted anything. */
+  readonly quiet: boolean;
+}
+
+/**
+ * `failed`: announced as successful, it failed where the chain went on. `missing`: why events of a program that only logs
+ * may be missing from a transaction that no answer can show better, or null.
+ */
+export type WholeReading =
+  | { readonly kind: 'whole'; readonly transaction: DecodedTransaction; readonly missing: string | null }
+  | { readonly kind: 'failed' }
+  | Unusable;
+
+interface Emitted {
+  readonly programId: string;
+  readonly path: string;
+  readonly data: Uint8Array;
+}
+
+/** Where the slices of a `Program data: ` line begin. */
+const dataAt = 14;
 /** Bytes of an undecodable event that a report shows. */
 const maxSampleBytes = 192;
 
@@ -62,8 +88,14 @@ export class Decoder {
   readonly #onFault: (fault: DecodeFault) => void;
   readonly #wants: (programId: string) => boolean;
   readonly #onEvent: (programId: string, path: string, data: Uint8Array) => void;
+  readonly #onSlices: (programId: string, line: string) => void;
   #events: LocatedEvent[] = [];
   #signature = '';
+  #counted: Counted | null = null;
+  #slices = 0;
+  /** Paths of the transaction that is being read, the first `#pathCount`; kept from one to the next. */
+  readonly #paths: string[] = [];
+  #pathCount = 0;
 
   constructor(venues: readonly Venue[], onFault: (fault: DecodeFault) => void) {
     for (const venue of venues) {
@@ -75,39 +107,56 @@ export class Decoder {
     this.#onFault = onFault;
     this.#wants = (programId) => this.#venues.has(programId);
     this.#onEvent = (programId, path, data) => this.#decode(programId, path, data);
+    this.#onSlices = (programId, line) => this.#countSlices(programId, line);
   }
 
-  fromLogs(seen: TransactionLogs): LogsReading {
-    const events = this.#begin(seen.signature);
-    const { truncated, malformed } = readLogs(seen.logs, this.#onEvent, this.#wants);
+  /** With `counted` what stands there is read but not counted again, and what is read is added to it. */
+  fromLogs(seen: TransactionLogs, counted: Counted | null = null): LogsReading {
+    const events = this.#begin(seen.signature, counted);
+    const { truncated, malformed, empty } = readLogs(seen.logs, this.#onEvent, this.#wants, this.#onSlices);
+    if (counted !== null) this.noteCounted(counted);
     const { signature, slot, receivedUs } = seen;
     return {
       transaction: { signature, slot, commitment: 'processed', receivedUs, feePayer: null, blockTime: null, events },
-      complete: !truncated && malformed === null,
-      malformed,
+      fault: malformed ?? (truncated ? 'cut logs' : empty ? 'logs left out' : null),
+      quiet: this.#pathCount === 0,
     };
   }
 
+  /** Adds what the last reading read. */
+  noteCounted(counted: Counted): void {
+    for (let index = 0; index < this.#pathCount; index++) counted.paths.add(this.#paths[index]!);
+    counted.slices = Math.max(counted.slices, this.#slices);
+  }
+
   /**
-   * Null where the answer is no transaction; a failed transaction has no events. Events that a program only logs are
-   * read from the logs, as far as these go; self-CPI events come from the inner instructions, and of the two the same event once.
+   * Self-CPI events come from the inner instructions. Where these were left out, and for programs that only log, the logs
+   * of the answer are read, if they are whole. Nothing is counted of an answer that is unusable: it is about another
+   * transaction, or does not show all events.
    */
-  fromTransaction(whole: WholeTransaction): DecodedTransaction | null {
+  fromTransaction(whole: WholeTransaction, counted: Counted | null = null): WholeReading {
     const view = readTransaction(whole.result);
-    if (view.kind === 'malformed') return null;
-    const events = this.#begin(whole.signature);
-    if (view.err === null) {
-      this.refusedLookAlikes += readInnerEvents(view, this.#eventAuthorities, this.#onEvent);
-      if ([...this.#venues.values()].some((venue) => venue.eventAuthority === null)) this.#addLoggedOnly(view);
-    }
+    if (view.kind === 'malformed') return { kind: 'unusable', reason: 'the answer is no transaction' };
+    if (view.signature !== whole.signature) return { kind: 'unusable', reason: 'the answer is another transaction' };
+    if (view.err !== null) return { kind: 'failed' };
+    const emitted: Emitted[] = [];
+    const collect = (programId: string, path: string, data: Uint8Array): void => void emitted.push({ programId, path, data });
+    const inner = readInnerEvents(view, this.#eventAuthorities, collect);
+    let missing: string | null = null;
+    if (inner.unreadable !== null) {
+      emitted.length = 0;
+      if (!isWhole(readLogs(view.logs, collect, this.#wants))) return { kind: 'unusable', reason: inner.unreadable };
+    } else if (!this.#addLoggedOnly(view, collect)) missing = 'a program only logs, and its logs are cut';
+    this.refusedLookAlikes += inner.refused;
+    const events = this.#begin(whole.signature, counted);
+    for (const { programId, path, data } of emitted) this.#decode(programId, path, data);
+    if (counted !== null) this.noteCounted(counted);
+    const { slot, commitment, receivedUs } = whole;
+    const { feePayer, blockTime } = view;
     return {
-      signature: whole.signature,
-      slot: view.slot ?? whole.slot,
-      commitment: whole.commitment,
-      receivedUs: whole.receivedUs,
-      feePayer: view.feePayer,
-      blockTime: view.blockTime,
-      events,
+      kind: 'whole',
+      missing,
+      transaction: { signature: whole.signature, slot: view.slot ?? slot, commitment, receivedUs, feePayer, blockTime, events },
     };
   }
 
@@ -122,12 +171,18 @@ export class Decoder {
     return null;
   }
 
-  #addLoggedOnly(view: TransactionView): void {
-    readLogs(view.logs, this.#onEvent, (programId) => this.#venues.get(programId)?.eventAuthority === null);
+  /** False where a program of ours that only logs may have logged more than the answer shows. */
+  #addLoggedOnly(view: TransactionView, collect: EventSink): boolean {
+    const onlyLogs = (programId: string): boolean => this.#venues.get(programId)?.eventAuthority === null;
+    if (!view.accountKeys.some(onlyLogs)) return true;
+    return isWhole(readLogs(view.logs, collect, onlyLogs));
   }
 
-  #begin(signature: string): LocatedEvent[] {
+  #begin(signature: string, counted: Counted | null): LocatedEvent[] {
     this.#signature = signature;
+    this.#counted = counted;
+    this.#slices = 0;
+    this.#pathCount = 0;
     this.#events = [];
     return this.#events;
   }
@@ -135,20 +190,35 @@ export class Decoder {
   #decode(programId: string, path: string, data: Uint8Array): void {
     const venue = this.#venues.get(programId);
     if (venue === undefined) return;
+    this.#paths[this.#pathCount++] = path;
     const outcome: DecodedEvent = venue.decodeEvent(data);
-    const counts = this.counts.get(venue.name)!;
-    counts[outcome.kind]++;
     if (outcome.kind === 'decoded') this.#events.push({ venue, path, event: outcome.event });
-    else if (outcome.kind !== 'ignored') {
-      this.#onFault({
-        venue: venue.name,
-        kind: outcome.kind,
-        detail: outcome.kind === 'unknown' ? outcome.discriminator : outcome.reason,
-        where: this.#signature,
-        sampleBase64: sampleOf(data),
-      });
-    }
+    if (this.#counted !== null && this.#counted.paths.has(path)) return;
+    this.counts.get(venue.name)![outcome.kind]++;
+    if (outcome.kind === 'decoded' || outcome.kind === 'ignored') return;
+    const detail = outcome.kind === 'unknown' ? outcome.discriminator : outcome.reason;
+    this.#onFault({ venue: venue.name, kind: outcome.kind, detail, where: this.#signature, sampleBase64: sampleOf(data) });
   }
+
+  /** No Anchor event: something that the venue did not log before. */
+  #countSlices(programId: string, line: string): void {
+    const venue = this.#venues.get(programId);
+    if (venue === undefined || ++this.#slices <= (this.#counted?.slices ?? 0)) return;
+    const slices = line.slice(dataAt).split(' ');
+    this.counts.get(venue.name)!.unknown++;
+    this.#onFault({
+      venue: venue.name,
+      kind: 'unknown',
+      detail: `${slices.length} slices`,
+      where: this.#signature,
+      sampleBase64: sampleOf(Buffer.from(slices[0]!, 'base64')),
+    });
+  }
+}
+
+/** Nothing is missing; no lines at all are nobody's logs. */
+function isWhole({ truncated, malformed, empty }: LogReading): boolean {
+  return !truncated && malformed === null && !empty;
 }
 
 function sampleOf(data: Uint8Array): string {

@@ -3,7 +3,7 @@ import { Recent } from './recent.ts';
 /** Signatures remembered: 100 s at 2,000 transactions a second and at least; a later repeat would be published again. */
 const maxSignatures = 400_000;
 
-/** The first sight of every transaction, over all endpoints and subscriptions. */
+/** The first sight of every transaction, over all endpoints and subscriptions. Whether it was told whole is the pipeline's to know. */
 export class Dedupe {
   readonly #seen: Recent<true>;
 

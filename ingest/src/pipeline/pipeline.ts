@@ -11,21 +11,22 @@ import { Dedupe } from './dedupe.ts';
 import { Emitter } from './emit.ts';
 import { Lines } from './order.ts';
 import { PoolBook, type Pool } from './pools.ts';
+import { Recent } from './recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
+import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 
 /** Curves whose supply is being asked for beside the stream; beyond it they wait for their next trade. */
 const maxSupplyQuestions = 2_000;
 /** The pool, then its mints, and once more where an event joined that needs a mint's program. */
 const maxQuestionRounds = 4;
 
-export interface PipelineCounts {
-  /** Transactions whose logs were cut or did not add up. */
-  incompleteLogs: number;
-  /** Of these, fetched whole. */
-  completed: number;
-  /** Of these, given up: events are missing. */
-  lostTransactions: number;
+/** Transactions remembered in which nobody saw an event yet. Of one that is forgotten the other endpoints' tellings are repeats. */
+const maxQuiet = 20_000;
+
+export interface PipelineCounts extends UnfinishedCounts {
+  /** Transactions that one endpoint told without any event, and a later one with some. */
+  contradictedSilences: number;
   /** Events given up because their pool could not be found out. */
   lostEvents: number;
 }
@@ -55,7 +56,15 @@ interface Placed {
  * Synchronous wherever nothing must be asked. An event that cannot be told is counted and reported.
  */
 export class Pipeline {
-  readonly counts: PipelineCounts = { incompleteLogs: 0, completed: 0, lostTransactions: 0, lostEvents: 0 };
+  readonly counts: PipelineCounts = {
+    incompleteLogs: 0,
+    completed: 0,
+    completedByOthers: 0,
+    lostTransactions: 0,
+    uncertainEvents: 0,
+    contradictedSilences: 0,
+    lostEvents: 0,
+  };
   readonly dedupe = new Dedupe();
   readonly decoder: Decoder;
   readonly book = new PoolBook();
@@ -66,6 +75,8 @@ export class Pipeline {
   readonly #resolver: PoolResolver;
   readonly #venueByProgram: ReadonlyMap<string, Venue>;
   readonly #venueByName: ReadonlyMap<string, Venue>;
+  readonly #unfinished: Unfinished;
+  readonly #quiet = new Recent<true>(maxQuiet);
   #supplyQuestions = 0;
 
   constructor(parts: PipelineParts) {
@@ -75,6 +86,9 @@ export class Pipeline {
     this.#venueByName = new Map(parts.venues.map((venue) => [venue.name, venue]));
     this.#resolver = new PoolResolver(this.book, parts.accounts, this.#venueByProgram, parts.signal);
     this.emitter = new Emitter(parts);
+    const { counts, decoder } = this;
+    const tell = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);
+    this.#unfinished = new Unfinished({ ...parts, counts, decoder, tell });
     this.ticks = new AccountTicks((pool, state, reserves) => this.emitter.account(pool, state, reserves));
   }
 
@@ -82,11 +96,31 @@ export class Pipeline {
     return this.#lines.waiting;
   }
 
+  /**
+   * Whether another telling of a transaction told before may add to it: no endpoint told it whole, or none told an event of
+   * it. All else that is told again is a repeat.
+   */
+  isOpen(signature: string): boolean {
+    return this.#unfinished.has(signature) || this.#quiet.has(signature);
+  }
+
   /** The logs of a transaction that is seen for the first time. */
   takeNew(seen: TransactionLogs): void {
-    const { transaction, complete, malformed } = this.decoder.fromLogs(seen);
-    if (complete) this.take(transaction);
-    else this.#takeIncomplete(transaction, malformed);
+    const reading = this.decoder.fromLogs(seen);
+    if (reading.fault !== null) this.#unfinished.begin(reading);
+    else if (reading.quiet) this.#quiet.set(seen.signature, true);
+    else this.take(reading.transaction);
+  }
+
+  /** The logs of a transaction that is open. */
+  takeAgain(seen: TransactionLogs): void {
+    if (this.#unfinished.has(seen.signature)) {
+      this.#unfinished.again(seen);
+      return;
+    }
+    this.#quiet.delete(seen.signature);
+    this.takeNew(seen);
+    if (!this.#quiet.has(seen.signature)) this.counts.contradictedSilences++;
   }
 
   /** The state of an account that a venue owns. */
@@ -99,10 +133,14 @@ export class Pipeline {
     if (account.type === 'curve' && !account.complete) this.ticks.hold(pool, state, account.reserves);
   }
 
-  /** The events of a decoded transaction, from any source; `told` are those told before. */
-  take(transaction: DecodedTransaction, told?: ReadonlySet<string>): void {
-    for (const located of transaction.events) {
-      if (told?.has(tellingOf(located)) === true) continue;
+  /** The events of a whole transaction, from any source. */
+  take(transaction: DecodedTransaction): void {
+    this.#take(transaction, transaction.events);
+  }
+
+  /** Some events of a transaction. */
+  #take(transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
+    for (const located of events) {
       const pool = this.#poolOf(located);
       if (pool !== null) this.#admit({ transaction, located, pool });
       else {
@@ -110,33 +148,6 @@ export class Pipeline {
         this.#parts.onLoss({ kind: 'events', reason: 'the event names no pool', events: 1, signature: transaction.signature, pool: null });
       }
     }
-  }
-
-  /** The runtime cut the logs: what stood before the cut is told at once, the rest when the transaction itself was read. */
-  #takeIncomplete(transaction: DecodedTransaction, malformed: string | null): void {
-    this.counts.incompleteLogs++;
-    // A creation says what its wallet bought with it: where the cut may hide that, it waits for the whole.
-    const waits = transaction.events.some(
-      ({ event }) => event.type === 'created' && buysOfCreator(transaction, event.mint, event.trader).length === 0,
-    );
-    if (!waits) this.take(transaction);
-    void this.#complete(transaction, waits, malformed);
-  }
-
-  async #complete(partial: DecodedTransaction, waits: boolean, malformed: string | null): Promise<void> {
-    const { signature, slot } = partial;
-    const fetched = await this.#parts.transactions.fetch(signature, slot);
-    const whole = 'kind' in fetched ? null : this.decoder.fromTransaction(fetched);
-    if (whole !== null) {
-      this.counts.completed++;
-      this.take(whole, waits ? undefined : new Set(partial.events.map(tellingOf)));
-      return;
-    }
-    if (waits) this.take(partial);
-    this.counts.lostTransactions++;
-    const why = 'kind' in fetched ? fetched.reason : 'the answer is no transaction';
-    const reason = malformed === null ? `cut logs; ${why}` : `${malformed}; ${why}`;
-    this.#parts.onLoss({ kind: 'transaction', reason, events: 0, signature, pool: null });
   }
 
   /** The pool of an event; what the event tells about pools is put down on the way. */
@@ -220,11 +231,6 @@ export class Pipeline {
     const { transaction, pool } = first;
     this.#parts.onLoss({ kind: 'events', reason, events: placed.length, signature: transaction.signature, pool: pool.address });
   }
-}
-
-/** Tells an event of a transaction from its others. */
-function tellingOf({ path, event }: LocatedEvent): string {
-  return `${path} ${event.type}`;
 }
 
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {

@@ -68,28 +68,35 @@ export class PoolResolver {
   }
 
   async #learnOne(pool: Pool, address: string): Promise<string | null> {
-    let account: FetchedAccount = await this.#accounts.fetch(address);
+    const faultOf = (state: AccountState): string | null => (address === pool.address ? this.#poolFault(state) : mintFault(state));
+    const usable = (state: AccountState): boolean => faultOf(state) === null;
+    let account: FetchedAccount = await this.#accounts.fetch(address, usable);
     for (let attempt = 1; account.kind === 'missing' && attempt < missingAttempts; attempt++) {
       await pause(missingPauseMs, undefined, { ref: false });
-      account = await this.#accounts.fetch(address);
+      account = await this.#accounts.fetch(address, usable);
     }
     if (account.kind === 'unavailable') return unavailable;
     if (account.kind === 'missing') return address === pool.address ? 'the pool does not exist' : 'the mint does not exist';
-    return address === pool.address ? this.#notePool(account.state) : this.#noteMint(account.state);
+    const fault = faultOf(account.state);
+    if (fault === null) this.#note(account.state);
+    return fault;
   }
 
-  #notePool(state: AccountState): string | null {
-    const venue = this.#venues.get(state.owner);
+  #poolFault({ owner, data }: AccountState): string | null {
+    const venue = this.#venues.get(owner);
     if (venue === undefined) return 'the pool is not owned by its program';
-    const outcome = venue.decodeAccount(state.data);
-    if (outcome.kind !== 'decoded') return 'the account is no pool';
-    this.#book.learnAccount(venue, state.address, outcome.account);
-    return null;
+    return venue.decodeAccount(data).kind === 'decoded' ? null : 'the account is no pool';
   }
 
-  #noteMint(state: AccountState): string | null {
-    const token = this.#book.token(state.address);
-    return noteMint(token, state) ? null : 'the account is no mint';
+  /** Notes an account without a fault: a pool, or else a mint. */
+  #note(state: AccountState): void {
+    const venue = this.#venues.get(state.owner);
+    if (venue === undefined) {
+      noteMint(this.#book.token(state.address), state);
+      return;
+    }
+    const outcome = venue.decodeAccount(state.data);
+    if (outcome.kind === 'decoded') this.#book.learnAccount(venue, state.address, outcome.account);
   }
 }
 
@@ -107,12 +114,14 @@ export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {
   return { pool, addresses };
 }
 
-/** Notes decimals, supply and program of a mint account; false where it is none. */
-function noteMint(token: Token, { owner, data }: AccountState): boolean {
-  if (owner !== tokenProgram && owner !== token2022Program) return false;
-  if (data.length < mintLength || data[initializedAt] !== 1) return false;
+function mintFault({ owner, data }: AccountState): string | null {
+  const isMint = (owner === tokenProgram || owner === token2022Program) && data.length >= mintLength && data[initializedAt] === 1;
+  return isMint ? null : 'the account is no mint';
+}
+
+/** Decimals, supply and program of a mint account without a fault. */
+function noteMint(token: Token, { owner, data }: AccountState): void {
   token.decimals = data[decimalsAt]!;
   token.supply = new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(supplyAt, true);
   token.tokenProgram = owner;
-  return true;
 }

@@ -22,10 +22,14 @@ export type FetchedAccount =
 
 interface Wanted {
   readonly address: string;
+  readonly usable: (state: AccountState) => boolean;
   readonly settle: (account: FetchedAccount) => void;
 }
 
-/** Reads accounts from the RPC, many in one call; never rejects. */
+/**
+ * Reads accounts from the RPC, many in one call; never rejects. An account that one endpoint does not have, or shows in a
+ * form that its asker cannot use, is asked of the others too.
+ */
 export class AccountFetcher {
   calls = 0;
   failures = 0;
@@ -40,10 +44,11 @@ export class AccountFetcher {
     this.#signal = signal;
   }
 
-  fetch(address: string): Promise<FetchedAccount> {
+  /** `usable` false: another endpoint is asked as well; where none has it better, what was found. */
+  fetch(address: string, usable: (state: AccountState) => boolean = () => true): Promise<FetchedAccount> {
     if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'unavailable', reason: 'queue full' });
     return new Promise((settle) => {
-      this.#queue.push({ address, settle });
+      this.#queue.push({ address, usable, settle });
       if (this.#gathering) return;
       this.#gathering = true;
       setTimeout(() => {
@@ -66,16 +71,24 @@ export class AccountFetcher {
 
   async #load(batch: readonly Wanted[]): Promise<void> {
     const addresses = [...new Set(batch.map((wanted) => wanted.address))];
-    let outcome = new Map<string, FetchedAccount>();
+    const found = new Map<string, FetchedAccount>();
+    const isUsable = ({ address, usable }: Wanted): boolean => {
+      const account = found.get(address);
+      return account?.kind === 'found' && usable(account.state);
+    };
     let reason = 'not asked';
     for (let attempt = 0; attempt < attempts && !this.#signal.aborted; attempt++) {
       try {
         this.calls++;
-        outcome = readAnswer(
-          addresses,
-          await this.#rpc.call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment: 'processed' }], this.#signal),
-        );
-        if (outcome.size > 0) break;
+        const params = [addresses, { encoding: 'base64', commitment: 'processed' }];
+        await this.#rpc.call('getMultipleAccounts', params, this.#signal, (answer) => {
+          const usable = new Set(batch.filter(isUsable).map(({ address }) => address));
+          for (const [address, account] of readAnswer(addresses, answer)) {
+            if (!usable.has(address) && (account.kind === 'found' || !found.has(address))) found.set(address, account);
+          }
+          return batch.every(isUsable);
+        });
+        if (found.size > 0) break;
         reason = 'an answer of another form';
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
@@ -83,7 +96,7 @@ export class AccountFetcher {
       this.failures++;
       if (attempt + 1 < attempts) await pause(firstPauseMs * 2 ** attempt, undefined, { ref: false });
     }
-    for (const { address, settle } of batch) settle(outcome.get(address) ?? { kind: 'unavailable', reason });
+    for (const { address, settle } of batch) settle(found.get(address) ?? { kind: 'unavailable', reason });
   }
 }
 

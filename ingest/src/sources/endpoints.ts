@@ -4,7 +4,7 @@ import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
 import { readAccountNotification, readProgramNotification } from './accounts.ts';
 import { readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 import { RpcSocket } from './rpc-socket.ts';
-import type { Subscription } from './source.ts';
+import type { Subscription, TransactionLogs } from './source.ts';
 
 /** Slots behind the newest of all endpoints from which one counts as lagging: two to four seconds. */
 const laggingSlots = 10;
@@ -14,6 +14,8 @@ export interface NotificationCounts {
   logs: number;
   /** Told before by another endpoint or subscription. */
   repeats: number;
+  /** Told before, but not whole or without any event: read once more. */
+  retold: number;
   accounts: number;
   /** Transactions that failed; of no interest. */
   failed: number;
@@ -33,9 +35,21 @@ export interface EndpointsOptions {
   readonly signal: AbortSignal;
 }
 
-/** All endpoints at once: what one tells first counts, what the others repeat is dropped before it is parsed. */
+/**
+ * All endpoints at once: what one tells first counts, and what the others repeat is dropped before it is parsed, as long as
+ * the first told it whole.
+ */
 export class Endpoints {
-  readonly counts: NotificationCounts = { logs: 0, repeats: 0, accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+  readonly counts: NotificationCounts = {
+    logs: 0,
+    repeats: 0,
+    retold: 0,
+    accounts: 0,
+    failed: 0,
+    placeholder: 0,
+    malformed: 0,
+    unasked: 0,
+  };
   readonly sockets: readonly RpcSocket[];
   readonly #pipeline: Pipeline;
   readonly #solUsd: SolUsdFeed;
@@ -98,18 +112,28 @@ export class Endpoints {
       return true;
     }
     const { signature, slot } = head;
-    if (!this.#pipeline.dedupe.first(signature)) {
+    const isFirst = this.#pipeline.dedupe.first(signature);
+    if (!isFirst && !this.#pipeline.isOpen(signature)) {
       this.counts.repeats++;
       return true;
     }
     const logs = readLogsLines(frame, head);
     if (logs === null) {
-      this.#pipeline.dedupe.forget(signature);
+      if (isFirst) this.#pipeline.dedupe.forget(signature);
       return false;
     }
-    this.counts.logs++;
-    this.#pipeline.takeNew({ signature, slot, logs, receivedUs });
+    this.#tell({ signature, slot, logs, receivedUs }, isFirst);
     return true;
+  }
+
+  #tell(seen: TransactionLogs, isFirst: boolean): void {
+    if (isFirst) {
+      this.counts.logs++;
+      this.#pipeline.takeNew(seen);
+    } else {
+      this.counts.retold++;
+      this.#pipeline.takeAgain(seen);
+    }
   }
 
   #take(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
@@ -133,12 +157,12 @@ export class Endpoints {
 
   #takeLogs(params: unknown, receivedUs: number): void {
     const outcome = readLogsNotification(params, receivedUs);
-    if (typeof outcome === 'string') this.counts[outcome]++;
-    else {
-      if (this.#pipeline.dedupe.first(outcome.signature)) {
-        this.counts.logs++;
-        this.#pipeline.takeNew(outcome);
-      } else this.counts.repeats++;
+    if (typeof outcome === 'string') {
+      this.counts[outcome]++;
+      return;
     }
+    const isFirst = this.#pipeline.dedupe.first(outcome.signature);
+    if (isFirst || this.#pipeline.isOpen(outcome.signature)) this.#tell(outcome, isFirst);
+    else this.counts.repeats++;
   }
 }

@@ -11,26 +11,40 @@ const giveUpAfterMs = 30_000;
 const firstPauseMs = 300;
 const maxPauseMs = 3_000;
 
-export type FetchedTransaction = WholeTransaction | { readonly kind: 'lost'; readonly reason: string };
+/** An answer that is not what was asked for, or does not show all of it: another endpoint may have it. */
+export interface Unusable {
+  readonly kind: 'unusable';
+  readonly reason: string;
+}
+
+export interface LostTransaction {
+  readonly kind: 'lost';
+  readonly reason: string;
+}
+
+interface Kinded {
+  readonly kind: string;
+}
 
 interface Wanted {
   readonly signature: string;
   readonly slot: number;
   readonly sinceMs: number;
-  readonly settle: (outcome: FetchedTransaction) => void;
+  readonly signal: AbortSignal;
+  /** Gives an answer to whoever asked; null where it was usable, otherwise why not. */
+  readonly take: (whole: WholeTransaction) => string | null;
+  readonly lose: (reason: string) => void;
 }
 
 /** Fetches whole transactions by signature; never rejects. */
 export class TransactionFetcher {
   readonly #rpc: Rpc;
-  readonly #signal: AbortSignal;
   readonly #giveUpAfterMs: number;
   readonly #queue: Wanted[] = [];
   #running = 0;
 
-  constructor(rpc: Rpc, signal: AbortSignal, giveUpAfter = giveUpAfterMs) {
+  constructor(rpc: Rpc, giveUpAfter = giveUpAfterMs) {
     this.#rpc = rpc;
-    this.#signal = signal;
     this.#giveUpAfterMs = giveUpAfter;
   }
 
@@ -38,10 +52,23 @@ export class TransactionFetcher {
     return this.#queue.length + this.#running;
   }
 
-  fetch(signature: string, slot: number): Promise<FetchedTransaction> {
+  /** What `read` made of the first answer that it could use, over all endpoints; asked until then, or given up. */
+  fetch<T extends Kinded>(
+    signature: string,
+    slot: number,
+    signal: AbortSignal,
+    read: (whole: WholeTransaction) => T | Unusable,
+  ): Promise<Exclude<T, Unusable> | LostTransaction> {
     if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full' });
     return new Promise((settle) => {
-      this.#queue.push({ signature, slot, sinceMs: performance.now(), settle });
+      const take = (whole: WholeTransaction): string | null => {
+        const reading = read(whole);
+        if (isUnusable(reading)) return reading.reason;
+        settle(reading as Exclude<T, Unusable>);
+        return null;
+      };
+      const lose = (reason: string): void => settle({ kind: 'lost', reason });
+      this.#queue.push({ signature, slot, sinceMs: performance.now(), signal, take, lose });
       this.#drain();
     });
   }
@@ -58,25 +85,30 @@ export class TransactionFetcher {
     }
   }
 
-  async #load({ signature, slot, sinceMs, settle }: Wanted): Promise<void> {
+  async #load({ signature, slot, sinceMs, signal, take, lose }: Wanted): Promise<void> {
+    const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     let reason = 'not found';
     let pauseMs = firstPauseMs;
-    while (!this.#signal.aborted) {
+    while (!signal.aborted) {
+      let fault: string | null = 'not found';
       try {
-        const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
-        const result = await this.#rpc.call('getTransaction', [signature, options], this.#signal);
-        if (result !== null) {
-          settle({ signature, slot, result, commitment: 'confirmed', receivedUs: nowUs() });
-          return;
-        }
-        reason = 'not found';
+        await this.#rpc.call('getTransaction', [signature, options], signal, (result) => {
+          if (result !== null) fault = take({ signature, slot, result, commitment: 'confirmed', receivedUs: nowUs() });
+          return fault === null;
+        });
+        if (fault === null) return;
+        reason = fault;
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }
       if (performance.now() - sinceMs + pauseMs > this.#giveUpAfterMs) break;
-      await pause(pauseMs, undefined, { ref: false });
+      await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
       pauseMs = Math.min(maxPauseMs, pauseMs * 2);
     }
-    settle({ kind: 'lost', reason });
+    lose(signal.aborted ? 'no longer asked for' : reason);
   }
+}
+
+function isUnusable(reading: Kinded): reading is Unusable {
+  return reading.kind === 'unusable';
 }

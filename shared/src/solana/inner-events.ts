@@ -36,8 +36,8 @@ export interface TransactionView {
   readonly logs: readonly string[];
   readonly accountKeys: readonly string[];
   readonly instructions: readonly TransactionInstruction[];
-  /** By index of the top-level instruction among all of them, precompiles included. */
-  readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]>;
+  /** By index of the top-level instruction among all of them, precompiles included; null where the node did not record them. */
+  readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]> | null;
 }
 
 export interface MalformedTransactionView {
@@ -106,9 +106,11 @@ function readInstruction(value: unknown, keys: readonly string[]): TransactionIn
   };
 }
 
-function readInner(meta: Json, keys: readonly string[]): Map<number, TransactionInnerInstruction[]> {
+function readInner(meta: Json, keys: readonly string[]): Map<number, TransactionInnerInstruction[]> | null {
+  const groups = meta['innerInstructions'];
+  if (groups === undefined || groups === null) return null;
   const inner = new Map<number, TransactionInnerInstruction[]>();
-  for (const group of optionalList(meta['innerInstructions'], 'innerInstructions')) {
+  for (const group of listOf(groups, 'innerInstructions')) {
     if (!isJson(group)) return fail('inner instructions are no object');
     const index = integerOrNull(group['index']) ?? fail('inner instructions without an index');
     const list = listOf(group['instructions'], 'instructions').map((value) => ({
@@ -222,14 +224,27 @@ function callerOf(list: readonly TransactionInnerInstruction[], at: number): num
   return null;
 }
 
+/** What a walk over a transaction's inner instructions found out about them. */
+export interface InnerReading {
+  /** Self-CPIs with the tag that are no events: without the event authority, or called by another program. */
+  readonly refused: number;
+  /** Why events may be missing, or null. Such an answer is none about the events: another node may tell them. */
+  readonly unreadable: string | null;
+}
+
+const notRecorded: InnerReading = { refused: 0, unreadable: 'inner instructions were not recorded' };
+const noHeights = 'the heights of inner instructions do not say who called';
+
 /**
  * Reports the self-CPI events of a transaction: the same (program, path, data) that `readLogs` reports for a program that
  * also logs them. An event counts when the program calls itself with the tag and its event authority as first account;
  * only the program can sign for that address. `eventAuthorities` maps the programs of interest to theirs.
- * The path counts only top-level instructions that log, so precompiles are left out. Returns how many look-alikes were refused.
+ * The path counts only top-level instructions that log, so precompiles are left out.
  */
-export function readInnerEvents(view: TransactionView, eventAuthorities: ReadonlyMap<string, string>, onEvent: EventSink): number {
+export function readInnerEvents(view: TransactionView, eventAuthorities: ReadonlyMap<string, string>, onEvent: EventSink): InnerReading {
+  if (view.inner === null) return notRecorded;
   let refused = 0;
+  let unreadable: string | null = null;
   let top = -1;
   for (let index = 0; index < view.instructions.length; index++) {
     const instruction = view.instructions[index]!;
@@ -242,15 +257,15 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
       const authority = eventAuthorities.get(programId);
       if (authority === undefined || !isEventData(data)) continue;
       const caller = callerOf(list, at);
-      const callerProgram = caller === null ? null : caller === -1 ? instruction.programId : list[caller]!.programId;
-      if (caller === null || accounts[0] !== authority || callerProgram !== programId) {
-        refused++;
-        continue;
+      if (accounts[0] !== authority) refused++;
+      else if (caller === null) unreadable = noHeights;
+      else if ((caller === -1 ? instruction.programId : list[caller]!.programId) !== programId) refused++;
+      else {
+        const before = emitted.get(caller) ?? 0;
+        emitted.set(caller, before + 1);
+        onEvent(programId, eventPath(top, caller, before), data.subarray(tagLength));
       }
-      const before = emitted.get(caller) ?? 0;
-      emitted.set(caller, before + 1);
-      onEvent(programId, eventPath(top, caller, before), data.subarray(tagLength));
     }
   }
-  return refused;
+  return { refused, unreadable };
 }

@@ -4,6 +4,8 @@ export interface LogReading {
   readonly truncated: boolean;
   /** Why the lines cannot be trusted, or null. Events before the fault were reported. */
   readonly malformed: string | null;
+  /** No program ran by these lines: of a transaction that did something they were left out. */
+  readonly empty: boolean;
 }
 
 export type EventSink = (programId: string, path: string, data: Uint8Array) => void;
@@ -28,11 +30,12 @@ const letterF = 102;
 const letterI = 105;
 const letterS = 115;
 
-const complete: LogReading = { truncated: false, malformed: null };
-const cut: LogReading = { truncated: true, malformed: null };
+const complete: LogReading = { truncated: false, malformed: null, empty: false };
+const nothing: LogReading = { truncated: false, malformed: null, empty: true };
+const cut: LogReading = { truncated: true, malformed: null, empty: false };
 
 function fault(malformed: string): LogReading {
-  return { truncated: false, malformed };
+  return { truncated: false, malformed, empty: false };
 }
 
 /**
@@ -90,9 +93,15 @@ function decodeSlice(line: string): Uint8Array | null {
  * Only the runtime writes lines that begin with `Program <id> `; what programs log follows `Program log: `, so text cannot
  * forge the stack. Behind `Log truncated` nothing is reported: shorter lines may still follow there while longer ones, an
  * `invoke` among them, are missing. Lines that fit nothing are the runtime's free text and are passed over. Never throws.
- * With `wants`, lines of other programs are not decoded.
+ * With `wants`, lines of other programs are not decoded. `onSlices` gets the lines of several slices: no Anchor event has
+ * more than one, so these are counted among the events by nobody and have no path.
  */
-export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (programId: string) => boolean): LogReading {
+export function readLogs(
+  logs: readonly string[],
+  onEvent: EventSink,
+  wants?: (programId: string) => boolean,
+  onSlices?: (programId: string, line: string) => void,
+): LogReading {
   const programs: string[] = [];
   const inner: number[] = [];
   const emitted: number[] = [];
@@ -107,9 +116,12 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
     if (line.charCodeAt(12) === colon && line.charCodeAt(idAt) === letterD && line.startsWith('Program data: ')) {
       const depth = programs.length;
       if (depth === 0) return fault('data outside of any program');
-      if (line.includes(' ', dataAt)) continue; // several slices: no event
       const programId = programs[depth - 1]!;
       if (wants !== undefined && !wants(programId)) continue;
+      if (line.includes(' ', dataAt)) {
+        onSlices?.(programId, line);
+        continue;
+      }
       const data = decodeSlice(line);
       if (data === null) return fault('data is not base64');
       onEvent(programId, eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++), data);
@@ -149,5 +161,6 @@ export function readLogs(logs: readonly string[], onEvent: EventSink, wants?: (p
       emitted.pop();
     }
   }
-  return programs.length === 0 ? complete : fault('a program without its end');
+  if (programs.length > 0) return fault('a program without its end');
+  return top < 0 ? nothing : complete;
 }

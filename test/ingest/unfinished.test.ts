@@ -1,0 +1,449 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import type { NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { createHarness, recordingLog, until, type Harness } from './harness.ts';
+import {
+  addressOf,
+  ammProgram,
+  ammTradeEventBytes,
+  completeEventBytes,
+  createEventBytes,
+  dataLine,
+  invoked,
+  keyOf,
+  mintAccountBytes,
+  poolAccountBytes,
+  pumpProgram,
+  signatureOf,
+  tradeEventBytes,
+  type PumpTrade,
+} from './pump-frames.ts';
+import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+import { wholeTransaction } from './whole-transaction.ts';
+
+const mint = keyOf('coin');
+const curve = addressBytes(bondingCurveAddress(addressOf('coin')));
+const trader = keyOf('trader');
+const receivedUs = 1_791_485_924_000_000;
+/** Virtual token reserves at which a curve holds no real tokens any more. */
+const emptyCurve = 279_900_000_000_000n;
+
+function buy(overrides: Partial<PumpTrade> = {}): Buffer {
+  return tradeEventBytes({
+    mint,
+    trader,
+    side: 'buy',
+    solAmount: 1_000_000_000n,
+    tokenAmount: 34_612_903_225_806n,
+    virtualSol: 31_000_000_000n,
+    virtualToken: 1_038_387_096_774_194n,
+    timestamp: 1_791_485_924,
+    ...overrides,
+  });
+}
+
+const first = buy({ solAmount: 1n });
+const second = buy({ solAmount: 2n });
+const unknownEvent = Buffer.from('00112233445566778899', 'hex');
+const creation = createEventBytes({
+  mint,
+  curve,
+  trader,
+  name: 'a',
+  symbol: 'b',
+  uri: 'c',
+  timestamp: 5,
+  tokenProgram: addressBytes(token2022Program),
+});
+
+/** One top-level pump instruction an event, as `wholeTransaction` has them. */
+const whole = (...events: readonly Buffer[]): string[] => events.flatMap((event) => invoked(pumpProgram, 1, [dataLine(event)]));
+const cut = (...events: readonly Buffer[]): string[] => [...whole(...events), 'Log truncated'];
+
+/** A harness whose one endpoint answers getTransaction. */
+function harnessOf(answer: (signature: string, asked: number) => unknown, giveUpAfterMs?: number): Harness {
+  let asked = 0;
+  return createHarness({
+    answer: (method, params) => (method === 'getTransaction' ? answer(String(params[0]), asked++) : undefined),
+    ...(giveUpAfterMs === undefined ? {} : { giveUpAfterMs }),
+  });
+}
+
+function tell(harness: Harness, name: string, logs: readonly string[]): string {
+  const signature = signatureOf(name);
+  const seen = { signature, slot: 100, logs, receivedUs };
+  if (harness.pipeline.dedupe.first(signature)) harness.pipeline.takeNew(seen);
+  else if (harness.pipeline.isOpen(signature)) harness.pipeline.takeAgain(seen);
+  return signature;
+}
+
+const idsOf = ({ events }: Harness): string[] =>
+  events.filter(({ type }) => type !== 'price').map(({ id }) => id.slice(id.indexOf(':') + 1));
+const lost =
+  (harness: Harness): (() => boolean) =>
+  () =>
+    harness.pipeline.counts.lostTransactions === 1;
+const completed =
+  (harness: Harness): (() => boolean) =>
+  () =>
+    harness.pipeline.counts.completed === 1;
+
+describe('the transaction itself, asked for', () => {
+  it('is not taken for another one: nothing of it is told under the signature asked for', async () => {
+    const harness = harnessOf((signature, asked) => wholeTransaction(asked === 0 ? signatureOf('another') : signature, [first, second]));
+    const signature = tell(harness, 'asked', cut(first));
+    await until('completed', completed(harness));
+    expect(harness.calls.filter(({ method }) => method === 'getTransaction')).toHaveLength(2);
+    expect(harness.events.map(({ id }) => id)).toEqual(['0', '0.price', '1', '1.price'].map((path) => `${signature}:${path}`));
+
+    const only = harnessOf(() => wholeTransaction(signatureOf('another'), [first, second]), 50);
+    tell(only, 'asked', ['Log truncated']);
+    await until('given up', lost(only));
+    expect(only.events).toEqual([]);
+    expect(only.losses.map(({ reason }) => reason)).toEqual(['cut logs; the answer is another transaction']);
+  });
+
+  it.each([
+    ['null inner instructions', { innerInstructions: null }, 'inner instructions were not recorded'],
+    ['no inner instructions', { innerInstructions: undefined }, 'inner instructions were not recorded'],
+  ])('is lost, and said to be, where every answer has %s', async (_case, meta, reason) => {
+    const harness = harnessOf((signature) => {
+      const answer = wholeTransaction(signature, [first, second]);
+      return { ...answer, meta: { ...answer.meta, ...meta } };
+    }, 50);
+    tell(harness, 'a', cut(first));
+    await until('given up', lost(harness));
+    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, completed: 0, lostTransactions: 1 });
+    expect(harness.losses.map((loss) => loss.reason)).toEqual([`cut logs; ${reason}`]);
+  });
+
+  it('is lost, and holds no look-alike, where the heights are missing', async () => {
+    const harness = harnessOf((signature) => withoutHeights(wholeTransaction(signature, [first, second])), 50);
+    tell(harness, 'a', cut());
+    await until('given up', lost(harness));
+    expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; the heights of inner instructions do not say who called']);
+    expect(harness.pipeline.decoder.refusedLookAlikes).toBe(0);
+    expect(harness.pipeline.counts.completed).toBe(0);
+  });
+
+  it('is read from its logs, at the same paths, where the inner instructions are missing and the logs are whole', async () => {
+    const harness = harnessOf((signature) => {
+      const answer = withoutHeights(wholeTransaction(signature, [first, second]));
+      return { ...answer, meta: { ...answer.meta, logMessages: whole(first, second) } };
+    });
+    tell(harness, 'a', cut(first));
+    await until('completed', completed(harness));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+  });
+
+  it('tells nothing more, and says why, where it failed in the end', async () => {
+    const harness = harnessOf((signature) => {
+      const answer = wholeTransaction(signature, [creation]);
+      return { ...answer, meta: { ...answer.meta, err: { InstructionError: [0, 'Custom'] } } };
+    });
+    tell(harness, 'a', cut(creation));
+    await until('given up', lost(harness));
+    expect(harness.events).toEqual([]);
+    expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; it failed where the chain went on']);
+  });
+
+  it('counts what it decoded before the cut, and behind it, once each', async () => {
+    const harness = harnessOf((signature) =>
+      wholeTransaction(signature, [unknownEvent, first.subarray(0, 60), first, second, unknownEvent]),
+    );
+    tell(harness, 'a', [
+      ...whole(unknownEvent, first.subarray(0, 60), first),
+      ...invoked(pumpProgram, 1, [`${dataLine(first)} AAAA`]),
+      'Log truncated',
+    ]);
+    expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 1, ignored: 0, unknown: 2, malformed: 1 });
+    await until('completed', completed(harness));
+    expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 2, ignored: 0, unknown: 3, malformed: 1 });
+    expect(harness.faults.map(({ kind }) => kind)).toEqual(['unknown', 'malformed', 'unknown', 'unknown']);
+  });
+});
+
+function withoutHeights(answer: ReturnType<typeof wholeTransaction>): ReturnType<typeof wholeTransaction> {
+  const inner = answer.meta['innerInstructions'] as { index: number; instructions: Record<string, unknown>[] }[];
+  const innerInstructions = inner.map(({ index, instructions }) => ({
+    index,
+    instructions: instructions.map((instruction) => ({ ...instruction, stackHeight: null })),
+  }));
+  return { ...answer, meta: { ...answer.meta, innerInstructions } };
+}
+
+describe('what a cut may hide', () => {
+  const emptying = buy({ virtualToken: emptyCurve, virtualSol: 115_000_000_000n });
+  const complete = completeEventBytes(mint, curve, trader, 1);
+
+  it('lets the buy that emptied its curve wait for the completion behind the cut, and nothing else', async () => {
+    const other = buy({ mint: keyOf('another coin') });
+    const answering: (() => void)[] = [];
+    const harness = harnessOf(async (signature) => {
+      await new Promise<void>((resolve) => answering.push(resolve));
+      return wholeTransaction(signature, [first, emptying, other, complete]);
+    });
+    tell(harness, 'a', cut(first, emptying, other));
+    expect(idsOf(harness)).toEqual(['0', '2']);
+    await until('asked', () => answering.length === 1);
+    answering[0]!();
+    await until('completed', completed(harness));
+    expect(idsOf(harness)).toEqual(['0', '2', '1']);
+    const completes = harness.events.filter((event): event is TradeEvent => event.type === 'trade').map((trade) => trade.curveCompleted);
+    expect(completes).toEqual([undefined, undefined, true]);
+  });
+
+  it('tells the buy at once where its completion stands before the cut', () => {
+    const harness = harnessOf(() => null);
+    tell(harness, 'a', cut(emptying, complete));
+    expect(harness.events[0]).toMatchObject({ type: 'trade', curveCompleted: true });
+  });
+
+  it('lets a creation wait for further buys of its wallet, though one stands before the cut', async () => {
+    const harness = harnessOf((signature) => wholeTransaction(signature, [creation, first, buy()]));
+    tell(harness, 'a', cut(creation, first));
+    expect(harness.events).toEqual([]);
+    await until('completed', completed(harness));
+    expect(idsOf(harness)).toEqual(['0', '1', '2']);
+    expect((harness.events[0] as NewTokenEvent).initialBuy).toMatchObject({ quoteAmount: '1000000001' });
+  });
+
+  it('tells what waited as it stands, and counts it, where the transaction is given up', async () => {
+    const harness = harnessOf(() => null, 50);
+    tell(harness, 'a', cut(creation, first));
+    await until('given up', lost(harness));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+    expect(harness.pipeline.counts).toMatchObject({ lostTransactions: 1, uncertainEvents: 2, completed: 0 });
+    expect(harness.losses).toEqual([
+      { kind: 'transaction', reason: 'cut logs; not found', events: 0, signature: signatureOf('a'), pool: null },
+    ]);
+  });
+});
+
+describe('several tellings', () => {
+  const garbled = [`Program ${pumpProgram} invoke [1]`, 'Program data: %%%%', `Program ${pumpProgram} success`];
+
+  it.each([
+    ['no lines', []],
+    ['garbled data', garbled],
+    ['a list that ends early', whole(first, second).slice(0, 5)],
+    ['a cut', cut(first)],
+  ])('take the whole from a later one where the first had %s', async (_case, lines) => {
+    const harness = harnessOf(() => null, 200);
+    tell(harness, 'a', lines);
+    tell(harness, 'a', whole(first, second));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, completed: 1, completedByOthers: 1 });
+    expect(harness.pipeline.isOpen(signatureOf('a'))).toBe(false);
+    tell(harness, 'a', whole(first, second));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+    expect(harness.pipeline.decoder.counts.get('pump')).toMatchObject({ decoded: 2 });
+    await until('nothing is asked any more', () => harness.calls.filter(({ method }) => method === 'getTransaction').length <= 1);
+    expect(harness.losses).toEqual([]);
+  });
+
+  it('take what a longer one has more, while none is whole', async () => {
+    const harness = harnessOf(() => null, 50);
+    tell(harness, 'a', cut(first));
+    tell(harness, 'a', cut(first, second));
+    tell(harness, 'a', cut(first));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+    await until('given up', lost(harness));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, lostTransactions: 1, completed: 0 });
+  });
+
+  it('ask for the transaction where a whole one lacks what was told before', async () => {
+    const harness = harnessOf((signature) => wholeTransaction(signature, [first, second]));
+    tell(harness, 'a', cut(first));
+    tell(harness, 'a', invoked(pumpProgram, 1, []));
+    expect(harness.pipeline.counts.completed).toBe(0);
+    await until('completed', completed(harness));
+    expect(idsOf(harness)).toEqual(['0', '1']);
+    expect(harness.pipeline.counts.completedByOthers).toBe(0);
+  });
+
+  it('take events from a later one where the first had none at all, without asking', () => {
+    const harness = harnessOf(() => null);
+    tell(harness, 'a', invoked(pumpProgram, 1, []));
+    expect(harness.pipeline.counts.incompleteLogs).toBe(0);
+    tell(harness, 'a', whole(first));
+    tell(harness, 'a', whole(first));
+    expect(idsOf(harness)).toEqual(['0']);
+    expect(harness.pipeline.counts.contradictedSilences).toBe(1);
+    expect(harness.calls.filter(({ method }) => method === 'getTransaction')).toEqual([]);
+  });
+
+  it('ask for a transaction of which every endpoint left the lines out', async () => {
+    const harness = harnessOf((signature) => wholeTransaction(signature, [first]));
+    tell(harness, 'a', []);
+    tell(harness, 'a', []);
+    await until('completed', completed(harness));
+    expect(idsOf(harness)).toEqual(['0']);
+    expect(harness.pipeline.counts.incompleteLogs).toBe(1);
+  });
+
+  it('are read until the bound of open transactions, and those beyond it are counted as lost', async () => {
+    const harness = harnessOf(() => null, 50);
+    for (let index = 0; index < 4_010; index++) tell(harness, `t${index}`, cut(first));
+    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 4_010, lostTransactions: 10 });
+    expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
+    tell(harness, 't4005', whole(first, second));
+    expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
+  });
+});
+
+describe('lines of several slices', () => {
+  it('of a venue are counted as unknown and reported, and cost no other event its path', () => {
+    const harness = createHarness();
+    tell(harness, 'a', invoked(pumpProgram, 1, [`${dataLine(unknownEvent)} AAAA`, dataLine(first)]));
+    expect(idsOf(harness)).toEqual(['0']);
+    expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 1, ignored: 0, unknown: 1, malformed: 0 });
+    expect(harness.faults).toEqual([
+      { venue: 'pump', kind: 'unknown', detail: '2 slices', where: signatureOf('a'), sampleBase64: unknownEvent.toString('base64') },
+    ]);
+    tell(harness, 'b', invoked(addressOf('another program'), 1, [`${dataLine(first)} AAAA`]));
+    expect(harness.faults).toHaveLength(1);
+  });
+});
+
+describe('two endpoints', () => {
+  const closers: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).toReversed()) await close();
+  });
+
+  async function start(): Promise<{ a: ScriptedNode; b: ScriptedNode; ingest: Ingest; events: StreamEvent[] }> {
+    const [a, b] = [await startScriptedNode(), await startScriptedNode()];
+    closers.push(
+      () => a.close(),
+      () => b.close(),
+    );
+    return { a, b, ...(await ingestOf(a, b)) };
+  }
+
+  async function ingestOf(...nodes: readonly ScriptedNode[]): Promise<{ ingest: Ingest; events: StreamEvent[] }> {
+    const bus = createInProcessBus();
+    const events: StreamEvent[] = [];
+    const subscriber = await bus.subscriber();
+    await subscriber.start({
+      onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+      onLost: () => {
+        throw new Error('The in-process bus lost entries.');
+      },
+    });
+    const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
+    const config = { rpc } as unknown as Config;
+    const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
+    closers.push(() => bus.close());
+    closers.push(() => ingest.close());
+    await until('subscribed', () => ingest.stats().endpointsUp === nodes.length);
+    return { ingest, events };
+  }
+
+  const trades = (events: readonly StreamEvent[]): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
+
+  function logs(node: ScriptedNode, name: string, lines: readonly string[]): void {
+    const result = { context: { slot: node.slot }, value: { signature: signatureOf(name), err: null, logs: lines } };
+    node.notify('logsNotification', 'logsSubscribe', result, (params) => (params[0] as { mentions: string[] }).mentions[0] === pumpProgram);
+  }
+
+  it('make one whole: the first left its lines out or garbled them, in either form of frame', async () => {
+    const { a, b, ingest, events } = await start();
+    const bad = [`Program ${pumpProgram} invoke [1]`, 'Program data: %%%%', `Program ${pumpProgram} success`];
+    // The escaped line is left to the parser.
+    const escaped = ['Program x"y', ...bad];
+    for (const [index, lines] of [[], bad, escaped, whole()].entries()) {
+      const before = ingest.stats().notifications.logs;
+      logs(a, `t${index}`, lines);
+      await until('heard', () => ingest.stats().notifications.logs === before + 1);
+      logs(b, `t${index}`, index === 2 ? ['Program x"y', ...whole(first)] : whole(first));
+      await until('told', () => trades(events).length === index + 1);
+      logs(b, `t${index}`, whole(first));
+    }
+    await until('repeats', () => ingest.stats().notifications.repeats === 4);
+    expect(trades(events)).toEqual([0, 1, 2, 3].map((index) => `${signatureOf(`t${index}`)}:0`));
+    expect(ingest.stats().notifications).toMatchObject({ logs: 4, retold: 4, malformed: 0 });
+    expect(ingest.stats().pipeline).toMatchObject({
+      incompleteLogs: 4,
+      completed: 4,
+      completedByOthers: 4,
+      lostTransactions: 0,
+      refusedLookAlikes: 0,
+    });
+  });
+
+  it('are both asked for accounts and transactions: the first has none, no history, or an answer without inner instructions', async () => {
+    const { a, b, ingest, events } = await start();
+    const pool = keyOf('pool');
+    const accounts = new Map<string, unknown>([
+      [addressOf('pool'), accountJson(ammProgram, poolAccountBytes(keyOf('token'), addressBytes(wrappedSolMint)))],
+      [addressOf('token'), accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))],
+    ]);
+    const good = accountAnswers(accounts, 1_000);
+    const signatureIn = (params: readonly unknown[]): string => String(params[0]);
+    b.onCall = (method, params) =>
+      method === 'getTransaction' ? { result: wholeTransaction(signatureIn(params), [first, second]) } : good(method, params);
+    const noAccounts = accountAnswers(new Map());
+    const answers = [
+      () => ({ error: { code: -32011, message: 'Transaction history is not available from this node' } }),
+      () => ({ result: null }),
+      (signature: string) => ({ result: { ...wholeTransaction(signature, [first, second]), meta: { err: null } } }),
+      () => ({ result: wholeTransaction(signatureOf('another'), [first, second]) }),
+    ];
+    for (const [index, answer] of answers.entries()) {
+      a.onCall = (method, params) => (method === 'getTransaction' ? answer(signatureIn(params)) : noAccounts(method, params));
+      logs(b, `cut ${index}`, cut());
+      await until('completed', () => ingest.stats().pipeline.completed === index + 1);
+    }
+    expect(trades(events)).toHaveLength(2 * answers.length);
+    const event = ammTradeEventBytes({
+      side: 'buy',
+      pool,
+      trader,
+      baseAmount: 1_000n,
+      quoteAmount: 5_000n,
+      baseBefore: 1_000_000n,
+      quoteBefore: 5_000_000n,
+      timestamp: 1_791_485_924,
+    });
+    b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(event)]));
+    await until('told', () => trades(events).includes(`${signatureOf('amm')}:0`));
+    expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, completedByOthers: 0 });
+  });
+
+  it('are both asked where the first shows accounts that are none', async () => {
+    const { a, b, ingest, events } = await start();
+    const pool = accountJson(ammProgram, poolAccountBytes(keyOf('token'), addressBytes(wrappedSolMint)));
+    const mintAccount = accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n));
+    const wrong = accountJson(tokenProgram, new Uint8Array(3));
+    // Each has one of the two in a form that can be used.
+    a.onCall = accountAnswers(new Map([...accountsOf(pool, wrong)]), 1_000);
+    b.onCall = accountAnswers(new Map([...accountsOf(wrong, mintAccount)]), 1_000);
+    const event = ammTradeEventBytes({
+      side: 'buy',
+      pool: keyOf('pool'),
+      trader,
+      baseAmount: 1_000n,
+      quoteAmount: 5_000n,
+      baseBefore: 1_000_000n,
+      quoteBefore: 5_000_000n,
+      timestamp: 1_791_485_924,
+    });
+    b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(event)]));
+    await until('told', () => trades(events).length === 1);
+    expect(ingest.stats().pipeline.lostEvents).toBe(0);
+  });
+
+  function accountsOf(pool: unknown, token: unknown): [string, unknown][] {
+    return [
+      [addressOf('pool'), pool],
+      [addressOf('token'), token],
+    ];
+  }
+});
