@@ -423,8 +423,8 @@ describe('two endpoints', () => {
     const mintAccount = accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n));
     const wrong = accountJson(tokenProgram, new Uint8Array(3));
     // Each has one of the two in a form that can be used.
-    a.onCall = accountAnswers(new Map([...accountsOf(pool, wrong)]), 1_000);
-    b.onCall = accountAnswers(new Map([...accountsOf(wrong, mintAccount)]), 1_000);
+    a.onCall = accountAnswers(new Map(accountsOf(pool, wrong)), 1_000);
+    b.onCall = accountAnswers(new Map(accountsOf(wrong, mintAccount)), 1_000);
     const event = ammTradeEventBytes({
       side: 'buy',
       pool: keyOf('pool'),
