@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
 import { publishQueue } from '@sluice/shared/bus/redis-publisher.ts';
@@ -399,6 +400,25 @@ describe('the Redis bus', () => {
     expect(recorder.texts).toEqual(['a0', 'a1', 'c0']);
   });
 
+  it('says how many of a long call are stored when the rest is refused', async () => {
+    const { redis, publisher, recorder } = await open();
+    const call = entries(20_000, 'a');
+    const refused = publisher.publish(call).then(
+      () => null,
+      (error: unknown) => error as BusError,
+    );
+    await recorder.untilOffset(1);
+    await redis.command('ACL', 'SETUSER', 'default', '-xadd');
+    const error = await refused;
+    expect(error).toBeInstanceOf(BusError);
+    await redis.command('ACL', 'SETUSER', 'default', '+@all');
+    await publisher.publish(call.slice(error?.stored));
+    await recorder.untilOffset(call.length);
+    expect(error?.stored).toBeGreaterThan(0);
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.texts).toEqual(call.map(({ json }) => Buffer.from(json).toString()));
+  });
+
   it('rejects what waits when it closes before Redis is back', async () => {
     const { redis, bus, publisher } = await open();
     await redis.kill();
@@ -441,7 +461,8 @@ describe('the Redis bus', () => {
   it('leaves nothing behind that keeps a process', async () => {
     const { redis } = await open();
     const script = `
-      import { createBus } from '@sluice/shared/bus/create.ts';
+      import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
       import { createLog } from '@sluice/shared/log/log.ts';
       const bus = await createBus({ redisUrls: [process.argv[1]], log: createLog({ level: 'silent', name: 'test' }) });
       const subscriber = await bus.subscriber();

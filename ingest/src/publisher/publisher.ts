@@ -217,6 +217,10 @@ export class Publisher {
         this.counts.batches++;
         return;
       } catch (error) {
+        if (error instanceof BusError) {
+          this.counts.published += error.stored;
+          batch = batch.slice(error.stored);
+        }
         if (error instanceof BusError && error.code === 'FENCED') this.#fenced = term.fence;
         else this.counts.failures++;
         const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;

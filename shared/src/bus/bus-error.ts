@@ -12,12 +12,20 @@ export type BusErrorCode = 'UNAVAILABLE' | 'INCOMPATIBLE' | 'QUEUE_FULL' | 'INVA
 
 export class BusError extends Error {
   readonly code: BusErrorCode;
+  /** Entries of the refused call, from its first, that are stored all the same: earlier batches of a long call. */
+  readonly stored: number;
 
-  constructor(code: BusErrorCode, message: string, cause?: unknown) {
+  constructor(code: BusErrorCode, message: string, cause?: unknown, stored = 0) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'BusError';
     this.code = code;
+    this.stored = stored;
   }
+}
+
+/** The error of a call of which some was stored. */
+export function partlyStored(error: BusError, stored: number): BusError {
+  return stored === 0 ? error : new BusError(error.code, error.message, error, stored);
 }
 
 export function closedError(): BusError {

@@ -31,8 +31,9 @@ export interface LogEntry {
 export interface BusPublisher {
   /**
    * Appends entries in the order given (their bytes must not change any more); resolves when all are stored and
-   * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them; whether it
-   * stored any is then unknown: the caller may publish again only what carries its own identity. `FENCED`: the lease
+   * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them all: the
+   * first `stored` of them are in the log, the others are not and may be published again. Only where it closed
+   * (`CLOSED`) with a batch under way is it unknown whether that one was stored. `FENCED`: the lease
    * that the publisher was opened with is no longer in the holding that it was in; it never will be again.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;

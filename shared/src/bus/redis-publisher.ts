@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
 import type { BusEntry, BusPublisher } from './bus.ts';
-import { BusError, closedError, fencedError, RedisFault } from './bus-error.ts';
+import { BusError, closedError, fencedError, RedisFault, partlyStored } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
 import { newEpoch } from './epoch.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
@@ -38,6 +38,8 @@ interface Call {
   readonly entries: readonly BusEntry[];
   /** Entries put into batches so far. */
   taken: number;
+  /** Entries of batches that are stored. */
+  stored: number;
   readonly resolve: () => void;
   readonly reject: (error: BusError) => void;
 }
@@ -102,7 +104,7 @@ export class RedisPublisher implements BusPublisher {
     this.#queuedEntries += entries.length;
     this.#queuedBytes += bytes;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ entries, taken: 0, resolve, reject });
+      this.#queue.push({ entries, taken: 0, stored: 0, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -116,7 +118,7 @@ export class RedisPublisher implements BusPublisher {
       grace.abort();
     }
     this.#closing.abort();
-    for (const call of this.#queue.slice(this.#queueHead)) call.reject(closedError());
+    for (const call of this.#queue.slice(this.#queueHead)) call.reject(partlyStored(closedError(), call.stored));
     this.#queue = [];
     this.#queueHead = 0;
     this.#forget();
@@ -165,8 +167,9 @@ export class RedisPublisher implements BusPublisher {
 
   #settle(batch: Batch, error: BusError | null): void {
     for (const call of batch.calls) {
-      if (error !== null) call.reject(error);
+      if (error !== null) call.reject(partlyStored(error, call.stored));
       else if (call.taken === call.entries.length) call.resolve();
+      else call.stored = call.taken;
     }
     // A call that failed in part is over: the rest of it would stand in the log without what came before.
     const next = this.#queue[this.#queueHead];
