@@ -80,7 +80,7 @@ function amount(value: number): string {
 }
 
 function price(event: TradeEvent | PriceEvent): string {
-  if (event.priceSol === null) return `${event.priceQuote.toPrecision(4)} quote`;
+  if (event.priceSol === null) return event.priceQuote === null ? 'no price' : `${event.priceQuote.toPrecision(4)} quote`;
   const usd = event.priceUsd === null ? '' : ` ($${event.priceUsd.toPrecision(4)})`;
   return `${event.priceSol.toPrecision(4)} SOL${usd}`;
 }

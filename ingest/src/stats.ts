@@ -53,7 +53,7 @@ const noNotifications: NotificationCounts = {
   malformed: 0,
   unasked: 0,
 };
-const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
+const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, untoldChanges: 0 };
 const nothingTaken: PipelineCounts = {
   incompleteLogs: 0,
   completed: 0,

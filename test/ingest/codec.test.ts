@@ -14,7 +14,7 @@ const number = fc.oneof(
 const nullable = fc.option(number, { nil: null });
 const address = fc.nat(50).map((n) => addressOf(`address ${n}`));
 const fee = fc.record({ amount: raw, bps: fc.nat(20_000) });
-const valuation = { priceQuote: number, priceSol: nullable, priceUsd: nullable, marketCapSol: nullable, marketCapUsd: nullable };
+const valuation = { priceQuote: nullable, priceSol: nullable, priceUsd: nullable, marketCapSol: nullable, marketCapUsd: nullable };
 const reserves = fc.record({ virtualBase: raw, virtualQuote: raw, realBase: raw, realQuote: raw });
 const simulated = fc.constantFrom({}, { simulated: true as const });
 const micros = fc.integer({ min: 0, max: 2 ** 51 });
@@ -66,6 +66,7 @@ const price = fc
       ...common,
       source: fc.constantFrom('trade' as const, 'account' as const),
       ...valuation,
+      priceQuote: number,
       solUsd: fc.option(fc.record({ price: number, slot: fc.nat(), ageMs: fc.nat() }), { nil: null }),
       reserves,
     }),

@@ -233,7 +233,7 @@ describe('accounts', () => {
   it('prices nothing by a curve whose coin it does not know, and learns its supply for later', () => {
     const harness = createHarness();
     account(harness, curveAddress, pumpProgram, curveAccountBytes());
-    harness.pipeline.ticks.release(0);
+    harness.pipeline.ticks.release();
     expect(harness.events).toEqual([]);
     take(harness, pump(buy()));
     expect((harness.events[0] as TradeEvent).marketCapSol).not.toBeNull();
@@ -341,7 +341,7 @@ describe('pools', () => {
     const trade = harness.events[0] as TradeEvent;
     expect(trade).toMatchObject({ solAmount: null, quoteUiAmount: 2, quoteDecimals: 6 });
     expect(trade.priceUsd).toBe(trade.priceQuote);
-    expect(trade.priceSol).toBeCloseTo(trade.priceQuote / 150, 12);
+    expect(trade.priceSol).toBeCloseTo(trade.priceQuote! / 150, 12);
     expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 3);
   });
 

@@ -122,6 +122,7 @@ export interface PumpCreation {
   readonly timestamp: number;
   /** Null for a layout from before the event told it. */
   readonly tokenProgram: Uint8Array | null;
+  readonly mayhem?: boolean;
 }
 
 export function createEventBytes(creation: PumpCreation): Buffer {
@@ -136,18 +137,25 @@ export function createEventBytes(creation: PumpCreation): Buffer {
     .bytes(creation.trader)
     .u64(BigInt(creation.timestamp), initialVirtualToken, initialVirtualSol, initialRealToken, 1_000_000_000_000_000n);
   if (creation.tokenProgram === null) return writer.done();
-  return writer.bytes(creation.tokenProgram).u8(0).u8(0).bytes(zeroKey).u64(initialVirtualSol, 30n).u8(0).done();
+  return writer
+    .bytes(creation.tokenProgram)
+    .u8(creation.mayhem === true ? 1 : 0)
+    .u8(0)
+    .bytes(zeroKey)
+    .u64(initialVirtualSol, 30n)
+    .u8(0)
+    .done();
 }
 
 /** BondingCurve of 125 bytes, as `create_v2` makes it. */
-export function curveAccountBytes(virtualToken = initialVirtualToken, virtualSol = initialVirtualSol): Buffer {
+export function curveAccountBytes(virtualToken = initialVirtualToken, virtualSol = initialVirtualSol, mayhem = false): Buffer {
   const realToken = virtualToken - (initialVirtualToken - initialRealToken);
   return new Writer()
     .bytes(accountDiscriminators.bondingCurve)
     .u64(virtualToken, virtualSol, realToken, virtualSol - initialVirtualSol, 1_000_000_000_000_000n)
     .u8(0)
     .bytes(keyOf('creator'))
-    .u8(0)
+    .u8(mayhem ? 1 : 0)
     .u8(0)
     .bytes(zeroKey)
     .u64(30n)
@@ -233,12 +241,103 @@ export function ammTradeEventBytes(trade: AmmTrade): Buffer {
   return writer.u64(0n, 0n, 0n, 0n, virtualQuote, 0n).u8(0).u64(supply, 0n, 0n).done();
 }
 
+/** PostCompleteBuyEvent by the IDL of 2026-10: the part of a buy behind its curve's end, and the reserves of the pool to be. */
+export function postCompleteBuyEventBytes(buy: {
+  readonly mint: Uint8Array;
+  readonly curve: Uint8Array;
+  readonly trader: Uint8Array;
+  readonly baseAmount: bigint;
+  readonly baseBefore: bigint;
+  readonly quoteBefore: bigint;
+  readonly quoteAfter: bigint;
+  readonly timestamp: number;
+}): Buffer {
+  const quoteIn = buy.quoteAfter - buy.quoteBefore;
+  return new Writer()
+    .bytes(eventDiscriminators.postCompleteBuy)
+    .bytes(buy.trader)
+    .bytes(buy.mint)
+    .bytes(buy.curve)
+    .bytes(zeroKey)
+    .u64(BigInt(buy.timestamp), buy.baseAmount, quoteIn, 95n, (quoteIn * 95n) / 10_000n, 30n, (quoteIn * 30n) / 10_000n, 0n)
+    .u64(buy.baseBefore, buy.quoteBefore, buy.baseBefore - buy.baseAmount, buy.quoteAfter)
+    .done();
+}
+
+export interface BoostEvent {
+  readonly mint: Uint8Array;
+  readonly pool: Uint8Array;
+  readonly virtualQuote: bigint;
+  readonly realQuote: bigint;
+  readonly timestamp: number;
+}
+
+export function initBoostEventBytes(boost: BoostEvent): Buffer {
+  return new Writer()
+    .bytes(ammEvents.initBoost)
+    .u64(BigInt(boost.timestamp))
+    .bytes(boost.mint)
+    .bytes(keyOf('curve'))
+    .bytes(boost.pool)
+    .u64(boost.virtualQuote, 0n, boost.realQuote)
+    .done();
+}
+
+export function boostBuyEventBytes(boost: BoostEvent & { readonly burned: bigint; readonly realBase: bigint }): Buffer {
+  return new Writer()
+    .bytes(ammEvents.boostBuyAndBurn)
+    .u64(BigInt(boost.timestamp))
+    .bytes(boost.mint)
+    .bytes(keyOf('curve'))
+    .bytes(boost.pool)
+    .bytes(keyOf('boost authority'))
+    .u64(1_000n, 1_000n, boost.burned, boost.virtualQuote, 0n, boost.realQuote, boost.realBase, 0n)
+    .done();
+}
+
+/** CreatePoolEvent of 344 bytes: a token of six decimals against SOL. */
+export function createPoolEventBytes(pool: Uint8Array, mint: Uint8Array, base: bigint, quote: bigint, timestamp: number): Buffer {
+  return new Writer()
+    .bytes(ammEvents.createPool)
+    .u64(BigInt(timestamp))
+    .bytes(new Uint8Array(2))
+    .bytes(keyOf('pool authority'))
+    .bytes(mint)
+    .bytes(addressBytes(wrappedSolMint))
+    .u8(6)
+    .u8(9)
+    .u64(base, quote, base, quote, 100n, 1_000n, 900n)
+    .u8(255)
+    .bytes(pool)
+    .bytes(new Uint8Array(128))
+    .bytes(new Uint8Array(11))
+    .done();
+}
+
 /** Pool of PumpSwap, 271 bytes. */
-export function poolAccountBytes(baseMint: Uint8Array, quoteMint: Uint8Array): Buffer {
+export function poolAccountBytes(
+  baseMint: Uint8Array,
+  quoteMint: Uint8Array,
+  more: { readonly virtualQuote?: bigint; readonly mayhem?: boolean; readonly vaults?: readonly [Uint8Array, Uint8Array] } = {},
+): Buffer {
   const data = Buffer.alloc(271);
   data.set(ammAccounts.pool, 0);
   data.set(baseMint, 43);
   data.set(quoteMint, 75);
+  data.set(more.vaults?.[0] ?? zeroKey, 139);
+  data.set(more.vaults?.[1] ?? zeroKey, 171);
+  data[243] = more.mayhem === true ? 1 : 0;
+  data.writeBigUInt64LE(more.virtualQuote ?? 0n, 245);
+  return data;
+}
+
+/** Token account of 165 bytes, as both token programs have it. */
+export function tokenAccountBytes(mint: Uint8Array, owner: Uint8Array, amount: bigint): Buffer {
+  const data = Buffer.alloc(165);
+  data.set(mint, 0);
+  data.set(owner, 32);
+  data.writeBigUInt64LE(amount, 64);
+  data[108] = 1;
   return data;
 }
 

@@ -1,6 +1,7 @@
-import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
+import type { PoolReserves, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import type { AccountState } from '../sources/source.ts';
 import type { Pool } from './pools.ts';
+import { isLate } from './slots.ts';
 
 /**
  * An account shows the end of its slot, and may come before the logs of the trades that led there: it waits this long, so
@@ -10,49 +11,63 @@ const accountHoldMs = 250;
 /** Changes that wait, one a pool (the newest); beyond it the oldest are looked at early. */
 const maxHeld = 50_000;
 
-interface Held {
+/** What an account showed when it changed. */
+export interface AccountChange {
   readonly pool: Pool;
   readonly state: AccountState;
-  readonly reserves: PoolReserves;
+  readonly account: VenueAccount;
+}
+
+interface Held extends AccountChange {
   readonly atMs: number;
 }
 
-/** Reserves as accounts show them, held back until trades had their turn. */
+/** Accounts that changed, held back until trades had their turn. */
 export class AccountTicks {
   readonly #held = new Map<string, Held>();
-  readonly #onTick: (pool: Pool, state: AccountState, reserves: PoolReserves) => void;
+  readonly #onUntold: (change: AccountChange) => void;
 
-  constructor(onTick: (pool: Pool, state: AccountState, reserves: PoolReserves) => void) {
-    this.#onTick = onTick;
+  /** `onUntold` is given what no trade has told. */
+  constructor(onUntold: (change: AccountChange) => void) {
+    this.#onUntold = onUntold;
   }
 
   get size(): number {
     return this.#held.size;
   }
 
-  hold(pool: Pool, state: AccountState, reserves: PoolReserves): void {
+  hold(change: AccountChange): void {
+    const { pool, state } = change;
     const before = this.#held.get(pool.address);
-    if (before !== undefined && before.state.slot > state.slot) return;
-    if (isTold(pool, state.slot, reserves)) {
+    if (before !== undefined && isLate(state.slot, before.state.slot)) return;
+    if (isAccountTold(change)) {
       this.#held.delete(pool.address);
       return;
     }
     // A curve that changes with every slot is still told: its first wait counts.
-    this.#held.set(pool.address, { pool, state, reserves, atMs: before?.atMs ?? performance.now() });
+    this.#held.set(pool.address, { ...change, atMs: before?.atMs ?? performance.now() });
     if (this.#held.size > maxHeld) this.release(0);
   }
 
   /** Tells the changes that have waited long enough and that no trade has told. */
   release(holdMs = accountHoldMs): void {
     const untilMs = performance.now() - holdMs;
-    for (const [address, { pool, state, reserves, atMs }] of this.#held) {
-      if (atMs > untilMs) continue;
+    for (const [address, held] of this.#held) {
+      if (held.atMs > untilMs) continue;
       this.#held.delete(address);
-      if (!isTold(pool, state.slot, reserves)) this.#onTick(pool, state, reserves);
+      if (!isAccountTold(held)) this.#onUntold(held);
     }
   }
 }
 
-function isTold(pool: Pool, slot: number, reserves: PoolReserves): boolean {
-  return pool.tickSlot > slot || (pool.tickBase === reserves.virtualBase && pool.tickQuote === reserves.virtualQuote);
+/** A pool's account does not show its reserves: after a price of the same slot there is nothing to be looked up. */
+function isAccountTold({ pool, state, account }: AccountChange): boolean {
+  return account.type === 'curve'
+    ? isTold(pool, state.slot, account.reserves)
+    : pool.tickSlot === state.slot || isLate(state.slot, pool.tickSlot);
+}
+
+/** Whether the last price of a pool is newer than these reserves, or follows from them. */
+export function isTold(pool: Pool, slot: number, reserves: PoolReserves): boolean {
+  return isLate(slot, pool.tickSlot) || (pool.tickBase === reserves.virtualBase && pool.tickQuote === reserves.virtualQuote);
 }

@@ -1,4 +1,12 @@
-import type { CurveMigrated, PoolReserves, ReservesChanged, TokenCreated, Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type {
+  ChangedReserves,
+  CurveMigrated,
+  PoolReserves,
+  ReservesChanged,
+  TokenCreated,
+  Venue,
+  VenueTrade,
+} from '@sluice/shared/venues/venue.ts';
 import type { PublishableEvent } from '../publisher/publisher.ts';
 import type { AccountState } from '../sources/source.ts';
 import type { DecodedTransaction } from './decode.ts';
@@ -16,6 +24,7 @@ import {
 } from './normalize.ts';
 import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
+import { isLate } from './slots.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
 export interface EmitCounts {
@@ -25,6 +34,8 @@ export interface EmitCounts {
   migrations: number;
   /** Trades whose reserves did not follow from the trade before them on the same curve: one between them was missed. */
   discontinuities: number;
+  /** Changed reserves that could not be told as a price: nothing is known of the pool's coin or of its other reserve. */
+  untoldChanges: number;
 }
 
 /** A transaction's event whose pool is known. */
@@ -38,7 +49,7 @@ export interface ResolvedEvent<E> {
 
 /** Makes the contract's events out of resolved ones, prices them, and keeps the last price of every pool. */
 export class Emitter {
-  readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0 };
+  readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, untoldChanges: 0 };
   readonly #solUsd: SolUsdFeed;
   readonly #simulated: boolean;
   readonly #publish: (event: PublishableEvent) => void;
@@ -50,7 +61,7 @@ export class Emitter {
   }
 
   trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
-    if (event.supply !== null && !pool.flipped) pool.token!.supply = event.supply;
+    learnSupply(pool, event);
     const solUsd = this.#solUsdAt(transaction.receivedUs);
     const market = marketOf(pool);
     const trade = marketTrade(event, pool.flipped);
@@ -58,13 +69,14 @@ export class Emitter {
     const told = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
     this.counts.trades++;
     this.#publish(told);
-    if (transaction.slot < pool.tickSlot) return; // a late one: newer prices were told
+    if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were told
     const price = tradePrice(told, trade.reserves, solUsd);
     if (price !== null) this.#tell(pool, transaction.slot, event.reserves, price);
   }
 
   creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
-    const { tokenProgram } = pool.token!;
+    const { tokenProgram, supplyByMint } = pool.token!;
+    if (supplyByMint) pool.token!.supplyAtMs = transaction.receivedUs / 1000;
     const told = newTokenEvent(
       this.#sighting(transaction),
       path,
@@ -85,11 +97,18 @@ export class Emitter {
     this.#publish(told);
   }
 
-  /** The program changed virtual reserves without a trade. */
+  /** The program changed reserves without a trade. */
   reserves({ transaction, path, pool, event }: ResolvedEvent<ReservesChanged>): void {
-    pool.tradedBase = event.reserves.virtualBase;
+    const { supply } = pool.token!;
+    if (supply !== null) pool.token!.supply = supply > event.burned ? supply - event.burned : 0n;
+    if (event.reserves.virtualBase !== null) pool.tradedBase = event.reserves.virtualBase;
+    const reserves = wholeReserves(event.reserves, pool);
+    if (reserves === null) {
+      this.counts.untoldChanges++;
+      return;
+    }
     const { signature, slot, commitment, receivedUs, blockTime } = transaction;
-    this.#tick(pool, event.reserves, {
+    this.#tick(pool, reserves, {
       id: `${signature}:${path}.price`,
       signature,
       slot,
@@ -114,8 +133,11 @@ export class Emitter {
   }
 
   #tick(pool: Pool, reserves: PoolReserves, seen: TickSighting): void {
-    if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) return;
-    if (seen.slot < pool.tickSlot) return;
+    if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) {
+      this.counts.untoldChanges++;
+      return;
+    }
+    if (isLate(seen.slot, pool.tickSlot)) return;
     const shown = pool.flipped ? flipReserves(reserves) : reserves;
     const price = accountPrice(seen, marketOf(pool), shown, this.#solUsdAt(seen.receivedUs));
     if (price !== null) this.#tell(pool, seen.slot, reserves, price);
@@ -130,8 +152,9 @@ export class Emitter {
   }
 
   /** On a curve the base reserve moves by what is traded and by nothing else. */
-  #checkContinuity(pool: Pool, { mint, side, baseAmount, reserves }: VenueTrade, slot: number): void {
-    if (mint === null || slot < pool.tickSlot) return;
+  #checkContinuity(pool: Pool, { mint, pool: namedPool, side, baseAmount, reserves }: VenueTrade, slot: number): void {
+    // The part of a buy behind a curve's end names the pool, and its reserves are those that the pool opens with.
+    if (mint === null || namedPool !== null || isLate(slot, pool.tickSlot)) return;
     const moved = side === 'buy' ? -baseAmount : baseAmount;
     if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
     pool.tradedBase = reserves.virtualBase;
@@ -145,6 +168,21 @@ export class Emitter {
     const { signature, slot, commitment, receivedUs, feePayer, blockTime } = transaction;
     return { signature, slot, commitment, receivedUs, feePayer, blockTime, simulated: this.#simulated };
   }
+}
+
+/** Pools tell their token's supply with every trade, curves never. A layout from before that leaves it to the mint's account. */
+function learnSupply(pool: Pool, { mint, supply }: VenueTrade): void {
+  const token = pool.token!;
+  if (supply === null) {
+    if (mint === null) token.supplyByMint = true;
+  } else if (!token.supplyByMint) token.supply = supply;
+}
+
+/** A base reserve that the event does not tell is the last one known; null where none is. */
+function wholeReserves({ virtualBase, virtualQuote, realBase, realQuote }: ChangedReserves, pool: Pool): PoolReserves | null {
+  const lastBase = pool.tickBase >= 0n ? pool.tickBase : pool.openedBase;
+  if (virtualBase !== null && realBase !== null) return { virtualBase, virtualQuote, realBase, realQuote };
+  return lastBase < 0n ? null : { virtualBase: lastBase, virtualQuote, realBase: lastBase, realQuote };
 }
 
 function marketOf({ venue, address, token, quote, flipped }: Pool): Market {

@@ -81,7 +81,7 @@ export function flipReserves(reserves: PoolReserves): PoolReserves {
   };
 }
 
-/** The trade of the contract. Its price is that of the reserves behind it; where these are empty, of its own amounts. */
+/** The trade of the contract. Its price is that of the reserves behind it; where these make none, of its own amounts, or null. */
 export function tradeEvent(
   seen: Sighting,
   path: string,
@@ -93,8 +93,7 @@ export function tradeEvent(
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
   const price =
     priceOf(trade.reserves, baseDecimals, quoteDecimals) ??
-    priceOfAmounts(trade.baseAmount, baseDecimals, trade.quoteAmount, quoteDecimals) ??
-    0;
+    priceOfAmounts(trade.baseAmount, baseDecimals, trade.quoteAmount, quoteDecimals);
   const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, supply, baseDecimals, solUsd);
   const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
   const event: TradeEvent = {
@@ -134,7 +133,7 @@ export function tradeEvent(
 
 /** The tick of a trade; null where the reserves make no price. */
 export function tradePrice(trade: TradeEvent, reserves: PoolReserves, solUsd: SolUsdAt | null): PriceEvent | null {
-  if (reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
+  if (trade.priceQuote === null || reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
   const event: PriceEvent = {
     type: 'price',
     id: `${trade.id}.price`,
@@ -189,6 +188,7 @@ export function accountPrice(seen: TickSighting, market: Market, reserves: PoolR
     ts: { received: seen.receivedUs, published: 0 },
     source: 'account',
     ...valuation(price, market.quoteMint, market.supply, market.baseDecimals, solUsd),
+    priceQuote: price,
     solUsd,
     reserves: wireReserves(reserves),
   };
@@ -208,7 +208,7 @@ export function newTokenEvent(
 ): NewTokenEvent {
   const reserves = buys.at(-1)?.reserves ?? created.reserves;
   const { baseDecimals, quoteDecimals, quoteMint } = market;
-  const values: Valuation = valuation(priceOf(reserves, baseDecimals, quoteDecimals) ?? 0, quoteMint, created.supply, baseDecimals, solUsd);
+  const values: Valuation = valuation(priceOf(reserves, baseDecimals, quoteDecimals), quoteMint, created.supply, baseDecimals, solUsd);
   const event: NewTokenEvent = {
     type: 'newToken',
     id: `${seen.signature}:${path}`,
@@ -267,7 +267,7 @@ export function migrationEvent(
   solUsd: SolUsdAt | null,
 ): MigrationEvent {
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
-  const price = priceOfAmounts(migrated.baseAmount, baseDecimals, migrated.quoteAmount, quoteDecimals) ?? 0;
+  const price = priceOfAmounts(migrated.baseAmount, baseDecimals, migrated.quoteAmount, quoteDecimals);
   const event: MigrationEvent = {
     type: 'migration',
     id: `${seen.signature}:${path}`,

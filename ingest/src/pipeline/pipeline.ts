@@ -5,6 +5,7 @@ import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/account-fetcher.ts';
 import type { AccountState, TransactionLogs } from '../sources/source.ts';
 import type { TransactionFetcher } from '../sources/transactions.ts';
+import { AccountChanges } from './account-changes.ts';
 import { AccountTicks } from './account-ticks.ts';
 import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
 import { Dedupe } from './dedupe.ts';
@@ -14,10 +15,9 @@ import { PoolBook, type Pool } from './pools.ts';
 import { Recent } from './recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
+import { Supplies } from './supplies.ts';
 import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 
-/** Curves whose supply is being asked for beside the stream; beyond it they wait for their next trade. */
-const maxSupplyQuestions = 2_000;
 /** The pool, then its mints, and once more where an event joined that needs a mint's program. */
 const maxQuestionRounds = 4;
 
@@ -77,7 +77,8 @@ export class Pipeline {
   readonly #venueByName: ReadonlyMap<string, Venue>;
   readonly #unfinished: Unfinished;
   readonly #quiet = new Recent<true>(maxQuiet);
-  #supplyQuestions = 0;
+  readonly #supplies: Supplies;
+  readonly #changes: AccountChanges;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -89,7 +90,14 @@ export class Pipeline {
     const { counts, decoder } = this;
     const tell = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);
     this.#unfinished = new Unfinished({ ...parts, counts, decoder, tell });
-    this.ticks = new AccountTicks((pool, state, reserves) => this.emitter.account(pool, state, reserves));
+    const changes = (this.#changes = new AccountChanges({ book: this.book, emitter: this.emitter, accounts: parts.accounts }));
+    this.ticks = new AccountTicks((change) => changes.tell(change));
+    this.#supplies = new Supplies(this.#resolver, parts.log);
+  }
+
+  /** Accounts of pools and curves that are being read, because no trade told what changed. */
+  get accountReads(): number {
+    return this.#changes.reads;
   }
 
   get waiting(): number {
@@ -130,7 +138,7 @@ export class Pipeline {
     const account = this.decoder.fromAccount(venue, state);
     if (account === null) return;
     const pool = this.book.learnAccount(venue, state.address, account);
-    if (account.type === 'curve' && !account.complete) this.ticks.hold(pool, state, account.reserves);
+    if (account.type === 'pool' || !account.complete) this.ticks.hold({ pool, state, account });
   }
 
   /** The events of a whole transaction, from any source. */
@@ -166,6 +174,7 @@ export class Pipeline {
       case 'migrated':
         return this.book.learnMigrated(venue, this.#venueByName.get(event.toVenue), event);
       case 'reserves':
+        return event.pool === null ? this.book.curve(venue, event.mint) : this.book.poolAt(venue, event.pool);
       case 'completed':
         return this.book.curve(venue, event.mint);
     }
@@ -207,21 +216,10 @@ export class Pipeline {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
       this.emitter.trade({ ...base, event }, completesCurve(transaction, event));
-      if (event.mint !== null && pool.token!.supply === null) void this.#askSupply(pool);
+      this.#supplies.look(pool, transaction.receivedUs / 1000);
     } else if (event.type === 'created') this.emitter.creation({ ...base, event }, buysOfCreator(transaction, event.mint, event.trader));
     else if (event.type === 'migrated') this.emitter.migration({ ...base, event });
     else if (event.type === 'reserves') this.emitter.reserves({ ...base, event });
-  }
-
-  /** The supply of a coin older than this process stands in its curve's account; no trade waits for it. */
-  async #askSupply(pool: Pool): Promise<void> {
-    if (pool.supplyAsked || this.#supplyQuestions >= maxSupplyQuestions || this.#resolver.isHopeless(pool)) return;
-    pool.supplyAsked = true;
-    this.#supplyQuestions++;
-    const fault = await this.#resolver.learn({ pool, addresses: [pool.address] });
-    this.#supplyQuestions--;
-    pool.supplyAsked = false;
-    if (fault !== null) this.#parts.log.debug({ pool: pool.address, reason: fault }, 'supply_unknown');
   }
 
   #lose(placed: readonly Placed[], reason: string): void {

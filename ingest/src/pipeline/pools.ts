@@ -18,12 +18,18 @@ export interface Token {
   decimals: number | null;
   /** Raw units; null until an event, the curve's account or the mint's account told it. */
   supply: bigint | null;
+  /** Only the mint's account tells the supply, which may change without an event of ours: it is read again from time to time. */
+  supplyByMint: boolean;
+  /** When the mint's account told it, Unix milliseconds; before any. */
+  supplyAtMs: number;
   tokenProgram: string | null;
 }
 
 export interface Pool {
   readonly venue: Venue;
   readonly address: string;
+  /** A bonding curve, whose account tells the supply. */
+  isCurve: boolean;
   /** The token that is traded; null for a curve known only by its account, which does not name it. */
   token: Token | null;
   quote: Token | null;
@@ -31,14 +37,26 @@ export interface Pool {
   flipped: boolean;
   /** Supply by the curve's account, kept until the token is known. */
   curveSupply: bigint | null;
+  /** Base reserve that the pool was opened with; -1 where that was not seen. */
+  openedBase: bigint;
   /** Slot and reserves of the last price told. */
   tickSlot: number;
   tickBase: bigint;
   tickQuote: bigint;
   /** Base reserve after the last trade told, for the continuity check of curves; -1 before the first. */
   tradedBase: bigint;
-  /** The curve's account was asked for, to learn the supply. */
+  /** An account was asked for, to learn the supply. */
   supplyAsked: boolean;
+}
+
+function newToken(mint: string, decimals: number | null): Token {
+  return { mint, decimals, supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
+}
+
+/** `supply` null: the curve's account does not tell the true one. */
+function learnCurveSupply(token: Token, supply: bigint | null): void {
+  if (supply === null) token.supplyByMint = true;
+  else if (!token.supplyByMint) token.supply = supply;
 }
 
 /** What pools and mints are, as far as events and accounts have told: no I/O. */
@@ -47,8 +65,8 @@ export class PoolBook {
   readonly #curves = new Recent<Pool>(maxPools);
   readonly #tokens = new Recent<Token>(maxPools);
   readonly #money = new Map<string, Token>([
-    [wrappedSolMint, { mint: wrappedSolMint, decimals: solDecimals, supply: null, tokenProgram: null }],
-    [usdcMint, { mint: usdcMint, decimals: usdcDecimals, supply: null, tokenProgram: null }],
+    [wrappedSolMint, newToken(wrappedSolMint, solDecimals)],
+    [usdcMint, newToken(usdcMint, usdcDecimals)],
   ]);
 
   get size(): number {
@@ -58,7 +76,7 @@ export class PoolBook {
   token(mint: string): Token {
     const known = this.#money.get(mint) ?? this.#tokens.get(mint);
     if (known !== undefined) return known;
-    const token: Token = { mint, decimals: null, supply: null, tokenProgram: null };
+    const token = newToken(mint, null);
     this.#tokens.set(mint, token);
     return token;
   }
@@ -74,10 +92,12 @@ export class PoolBook {
     const pool: Pool = {
       venue,
       address,
+      isCurve: false,
       token: null,
       quote: null,
       flipped: false,
       curveSupply: null,
+      openedBase: -1n,
       tickSlot: -1,
       tickBase: -1n,
       tickQuote: -1n,
@@ -101,6 +121,7 @@ export class PoolBook {
     const token = pool.token!;
     token.decimals = event.decimals;
     token.supply = event.supply;
+    token.supplyByMint = event.mayhemMode;
     token.tokenProgram = event.tokenProgram ?? token.tokenProgram;
     pool.quote = this.token(event.quoteMint);
     return pool;
@@ -111,6 +132,7 @@ export class PoolBook {
     const [base, quote] = pool.flipped ? [pool.quote!, pool.token!] : [pool.token!, pool.quote!];
     base.decimals ??= event.baseDecimals;
     quote.decimals ??= event.quoteDecimals;
+    pool.openedBase = event.reserves.realBase;
     return pool;
   }
 
@@ -122,11 +144,16 @@ export class PoolBook {
   }
 
   learnAccount(venue: Venue, address: string, account: VenueAccount): Pool {
-    if (account.type === 'pool') return this.#learnPair(venue, address, account.baseMint, account.quoteMint);
+    if (account.type === 'pool') {
+      const known = this.#learnPair(venue, address, account.baseMint, account.quoteMint);
+      if (account.mayhemMode) known.token!.supplyByMint = true;
+      return known;
+    }
     const pool = this.poolAt(venue, address);
+    pool.isCurve = true;
     pool.quote ??= this.token(account.quoteMint);
     pool.curveSupply = account.supply;
-    if (pool.token !== null) pool.token.supply = account.supply;
+    if (pool.token !== null) learnCurveSupply(pool.token, account.supply);
     return pool;
   }
 
@@ -135,9 +162,11 @@ export class PoolBook {
     if (pool.token === null) {
       const token = this.token(mint);
       token.decimals ??= mintedDecimals[venue.name] ?? null;
-      token.supply ??= pool.curveSupply;
+      // An account seen before named no coin, but it told of its supply.
+      if (pool.isCurve) learnCurveSupply(token, pool.curveSupply);
       pool.token = token;
     }
+    pool.isCurve = true;
     this.#curves.set(mint, pool);
     return pool;
   }
@@ -148,6 +177,8 @@ export class PoolBook {
       pool.flipped = moneyMints.has(baseMint) && !moneyMints.has(quoteMint);
       pool.token = this.token(pool.flipped ? quoteMint : baseMint);
       pool.quote = this.token(pool.flipped ? baseMint : quoteMint);
+      // Events of such a pool tell the supply of the money.
+      if (pool.flipped) pool.token.supplyByMint = true;
     }
     return pool;
   }

@@ -7,7 +7,7 @@ import type { SolUsd } from './sol-usd.ts';
 export const solUsdStaleAfterMs = 60_000;
 
 export interface Valuation {
-  readonly priceQuote: number;
+  readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
   readonly marketCapSol: number | null;
@@ -31,26 +31,29 @@ export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
 /** Quote coins for one token by the reserves, which hold for trades of any size; null where a reserve is empty. */
 export function priceOf(reserves: PoolReserves, baseDecimals: number, quoteDecimals: number): number | null {
   if (reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
-  return finite(ratio(reserves.virtualQuote, quoteDecimals, reserves.virtualBase, baseDecimals));
+  return ratio(reserves.virtualQuote, quoteDecimals, reserves.virtualBase, baseDecimals);
 }
 
-/** The same by two amounts that changed hands. */
+/** The same by two amounts that changed hands; null where one of them is nothing. */
 export function priceOfAmounts(baseAmount: bigint, baseDecimals: number, quoteAmount: bigint, quoteDecimals: number): number | null {
-  return baseAmount <= 0n ? null : finite(ratio(quoteAmount, quoteDecimals, baseAmount, baseDecimals));
+  return baseAmount <= 0n || quoteAmount <= 0n ? null : ratio(quoteAmount, quoteDecimals, baseAmount, baseDecimals);
 }
 
-function ratio(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number {
-  return toUi(quote, quoteDecimals) / toUi(base, baseDecimals);
+function ratio(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number | null {
+  return finite(toUi(quote, quoteDecimals) / toUi(base, baseDecimals));
 }
+
+const noPrice: Valuation = { priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null };
 
 /** Values a price: SOL and USD where the quote coin leads there, the market where the supply (raw units) is known. */
 export function valuation(
-  priceQuote: number,
+  priceQuote: number | null,
   quoteMint: string,
   supply: bigint | null,
   baseDecimals: number,
   solUsd: SolUsdAt | null,
 ): Valuation {
+  if (priceQuote === null) return noPrice;
   let priceSol: number | null = null;
   let priceUsd: number | null = null;
   if (quoteMint === wrappedSolMint) {

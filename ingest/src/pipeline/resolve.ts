@@ -120,8 +120,9 @@ function mintFault({ owner, data }: AccountState): string | null {
 }
 
 /** Decimals, supply and program of a mint account without a fault. */
-function noteMint(token: Token, { owner, data }: AccountState): void {
+function noteMint(token: Token, { owner, data, receivedUs }: AccountState): void {
   token.decimals = data[decimalsAt]!;
   token.supply = new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(supplyAt, true);
+  token.supplyAtMs = receivedUs / 1000;
   token.tokenProgram = owner;
 }

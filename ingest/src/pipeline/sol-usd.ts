@@ -12,6 +12,7 @@ import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { readAccount } from '../sources/accounts.ts';
 import { isRecord, isSlot, type AccountState } from '../sources/source.ts';
 import { nowUs } from '../clock.ts';
+import { isLate, maxLateSlots } from './slots.ts';
 
 export interface SolUsd {
   /** USD (USDC) for one SOL. */
@@ -56,14 +57,17 @@ export class SolUsdFeed {
     this.#signal = signal;
   }
 
+  /** A slot far ahead of a price that was just heard is none. One far behind it says that the price's own slot was none. */
   take(state: AccountState): void {
     const price = solUsdOf(state);
-    if (price === null) {
+    const atMs = Math.round(state.receivedUs / 1000);
+    const fresh = this.current !== null && atMs - this.current.atMs < refreshAfterMs ? this.current : null;
+    if (price === null || (fresh !== null && state.slot - fresh.slot > maxLateSlots)) {
       this.refused++;
       return;
     }
-    if (this.current !== null && state.slot < this.current.slot) return;
-    this.current = { price, slot: state.slot, atMs: Math.round(state.receivedUs / 1000) };
+    if (fresh !== null && isLate(state.slot, fresh.slot)) return;
+    this.current = { price, slot: state.slot, atMs };
   }
 
   /** Asks for the pool's account when nothing was heard for long; called once a second. */

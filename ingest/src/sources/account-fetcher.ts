@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { nowUs } from '../clock.ts';
 import { readAccount } from './accounts.ts';
 import { isRecord, isSlot, type AccountState } from './source.ts';
@@ -12,6 +14,8 @@ const maxConcurrentCalls = 4;
 /** Requests of one moment share a call. */
 const gatherMs = 2;
 const attempts = 5;
+/** A token account begins with the address of its mint. */
+const mintLength = 32;
 const firstPauseMs = 150;
 
 export type FetchedAccount =
@@ -58,6 +62,21 @@ export class AccountFetcher {
     });
   }
 
+  /** Mints of the token accounts of an owner, in both token programs; empty where no endpoint answers. */
+  async mintsOf(owner: string): Promise<string[]> {
+    const mints: string[] = [];
+    for (const programId of [token2022Program, tokenProgram]) {
+      try {
+        this.calls++;
+        const params = [owner, { programId }, { encoding: 'base64', commitment: 'processed', dataSlice: { offset: 0, length: 32 } }];
+        mints.push(...readMints(await this.#rpc.call('getTokenAccountsByOwner', params, this.#signal)));
+      } catch {
+        this.failures++;
+      }
+    }
+    return mints;
+  }
+
   #drain(): void {
     while (this.#queue.length > 0 && this.#running < maxConcurrentCalls) {
       const batch = this.#queue.splice(0, maxAccountsACall);
@@ -98,6 +117,18 @@ export class AccountFetcher {
     }
     for (const { address, settle } of batch) settle(found.get(address) ?? { kind: 'unavailable', reason });
   }
+}
+
+function readMints(answer: unknown): string[] {
+  const value = isRecord(answer) ? answer['value'] : null;
+  if (!Array.isArray(value)) return [];
+  const mints: string[] = [];
+  for (const item of value) {
+    const data: unknown = isRecord(item) && isRecord(item['account']) ? item['account']['data'] : null;
+    const bytes = Array.isArray(data) && typeof data[0] === 'string' ? Buffer.from(data[0], 'base64') : null;
+    if (bytes !== null && bytes.length >= mintLength) mints.push(encodeBase58(bytes, 0, mintLength));
+  }
+  return mints;
 }
 
 /** Empty where the answer is not of the documented form; an account in another form counts as unavailable. */

@@ -135,12 +135,24 @@ export interface CurveMigrated {
   readonly timestamp: number | null;
 }
 
-/** The venue changed its virtual reserves without a trade. */
+/** The venue changed its reserves without a trade: set virtual ones anew, or bought tokens and burned them. */
 export interface ReservesChanged {
   readonly type: 'reserves';
+  /** Null where the event names no pool: then it is `poolOfMint(mint)`. */
+  readonly pool: string | null;
   readonly mint: string;
-  readonly reserves: PoolReserves;
+  readonly reserves: ChangedReserves;
+  /** Tokens that left the supply. */
+  readonly burned: bigint;
   readonly timestamp: number | null;
+}
+
+/** Base reserves are null where the event tells none: they stayed as they were. Without a virtual quote there is no price. */
+export interface ChangedReserves {
+  readonly virtualBase: bigint | null;
+  readonly virtualQuote: bigint;
+  readonly realBase: bigint | null;
+  readonly realQuote: bigint;
 }
 
 /** Bonding curve as its account has it. */
@@ -148,7 +160,8 @@ export interface CurveAccount {
   readonly type: 'curve';
   readonly quoteMint: string;
   readonly reserves: PoolReserves;
-  readonly supply: bigint;
+  /** Null where the account does not tell the true supply: the mint's does. */
+  readonly supply: bigint | null;
   readonly complete: boolean;
   readonly creator: string;
   readonly mayhemMode: boolean;

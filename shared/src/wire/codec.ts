@@ -166,7 +166,7 @@ function sightingJson(event: HotEvent): string {
   return `"mint":"${event.mint}","quoteMint":"${event.quoteMint}","pool":"${event.pool}","poolAddress":"${event.poolAddress}","signature":${quoted(event.signature)},"slot":${event.slot},"blockTime":${event.blockTime},"commitment":"${event.commitment}","ts":{"received":${event.ts.received},"published":${event.ts.published}}${event.simulated === true ? ',"simulated":true' : ''}`;
 }
 
-let valuedQuote = Number.NaN;
+let valuedQuote: number | null = Number.NaN;
 let valuedSol: number | null = null;
 let valuedUsd: number | null = null;
 let valuedCapSol: number | null = null;

@@ -61,8 +61,9 @@ const Reserves = Type.Object(
   { additionalProperties: false, description: 'Reserves after the event.' },
 );
 
+const priceQuote = Ui('Quote coins for one token.');
 const valuation = {
-  priceQuote: Ui('Quote coins for one token.'),
+  priceQuote: Nullable(priceQuote, 'Null where neither the reserves nor the amounts make a price; then there is no price event either.'),
   priceSol: Nullable(Ui('SOL for one token.')),
   priceUsd: Nullable(Ui('USD for one token.')),
   marketCapSol: Nullable(Ui('Price times supply, in SOL.')),
@@ -110,6 +111,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
   ...common,
   source: Type.Enum(['trade', 'account'], { description: 'What moved the price.' }),
   ...valuation,
+  priceQuote,
   solUsd: Nullable(
     Type.Object(
       {

@@ -153,12 +153,50 @@ function decodeCreatePool(data: Uint8Array): DecodedEvent {
   };
 }
 
+/** A part of a new pool's quote coins went to its boost vault and is counted as virtual from now on. The base is not touched. */
+function decodeInitBoost(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  const timestamp = reader.timestamp();
+  const mint = reader.address();
+  reader.skip(32); // bonding_curve
+  const pool = reader.address();
+  const virtualPart = reader.i128();
+  const realQuote = reader.u64();
+  if (reader.failed) return malformed('InitBoostEvent ends inside a field or has a senseless one');
+  const virtualQuote = realQuote + virtualPart;
+  if (virtualQuote <= 0n) return malformed('InitBoostEvent without reserves');
+  const reserves = { virtualBase: null, virtualQuote, realBase: null, realQuote };
+  return { kind: 'decoded', event: { type: 'reserves', pool, mint, reserves, burned: 0n, timestamp } };
+}
+
+/** Coins of the boost vault bought tokens from the pool, which were burned. The virtual part stays what it was. */
+function decodeBoostBuy(data: Uint8Array): DecodedEvent {
+  const reader = new BorshReader(data, discriminatorLength);
+  const timestamp = reader.timestamp();
+  const mint = reader.address();
+  reader.skip(32); // bonding_curve
+  const pool = reader.address();
+  reader.skip(48); // authority, quote_amount_in_requested and _used
+  const burned = reader.u64();
+  const virtualPart = reader.i128();
+  const realQuote = reader.u64();
+  const realBase = reader.u64();
+  reader.skip(8); // boost_vault_remaining
+  if (reader.failed) return malformed('BoostBuyAndBurnEvent ends inside a field or has a senseless one');
+  const virtualQuote = realQuote + virtualPart;
+  if (virtualQuote <= 0n || realBase === 0n) return malformed('BoostBuyAndBurnEvent without reserves');
+  const reserves = { virtualBase: realBase, virtualQuote, realBase, realQuote };
+  return { kind: 'decoded', event: { type: 'reserves', pool, mint, reserves, burned, timestamp } };
+}
+
 /** Decodes one event of the program: discriminator and Borsh body. Never throws. */
 export function decodeEvent(data: Uint8Array): DecodedEvent {
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
   if (hasPrefix(data, eventDiscriminators.buy)) return decodeTrade(data, true);
   if (hasPrefix(data, eventDiscriminators.sell)) return decodeTrade(data, false);
   if (hasPrefix(data, eventDiscriminators.createPool)) return decodeCreatePool(data);
+  if (hasPrefix(data, eventDiscriminators.boostBuyAndBurn)) return decodeBoostBuy(data);
+  if (hasPrefix(data, eventDiscriminators.initBoost)) return decodeInitBoost(data);
   const discriminator = discriminatorHex(data);
   const name = ignoredEvents.get(discriminator);
   return name === undefined ? { kind: 'unknown', discriminator } : { kind: 'ignored', name };

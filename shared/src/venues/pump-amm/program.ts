@@ -36,14 +36,15 @@ export const eventDiscriminators = {
   buy: bytes('67f4521f2cf57777'),
   sell: bytes('3e2f370aa503dc2a'),
   createPool: bytes('b1310cd2a076a774'),
+  initBoost: bytes('ae7c4af90451f611'),
+  boostBuyAndBurn: bytes('3f451c16305cc2b9'),
 } as const;
 
-/** Events that are known and carry no trade and no new pool: discriminator in hex → name. */
+/** Events that are known and carry no trade, no new pool and no reserves: discriminator in hex → name. */
 export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['2f23a3f9969d937a', 'AdminCtoPoolEvent'],
   ['2ddc5d181961ac68', 'AdminSetCoinCreatorEvent'],
   ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
-  ['3f451c16305cc2b9', 'BoostBuyAndBurnEvent'],
   ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
   ['4facf631cd5bcee8', 'ClaimTokenIncentivesEvent'],
   ['929fbdac925838f4', 'CloseUserVolumeAccumulatorEvent'],
@@ -52,7 +53,6 @@ export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['78f83d531f8e6b90', 'DepositEvent'],
   ['6bfdc14ce4ca1b68', 'DisableEvent'],
   ['6161d7905d92167c', 'ExtendAccountEvent'],
-  ['ae7c4af90451f611', 'InitBoostEvent'],
   ['86240d48e86582d8', 'InitUserVolumeAccumulatorEvent'],
   ['aadd52c793a5f72e', 'MigratePoolCoinCreatorEvent'],
   ['2bbcfa12dd4bbb5f', 'ReservedFeeRecipientsEvent'],

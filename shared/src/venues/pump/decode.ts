@@ -11,6 +11,7 @@ import {
   initialSupply,
   initialVirtualSol,
   initialVirtualToken,
+  mayhemInitialSupply,
   tokenDecimals,
 } from './program.ts';
 
@@ -157,6 +158,8 @@ function decodeCreate(data: Uint8Array): DecodedEvent {
   }
   if (reader.has(32)) tokenProgram = reader.address();
   const mayhemMode = reader.has(1) && reader.bool();
+  // The event tells the curve's part alone.
+  if (mayhemMode && supply < mayhemInitialSupply) supply = mayhemInitialSupply;
   const cashback = reader.has(1) && reader.bool();
   if (reader.has(40)) {
     quoteMint = reader.quoteMint();
@@ -253,6 +256,10 @@ function decodePostCompleteBuy(data: Uint8Array): DecodedEvent {
   });
 }
 
+/**
+ * New virtual reserves of a mayhem coin. The event has `sol_*` fields only: of a coin with another quote these may be 0, as in
+ * its trades. The quote is then not told, and there is no price until the curve's account shows it.
+ */
 function decodeMayhemParams(data: Uint8Array): DecodedEvent {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
@@ -260,8 +267,8 @@ function decodeMayhemParams(data: Uint8Array): DecodedEvent {
   reader.skip(16); // the virtual reserves before
   const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
   if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has a senseless one');
-  if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
-  return decoded({ type: 'reserves', mint, reserves, timestamp });
+  if (reserves.virtualBase === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
+  return decoded({ type: 'reserves', pool: null, mint, reserves, burned: 0n, timestamp });
 }
 
 /** Decodes one event of the program: discriminator and Borsh body. Never throws. */
@@ -295,6 +302,7 @@ function decodeCurve(data: Uint8Array): DecodedAccount {
   const key = (at: number): string => (length >= at + 32 ? encodeBase58(data, at, 32) : zeroAddress);
   const flag = (at: number): boolean => length > at && data[at] === 1;
   const quoteMint = key(curve.quoteMint);
+  const mayhemMode = flag(curve.mayhemMode);
   return {
     kind: 'decoded',
     account: {
@@ -306,10 +314,10 @@ function decodeCurve(data: Uint8Array): DecodedAccount {
         realBase: view.getBigUint64(curve.realToken, true),
         realQuote: view.getBigUint64(curve.realQuote, true),
       },
-      supply: view.getBigUint64(curve.supply, true),
+      supply: mayhemMode ? null : view.getBigUint64(curve.supply, true),
       complete: flag(curve.complete),
       creator: key(curve.creator),
-      mayhemMode: flag(curve.mayhemMode),
+      mayhemMode,
       cashback: flag(curve.cashback),
       holderReward: flag(curve.holderReward),
       creatorFeeBps: length >= curve.creatorFeeBps + 8 ? Number(view.getBigUint64(curve.creatorFeeBps, true)) : 0,

@@ -20,6 +20,8 @@ export const initialVirtualToken = 1_073_000_000_000_000n;
 export const initialVirtualSol = 30_000_000_000n;
 export const initialRealToken = 793_100_000_000_000n;
 export const initialSupply = 1_000_000_000_000_000n;
+/** A mayhem coin begins with as much again in the vault of the mayhem program (README.md says how that is known). */
+export const mayhemInitialSupply = 2n * initialSupply;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 

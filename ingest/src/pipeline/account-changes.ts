@@ -1,0 +1,125 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import type { PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountFetcher, FetchedAccount } from '../sources/account-fetcher.ts';
+import type { AccountState } from '../sources/source.ts';
+import { isTold, type AccountChange } from './account-ticks.ts';
+import type { Emitter } from './emit.ts';
+import type { Pool, PoolBook } from './pools.ts';
+import { Recent } from './recent.ts';
+
+/** Pools whose vaults are being read; beyond it a change is counted as untold. */
+const maxReads = 100;
+const readAttempts = 4;
+const readPauseMs = 300;
+/** Curves whose coin is being looked up; beyond it a change is counted as untold, and the next trade names the coin. */
+const maxLookUps = 8;
+/** Curves whose coin was looked up in vain, and for how long they are not looked up again. */
+const maxNameless = 10_000;
+const namelessForMs = 600_000;
+
+// Layout of a token account, the same in both token programs.
+const tokenAccountLength = 72;
+const ownerAt = 32;
+const amountAt = 64;
+
+/**
+ * Tells as prices what accounts show and no trade has told. A curve's account shows its reserves; a pool's only their virtual
+ * part, so that the vaults are read with it. An account of a curve does not name its coin: the curve's own token account does.
+ */
+export class AccountChanges {
+  readonly #book: PoolBook;
+  readonly #emitter: Emitter;
+  readonly #accounts: AccountFetcher;
+  readonly #nameless = new Recent<number>(maxNameless);
+  readonly #busy = new Set<string>();
+  #reads = 0;
+  #lookUps = 0;
+
+  constructor(parts: { readonly book: PoolBook; readonly emitter: Emitter; readonly accounts: AccountFetcher }) {
+    this.#book = parts.book;
+    this.#emitter = parts.emitter;
+    this.#accounts = parts.accounts;
+  }
+
+  /** Accounts that are being read. */
+  get reads(): number {
+    return this.#busy.size;
+  }
+
+  tell({ pool, state, account }: AccountChange): void {
+    if (account.type === 'pool') void this.#tellPool(pool, account, state.slot);
+    else if (pool.token !== null) this.#emitter.account(pool, state, account.reserves);
+    else void this.#tellNameless(pool, state, account.reserves);
+  }
+
+  async #tellPool(pool: Pool, account: PoolAccount, slot: number): Promise<void> {
+    const known = pool.token?.decimals != null && pool.quote?.decimals != null;
+    if (!known || this.#reads >= maxReads || this.#busy.has(pool.address)) {
+      this.#emitter.counts.untoldChanges++;
+      return;
+    }
+    this.#reads++;
+    this.#busy.add(pool.address);
+    const told = await this.#readPool(pool, account, slot);
+    this.#reads--;
+    this.#busy.delete(pool.address);
+    if (!told) this.#emitter.counts.untoldChanges++;
+  }
+
+  /** Pool and vaults in one answer, so that they are of one slot, and not of one before the change; false where there is none. */
+  async #readPool(pool: Pool, { baseVault, quoteVault }: PoolAccount, changedSlot: number): Promise<boolean> {
+    const addresses = [pool.address, baseVault, quoteVault];
+    const read = await this.#readSince(changedSlot, addresses);
+    const [own, base, quote] = read.map((account) => (account.kind === 'found' ? account.state : null));
+    if (own == null || base == null || quote == null || base.slot !== own.slot || quote.slot !== own.slot) return false;
+    if (own.slot < changedSlot) return false;
+    const outcome = own.owner === pool.venue.programId ? pool.venue.decodeAccount(own.data) : null;
+    const [realBase, realQuote] = [balanceOf(base, pool.address), balanceOf(quote, pool.address)];
+    if (outcome?.kind !== 'decoded' || outcome.account.type !== 'pool' || realBase === null || realQuote === null) return false;
+    const reserves = { virtualBase: realBase, virtualQuote: realQuote + outcome.account.virtualQuote, realBase, realQuote };
+    if (!isTold(pool, own.slot, reserves)) this.#emitter.account(pool, own, reserves);
+    return true;
+  }
+
+  /** The endpoint asked may be some slots behind the one that told of the change. */
+  async #readSince(slot: number, addresses: readonly string[]): Promise<readonly FetchedAccount[]> {
+    const isSince = (state: AccountState): boolean => state.slot >= slot;
+    for (let attempt = 1; ; attempt++) {
+      const read = await Promise.all(addresses.map((address) => this.#accounts.fetch(address, isSince)));
+      if (attempt === readAttempts || read.every((account) => account.kind === 'found' && isSince(account.state))) return read;
+      await pause(readPauseMs, undefined, { ref: false });
+    }
+  }
+
+  async #tellNameless(pool: Pool, state: AccountState, reserves: PoolReserves): Promise<void> {
+    const untilMs = this.#nameless.get(pool.address);
+    const refused = this.#lookUps >= maxLookUps || (untilMs !== undefined && performance.now() < untilMs);
+    if (refused || this.#busy.has(pool.address)) {
+      this.#emitter.counts.untoldChanges++;
+      return;
+    }
+    this.#lookUps++;
+    this.#busy.add(pool.address);
+    await this.#nameCoin(pool.venue, pool.address);
+    this.#lookUps--;
+    this.#busy.delete(pool.address);
+    if (pool.token === null) this.#nameless.set(pool.address, performance.now() + namelessForMs);
+    if (!isTold(pool, state.slot, reserves)) this.#emitter.account(pool, state, reserves);
+  }
+
+  /** The coin is the one whose curve has this address: anybody can send a curve other coins, nobody can make them its own. */
+  async #nameCoin(venue: Venue, address: string): Promise<void> {
+    const mints = await this.#accounts.mintsOf(address);
+    const mint = mints.find((candidate) => venue.poolOfMint(candidate) === address);
+    if (mint !== undefined) this.#book.curve(venue, mint);
+  }
+}
+
+/** Raw amount of a token account of `owner`; null where the account is none. */
+function balanceOf({ owner: program, data }: AccountState, owner: string): bigint | null {
+  if ((program !== tokenProgram && program !== token2022Program) || data.length < tokenAccountLength) return null;
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  return bytes.subarray(ownerAt, amountAt).equals(addressBytes(owner)) ? bytes.readBigUInt64LE(amountAt) : null;
+}

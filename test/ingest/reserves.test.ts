@@ -1,0 +1,349 @@
+import { describe, expect, it } from 'vitest';
+import { Value } from 'typebox/value';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { unpack } from 'msgpackr';
+import { tradeEvent, tradePrice } from '@sluice/ingest/pipeline/normalize.ts';
+import { createHarness, until, type Harness } from './harness.ts';
+import {
+  addressOf,
+  ammProgram,
+  ammTradeEventBytes,
+  boostBuyEventBytes,
+  completeEventBytes,
+  createPoolEventBytes,
+  curveAccountBytes,
+  dataLine,
+  initBoostEventBytes,
+  invoked,
+  keyOf,
+  migrationEventBytes,
+  mintAccountBytes,
+  poolAccountBytes,
+  postCompleteBuyEventBytes,
+  pumpProgram,
+  signatureOf,
+  tokenAccountBytes,
+  tradeEventBytes,
+  virtualReservesEventBytes,
+} from './pump-frames.ts';
+import { accountAnswers, accountJson } from './scripted-node.ts';
+
+const mint = keyOf('coin');
+const mintAddress = addressOf('coin');
+const curveAddress = bondingCurveAddress(mintAddress);
+const curve = addressBytes(curveAddress);
+const trader = keyOf('trader');
+const pool = keyOf('pool');
+const poolAddress = addressOf('pool');
+const sol = addressBytes(wrappedSolMint);
+const timestamp = 1_791_485_924;
+
+const buy = (overrides: Partial<Parameters<typeof tradeEventBytes>[0]> = {}): Buffer =>
+  tradeEventBytes({
+    mint,
+    trader,
+    side: 'buy',
+    solAmount: 1_000_000_000n,
+    tokenAmount: 34_612_903_225_806n,
+    virtualSol: 31_000_000_000n,
+    virtualToken: 1_038_387_096_774_194n,
+    timestamp,
+    ...overrides,
+  });
+
+/** Leaves 999 tokens and 2.004 SOL in the vaults (0.004 of the LP fee). */
+const ammBuy = (overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {}): Buffer =>
+  ammTradeEventBytes({
+    side: 'buy',
+    pool,
+    trader,
+    baseAmount: 1_000_000n,
+    quoteAmount: 2_000_000_000n,
+    baseBefore: 1_000_000_000n,
+    quoteBefore: 2_000_000_000_000n,
+    supply: 5_000_000_000n,
+    timestamp,
+    ...overrides,
+  });
+
+let serial = 0;
+
+function take(harness: Harness, program: string, events: readonly Buffer[], slot = 100): string {
+  const signature = signatureOf(`reserves ${serial++}`);
+  harness.pipeline.takeNew({ signature, slot, logs: invoked(program, 1, events.map(dataLine)), receivedUs: Date.now() * 1000 });
+  return signature;
+}
+
+function account(harness: Harness, address: string, owner: string, data: Uint8Array, slot: number): void {
+  harness.pipeline.takeAccount({ address, owner, data, slot, receivedUs: Date.now() * 1000 });
+  harness.pipeline.ticks.release(0);
+}
+
+const kinds = (harness: Harness): string[] => harness.events.map((event) => event.type);
+const lastPrice = (harness: Harness): PriceEvent => harness.events.findLast((event) => event.type === 'price') as PriceEvent;
+
+describe('a pool that is boosted', () => {
+  const opened = createPoolEventBytes(pool, mint, 1_000_000_000n, 100_000_000_000n, timestamp);
+
+  it('is told with the reserves its boost leaves, the tokens being where they were', () => {
+    const harness = createHarness();
+    const boost = initBoostEventBytes({ mint, pool, virtualQuote: 20_690_000_000n, realQuote: 79_310_000_000n, timestamp: 77 });
+    const signature = take(harness, ammProgram, [opened, boost]);
+    expect(kinds(harness)).toEqual(['price']);
+    expect(lastPrice(harness)).toMatchObject({
+      id: `${signature}:0+1.price`,
+      signature,
+      mint: mintAddress,
+      pool: 'pump-amm',
+      poolAddress,
+      blockTime: 77,
+      source: 'account',
+      priceSol: 0.1,
+      reserves: { virtualBase: '1000000000', virtualQuote: '100000000000', realBase: '1000000000', realQuote: '79310000000' },
+    });
+  });
+
+  it('is told when its boost buys and burns: price and supply', async () => {
+    const accounts = new Map([
+      [poolAddress, accountJson(ammProgram, poolAccountBytes(mint, sol))],
+      [mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 1n))],
+    ]);
+    const harness = createHarness({ accounts });
+    take(harness, ammProgram, [ammBuy()]);
+    const parts = { mint, pool, virtualQuote: 400_000_000_000n, realQuote: 2_600_000_000_000n, timestamp };
+    const signature = take(harness, ammProgram, [boostBuyEventBytes({ ...parts, burned: 1_000_000_000n, realBase: 500_000_000n })]);
+    await until('all was told', () => harness.events.length === 3);
+    expect(lastPrice(harness)).toMatchObject({
+      id: `${signature}:0.price`,
+      source: 'account',
+      priceSol: 6,
+      marketCapSol: 24_000,
+      reserves: { virtualBase: '500000000', virtualQuote: '3000000000000', realBase: '500000000', realQuote: '2600000000000' },
+    });
+    expect(harness.pipeline.decoder.counts.get('pump-amm')).toMatchObject({ decoded: 2, ignored: 0 });
+  });
+
+  it('is not told by a boost whose tokens are not known, and that is counted', async () => {
+    const accounts = new Map([
+      [poolAddress, accountJson(ammProgram, poolAccountBytes(mint, sol))],
+      [mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 1n))],
+    ]);
+    const harness = createHarness({ accounts });
+    take(harness, ammProgram, [initBoostEventBytes({ mint, pool, virtualQuote: 1n, realQuote: 2n, timestamp })]);
+    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    expect(harness.events).toEqual([]);
+  });
+});
+
+describe('the account of a pool', () => {
+  const [baseVault, quoteVault] = [keyOf('base vault'), keyOf('quote vault')];
+  const vaults = [baseVault, quoteVault] as const;
+  const poolJson = (virtualQuote: bigint): unknown =>
+    accountJson(ammProgram, poolAccountBytes(mint, sol, { vaults, virtualQuote: BigInt.asUintN(64, virtualQuote) }));
+  const vaultJson = (of: Uint8Array, owner: Uint8Array, amount: bigint): unknown =>
+    accountJson(tokenProgram, tokenAccountBytes(of, owner, amount));
+
+  async function traded(): Promise<{ harness: Harness; accounts: Map<string, unknown> }> {
+    const accounts = new Map([
+      [poolAddress, poolJson(0n)],
+      [mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 1n))],
+    ]);
+    const answers = accountAnswers(accounts, 105);
+    const harness = createHarness({
+      answer: (method, params) => {
+        const answer = answers(method, params);
+        return answer === 'silence' || 'error' in answer ? undefined : answer.result;
+      },
+    });
+    take(harness, ammProgram, [ammBuy()]);
+    await until('the trade was told', () => harness.events.length === 2);
+    harness.calls.length = 0;
+    return { harness, accounts };
+  }
+
+  const changed = (harness: Harness, virtualQuote: bigint, slot: number): void =>
+    account(harness, poolAddress, ammProgram, poolAccountBytes(mint, sol, { vaults, virtualQuote }), slot);
+
+  it('is told with its vaults, read with it in one call, where no trade told its slot', async () => {
+    const { harness, accounts } = await traded();
+    accounts.set(poolAddress, poolJson(300_000_000_000n));
+    accounts.set(addressOf('base vault'), vaultJson(mint, pool, 500_000_000n));
+    accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 1_700_000_000_000n));
+    changed(harness, 300_000_000_000n, 101);
+    await until('it was told', () => harness.events.length === 3);
+    expect(harness.calls).toMatchObject([
+      { method: 'getMultipleAccounts', params: [[poolAddress, addressOf('base vault'), addressOf('quote vault')], {}] },
+    ]);
+    expect(lastPrice(harness)).toMatchObject({
+      signature: null,
+      slot: 105,
+      source: 'account',
+      priceSol: 4,
+      reserves: { virtualBase: '500000000', virtualQuote: '2000000000000', realBase: '500000000', realQuote: '1700000000000' },
+    });
+  });
+
+  it('is not told in the slot of a trade, nor where nothing that prices changed', async () => {
+    const { harness, accounts } = await traded();
+    changed(harness, 5n, 100);
+    expect(harness.calls).toEqual([]);
+    // Waiting fees were swept out of the vault: what left it came back to the virtual part.
+    const { virtualQuote, realBase } = lastPrice(harness).reserves;
+    accounts.set(poolAddress, poolJson(1_000n));
+    accounts.set(addressOf('base vault'), vaultJson(mint, pool, BigInt(realBase)));
+    accounts.set(addressOf('quote vault'), vaultJson(sol, pool, BigInt(virtualQuote) - 1_000n));
+    changed(harness, 1_000n, 101);
+    await until('it was read', () => harness.calls.length === 1);
+    await until('the reading was judged', () => harness.pipeline.accountReads === 0);
+    expect(kinds(harness)).toEqual(['trade', 'price']);
+    expect(harness.pipeline.emitter.counts.untoldChanges).toBe(0);
+  });
+
+  it('is not told from a node that has not come so far', async () => {
+    const { harness, accounts } = await traded();
+    accounts.set(addressOf('base vault'), vaultJson(mint, pool, 500_000_000n));
+    accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 1_700_000_000_000n));
+    changed(harness, 5n, 106);
+    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    expect(harness.calls.length).toBeGreaterThan(1);
+    expect(kinds(harness)).toEqual(['trade', 'price']);
+  });
+
+  it('is not told by vaults that are another`s or are missing, and that is counted', async () => {
+    const { harness, accounts } = await traded();
+    accounts.set(addressOf('base vault'), vaultJson(mint, keyOf('thief'), 5n));
+    accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 5n));
+    changed(harness, 5n, 101);
+    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    accounts.delete(addressOf('base vault'));
+    changed(harness, 6n, 102);
+    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 2);
+    account(harness, addressOf('other pool'), ammProgram, poolAccountBytes(keyOf('other'), sol), 103);
+    expect(harness.pipeline.emitter.counts.untoldChanges).toBe(3);
+    expect(kinds(harness)).toEqual(['trade', 'price']);
+  });
+});
+
+describe('the account of a curve whose coin was not seen', () => {
+  const tokens = (...mints: readonly Uint8Array[]) => ({
+    context: { slot: 1 },
+    value: mints.map((of) => ({ account: accountJson(token2022Program, Buffer.from(of)), pubkey: addressOf('some account') })),
+  });
+
+  it('is told with the coin that its own token account names, and with no other', async () => {
+    const harness = createHarness({
+      answer: (method, params) =>
+        method === 'getTokenAccountsByOwner'
+          ? tokens(...(JSON.stringify(params).includes(token2022Program) ? [keyOf('junk'), mint] : []))
+          : undefined,
+    });
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 7);
+    await until('it was told', () => harness.events.length === 1);
+    expect(lastPrice(harness)).toMatchObject({ mint: mintAddress, poolAddress: curveAddress, priceSol: 3.2e-8, marketCapSol: 32, slot: 7 });
+    expect(harness.calls.every(({ params }) => params[0] === curveAddress)).toBe(true);
+  });
+
+  it('is counted where the coin cannot be found out, and looked up once', async () => {
+    const harness = createHarness({ answer: (method) => (method === 'getTokenAccountsByOwner' ? tokens(keyOf('junk')) : undefined) });
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 7);
+    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 33_000_000_000n), 8);
+    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 2);
+    expect(harness.calls).toHaveLength(2); // one for each token program
+    expect(harness.events).toEqual([]);
+  });
+
+  it('lets a flood of such curves wait for their trades', async () => {
+    const harness = createHarness({ answer: (method) => (method === 'getTokenAccountsByOwner' ? tokens() : undefined) });
+    for (let n = 0; n < 50; n++) {
+      const state = { address: addressOf(`curve ${n}`), owner: pumpProgram, data: curveAccountBytes(10n ** 15n), slot: 7, receivedUs: 1 };
+      harness.pipeline.takeAccount(state);
+    }
+    harness.pipeline.ticks.release(0);
+    await until('all were counted', () => harness.pipeline.emitter.counts.untoldChanges === 50);
+    expect(harness.calls.length).toBeLessThanOrEqual(16);
+  });
+});
+
+describe('reserves without a price', () => {
+  it('of a mayhem coin whose quote the event does not tell wait for the account, and are not malformed', () => {
+    const harness = createHarness();
+    take(harness, pumpProgram, [buy()]);
+    take(harness, pumpProgram, [virtualReservesEventBytes(mint, 10n ** 15n, 0n, timestamp)], 101);
+    expect(kinds(harness)).toEqual(['trade', 'price']);
+    expect(harness.faults).toEqual([]);
+    account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 50_000_000_000n), 101);
+    expect(lastPrice(harness)).toMatchObject({ source: 'account', slot: 101, priceSol: 5e-8 });
+    // The next trade follows from the new reserves.
+    take(harness, pumpProgram, [buy({ virtualToken: 10n ** 15n - 34_612_903_225_806n })], 102);
+    expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
+  });
+
+  it('are null in the event and make no price event', () => {
+    const harness = createHarness();
+    const nothing = migrationEventBytes({ mint, curve, pool, baseAmount: 0n, quoteAmount: 5n, fee: 0n, timestamp });
+    take(harness, pumpProgram, [nothing]);
+    expect(harness.events).toMatchObject([{ type: 'migration', priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null }]);
+  });
+
+  it('leave a trade without a price, in both forms and by the schema, where its amounts make none either', () => {
+    const seen = {
+      signature: signatureOf('s'),
+      slot: 1,
+      commitment: 'processed',
+      receivedUs: 1,
+      feePayer: null,
+      blockTime: 1,
+      simulated: false,
+    } as const;
+    const market = {
+      venue: 'pump',
+      poolAddress: curveAddress,
+      mint: mintAddress,
+      baseDecimals: 6,
+      quoteMint: wrappedSolMint,
+      quoteDecimals: 9,
+      supply: 10n ** 15n,
+      flipped: false,
+    } as const;
+    const none = { amount: 0n, bps: 0 };
+    const fees = { protocol: none, creator: none, lp: none, cashback: none, holderRewards: none, total: 0n };
+    const reserves = { virtualBase: 0n, virtualQuote: 5n, realBase: 0n, realQuote: 5n };
+    const amounts = { baseAmount: 10n ** 6n, quoteAmount: 2n * 10n ** 9n };
+    const trade = { side: 'buy', trader: addressOf('trader'), ...amounts, reserves, fees, timestamp } as const;
+    expect(tradeEvent(seen, '0', market, trade, null, false)).toMatchObject({ priceQuote: 2, priceSol: 2 });
+    const priceless = tradeEvent(seen, '0', market, { ...trade, quoteAmount: 0n }, null, false);
+    expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
+    expect(tradePrice(priceless, reserves, null)).toBeNull();
+    expect([...Value.Errors(eventSchemas.trade, priceless)]).toEqual([]);
+    const { json, msgpack } = encodeEvent(priceless);
+    expect(JSON.parse(Buffer.from(json).toString())).toEqual(priceless);
+    expect(unpack(msgpack)).toEqual(priceless);
+  });
+});
+
+describe('the buy that empties a curve', () => {
+  it('leads into its pool without a trade missing', () => {
+    const harness = createHarness();
+    take(harness, pumpProgram, [buy({ virtualToken: 280_900_000_000_000n })], 99);
+    const end = buy({ virtualToken: 279_900_000_000_000n, tokenAmount: 1_000_000_000_000n });
+    const beyond = postCompleteBuyEventBytes({
+      mint,
+      curve,
+      trader,
+      baseAmount: 1_000_000_000n,
+      baseBefore: 206_900_000_000_000n,
+      quoteBefore: 85_000_000_000n,
+      quoteAfter: 85_000_412_000n,
+      timestamp,
+    });
+    take(harness, pumpProgram, [end, completeEventBytes(mint, curve, trader, timestamp), beyond]);
+    expect(kinds(harness)).toEqual(['trade', 'price', 'trade', 'price', 'trade', 'price']);
+    expect(harness.events.map((event) => 'curveCompleted' in event)).toEqual([false, false, true, false, false, false]);
+    expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { createHarness, until, type Harness } from './harness.ts';
+import {
+  addressOf,
+  ammProgram,
+  ammTradeEventBytes,
+  createEventBytes,
+  curveAccountBytes,
+  dataLine,
+  invoked,
+  keyOf,
+  migrationEventBytes,
+  mintAccountBytes,
+  poolAccountBytes,
+  pumpProgram,
+  signatureOf,
+  tradeEventBytes,
+} from './pump-frames.ts';
+import { accountJson } from './scripted-node.ts';
+
+const mint = keyOf('coin');
+const mintAddress = addressOf('coin');
+const curveAddress = bondingCurveAddress(mintAddress);
+const trader = keyOf('trader');
+const pool = keyOf('pool');
+const timestamp = 1_791_485_924;
+
+const bought = tradeEventBytes({
+  mint,
+  trader,
+  side: 'buy',
+  solAmount: 1_000_000_000n,
+  tokenAmount: 34_612_903_225_806n,
+  virtualSol: 31_000_000_000n,
+  virtualToken: 1_038_387_096_774_194n,
+  timestamp,
+});
+
+function sold(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {}): Buffer {
+  const amounts = { baseAmount: 1_000_000n, quoteAmount: 2_000_000n, baseBefore: 1_000_000_000n, quoteBefore: 2_000_000_000n };
+  return ammTradeEventBytes({ side: 'sell', pool, trader, ...amounts, timestamp, ...overrides });
+}
+
+let serial = 0;
+
+/** Takes a transaction that was received `afterMs` from now. */
+function take(harness: Harness, program: string, events: readonly Buffer[], afterMs = 0): void {
+  const logs = invoked(program, 1, events.map(dataLine));
+  harness.pipeline.takeNew({ signature: signatureOf(`supply ${serial++}`), slot: 100, logs, receivedUs: (Date.now() + afterMs) * 1000 });
+}
+
+const supplyOf = (harness: Harness): bigint | null => harness.pipeline.book.token(mintAddress).supply;
+const askedFor = (harness: Harness, address: string): number =>
+  harness.calls.filter(({ method, params }) => method === 'getMultipleAccounts' && (params[0] as string[]).includes(address)).length;
+
+function last<T extends StreamEvent['type']>(harness: Harness, type: T): Extract<StreamEvent, { type: T }> {
+  const found = harness.events.findLast((event) => event.type === type);
+  if (found === undefined) throw new Error(`No ${type} was told.`);
+  return found as Extract<StreamEvent, { type: T }>;
+}
+
+/** Tokens by which an event multiplied its price. */
+const worth = ({ marketCapSol, priceSol }: TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent): number =>
+  Math.round(marketCapSol! / priceSol!);
+
+describe('the supply of a mayhem coin', () => {
+  const created = createEventBytes({
+    mint,
+    curve: addressBytes(curveAddress),
+    trader,
+    name: 'Coin',
+    symbol: 'COIN',
+    uri: 'https://example.org/coin.json',
+    timestamp,
+    tokenProgram: addressBytes(token2022Program),
+    mayhem: true,
+  });
+  const migrated = migrationEventBytes({
+    mint,
+    curve: addressBytes(curveAddress),
+    pool,
+    baseAmount: 206_900_000_000_000n,
+    quoteAmount: 84_990_359_057n,
+    fee: 15_000_001n,
+    timestamp,
+  });
+
+  it('is that of its mint in every event: the part of the agent counts', () => {
+    const harness = createHarness();
+    take(harness, pumpProgram, [created, bought]);
+    expect(last(harness, 'newToken')).toMatchObject({ supply: '2000000000000000', flags: { mayhemMode: true } });
+    harness.pipeline.takeAccount({
+      address: curveAddress,
+      owner: pumpProgram,
+      data: curveAccountBytes(10n ** 15n, 32_000_000_000n, true),
+      slot: 101,
+      receivedUs: Date.now() * 1000,
+    });
+    harness.pipeline.ticks.release(0);
+    take(harness, pumpProgram, [migrated]);
+    expect(harness.events.map(({ type }) => type)).toEqual(['newToken', 'trade', 'price', 'price', 'migration']);
+    for (const event of harness.events) if (event.type !== 'retract') expect(worth(event)).toBe(2_000_000_000);
+    expect(harness.calls).toEqual([]);
+  });
+
+  it('is read from the mint where the creation was not seen, whatever the curve says', async () => {
+    const accounts = new Map([
+      [curveAddress, accountJson(pumpProgram, curveAccountBytes(undefined, undefined, true))],
+      [mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_500_000_000_000_000n))],
+    ]);
+    const harness = createHarness({ accounts });
+    take(harness, pumpProgram, [bought]);
+    expect(last(harness, 'trade').marketCapSol).toBeNull();
+    await until('the mint was read', () => supplyOf(harness) !== null);
+    take(harness, pumpProgram, [bought]);
+    expect(worth(last(harness, 'trade'))).toBe(1_500_000_000);
+    expect(worth(last(harness, 'price'))).toBe(1_500_000_000);
+  });
+
+  it('is read again: after a day the agent burns what it holds', async () => {
+    const accounts = new Map([[mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_200_000_000_000_000n))]]);
+    const harness = createHarness({ accounts });
+    take(harness, pumpProgram, [created]);
+    take(harness, pumpProgram, [bought], 30_000);
+    expect(harness.calls).toEqual([]);
+    take(harness, pumpProgram, [bought], 61_000);
+    expect(worth(last(harness, 'trade'))).toBe(2_000_000_000);
+    await until('the mint was read', () => supplyOf(harness) === 1_200_000_000_000_000n);
+    take(harness, pumpProgram, [bought]);
+    expect(worth(last(harness, 'trade'))).toBe(1_200_000_000);
+    expect(askedFor(harness, mintAddress)).toBe(1);
+  });
+
+  it('is the mint`s in its pool too, not what the trade says', async () => {
+    const accounts = new Map([
+      [addressOf('pool'), accountJson(ammProgram, poolAccountBytes(mint, addressBytes(wrappedSolMint), { mayhem: true }))],
+      [mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_300_000_000_000_000n))],
+    ]);
+    const harness = createHarness({ accounts });
+    take(harness, ammProgram, [sold({ supply: 10n ** 15n })]);
+    await until('the trade was told', () => harness.events.length === 2);
+    expect(worth(last(harness, 'trade'))).toBe(1_300_000_000);
+  });
+});
+
+describe('the supply of other coins', () => {
+  it('is the curve`s, asked for once', async () => {
+    const harness = createHarness({ accounts: new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]) });
+    take(harness, pumpProgram, [bought]);
+    await until('the curve was read', () => supplyOf(harness) !== null);
+    take(harness, pumpProgram, [bought], 3_600_000);
+    expect(worth(last(harness, 'trade'))).toBe(1_000_000_000);
+    expect(harness.calls).toHaveLength(1);
+  });
+
+  it('is read again from the mint where the pool is turned around, or its trades do not tell it', async () => {
+    for (const flipped of [true, false]) {
+      const pair = flipped ? ([addressBytes(wrappedSolMint), mint] as const) : ([mint, addressBytes(wrappedSolMint)] as const);
+      const accounts = new Map([
+        [addressOf('pool'), accountJson(ammProgram, poolAccountBytes(...pair))],
+        [mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 5_000_000_000n))],
+      ]);
+      const harness = createHarness({ accounts });
+      const trade = sold({ supply: flipped ? 777n : 0n });
+      take(harness, ammProgram, [trade]);
+      await until('the trade was told', () => harness.events.length === 2);
+      expect(worth(last(harness, 'trade'))).toBe(5_000);
+      accounts.set(mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 4_000_000_000n)));
+      take(harness, ammProgram, [trade]);
+      expect(askedFor(harness, mintAddress)).toBe(1);
+      take(harness, ammProgram, [trade], 120_000);
+      await until('the mint was read again', () => supplyOf(harness) === 4_000_000_000n);
+      take(harness, ammProgram, [trade]);
+      expect(worth(last(harness, 'trade'))).toBe(4_000);
+    }
+  });
+});
