@@ -2,6 +2,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings.ts';
+import { faultsText } from '@sluice/shared/config/start-fault.ts';
 
 export interface Command {
   readonly help: string;
@@ -25,6 +26,19 @@ export function parseCommand<const T extends ParseArgsConfig['options']>(argv: r
   }
 }
 
+/**
+ * What a command with several actions is to do, and the arguments to it; `--json` may stand before. Throws `UsageError` where no
+ * action, or none of `actions`, is named.
+ */
+export function actionOf<T>(command: string, argv: readonly string[], actions: ReadonlyMap<string, T>): [T, readonly string[]] {
+  const index = argv.findIndex((argument) => argument !== '--json');
+  const name = argv[index];
+  if (name === undefined || name.startsWith('-')) throw new UsageError(`missing: what to do, ${[...actions.keys()].join(', ')}`);
+  const action = actions.get(name);
+  if (action === undefined) throw new UsageError(`${command} cannot ${shown(name)}`);
+  return [action, argv.toSpliced(index, 1)];
+}
+
 /** Exactly the positional arguments named; throws `UsageError` otherwise. */
 export function positionalsOf(positionals: readonly string[], ...names: readonly string[]): string[] {
   if (positionals.length < names.length) throw new UsageError(`missing: ${names.slice(positionals.length).join(' ')}`);
@@ -39,10 +53,10 @@ export function shown(argument: string): string {
 
 /** Reads `.env` and the environment; throws `CommandError` naming every fault. */
 export function loadConfig(): Config {
-  loadEnvFile();
-  const outcome = readSettings(process.env);
+  const envFile = loadEnvFile();
+  const outcome = readSettings(process.env, { envFile });
   if (outcome.ok) return outcome.config;
-  throw new CommandError(['These settings are wrong:', ...outcome.faults.map((fault) => `  ${fault}`)].join('\n'));
+  throw new CommandError(faultsText(outcome.faults));
 }
 
 const durationUnitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

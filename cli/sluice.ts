@@ -1,3 +1,4 @@
+import { startFault } from '@sluice/shared/config/start-fault.ts';
 import { CommandError, UsageError, shown, type Command } from './command.ts';
 
 interface Entry {
@@ -66,11 +67,10 @@ async function main(argv: readonly string[]): Promise<number> {
       console.error(`${error.message}\n\n${command.help}`);
       return 2;
     }
-    if (error instanceof CommandError) {
-      console.error(error.message);
-      return 1;
-    }
-    throw error;
+    const fault = error instanceof CommandError ? error.message : startFault(error);
+    if (fault === null) throw error;
+    console.error(fault);
+    return 1;
   }
 }
 

@@ -1,41 +1,55 @@
-import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { scopes } from '@sluice/gateway/auth/principal.ts';
+import { join } from 'node:path';
+import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { startGateway } from '@sluice/gateway/gateway.ts';
+import { aboutDataDir } from '@sluice/gateway/store/about-data-dir.ts';
+import { takeLock, type Lock } from '@sluice/gateway/store/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { runOnSettings } from '@sluice/shared/config/run.ts';
+import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
-import { CommandError, loadConfig } from './command.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
 
-/** Key and wallet of the embedded start carry this label; the next start finds them by it. */
+/** Key and wallet of the embedded start carry this label; the next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
 const airdropSol = 100n;
 
 /** Everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
-async function start(): Promise<void> {
-  const config = loadConfig();
+async function start(config: Config): Promise<void> {
+  const lock = lockDataDir(config);
   const log = createLog({ level: config.logLevel, name: 'sluice' });
   const closers = new Closers();
+  closers.add('lock', async () => lock.release());
   const signal = stopOnSignals(log, closers);
   try {
     const store = openStore(config);
     closers.add('store', async () => store.close());
     const simnet = config.rpc === null ? await startSimnet({ host: '127.0.0.1', port: 0, seed: 1, log, signal }) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
+    else if (endReadyKey(store)) log.warn('simnet_api_key_revoked');
     const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), store, log, closers, signal);
     if (signal.aborted) return;
     console.log(simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url));
   } catch (error) {
     await closers.closeAll(log);
-    throw error;
+    // Told to end while it started: it ends.
+    if (!signal.aborted) throw error;
   }
+}
+
+/** One start at a time on a data folder: a second one would show the same key and wallet for another chain. */
+function lockDataDir({ dataDir }: Config): Lock {
+  const file = join(dataDir, 'start.lock');
+  const lock = aboutDataDir(`${file} cannot be locked`, () => takeLock(file));
+  if (lock !== null) return lock;
+  throw new SettingError('DATA_DIR', `another start runs on ${dataDir}; stop that one, or name another folder for this one`);
 }
 
 async function startProduct(config: Config, store: Store, log: Logger, closers: Closers, signal: AbortSignal): Promise<string> {
@@ -43,11 +57,7 @@ async function startProduct(config: Config, store: Store, log: Logger, closers: 
   closers.add('bus', () => bus.close());
   const ingest = await startIngest({ config, bus, log, signal });
   closers.add('ingest', () => ingest.close());
-  const gateway = await startGateway({ config, bus, log, signal, store }).catch((error: unknown) => {
-    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-      ? new CommandError(`${config.host}:${config.port} is taken by another process (EADDRINUSE); PORT names another.`, { cause: error })
-      : error;
-  });
+  const gateway = await startGateway({ config, bus, log, signal, store });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }
@@ -69,7 +79,7 @@ function clusterBlock(url: string): string {
 
 /** A key and a wallet to play with, made and shown only because the chain is simulated. */
 async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: string): Promise<string> {
-  const key = embeddedKey(store);
+  const key = readyKey(store, embeddedLabel);
   const wallet = await embeddedWallet(config, store);
   simnet.chain.airdrop(wallet, airdropSol * lamportsPerSol);
   return [
@@ -78,19 +88,12 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     '',
     `  dashboard   ${url}/`,
     `  API key     ${key}`,
-    '              (Enterprise, all scopes, until the next start)',
+    '              (Enterprise, all scopes; the same at the next start)',
     `  wallet      ${wallet}`,
     `              (custodial, ${airdropSol} simulated SOL)`,
     `  live events ${watchCommandLine(config, url)}`,
     '',
   ].join('\n');
-}
-
-function embeddedKey(store: Store): string {
-  for (const key of store.keys.all()) {
-    if (key.label === embeddedLabel) store.keys.remove(key.id);
-  }
-  return createApiKey(store, { plan: 'enterprise', scopes, label: embeddedLabel, expiresAtMs: null }).key;
 }
 
 async function embeddedWallet(config: Config, store: Store): Promise<string> {
@@ -100,9 +103,14 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new Error('simnet has no passphrase');
   const outcome = await openKeystore(store, name, passphrase);
-  if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore of simnet under DATA_DIR.');
+  if (!outcome.ok) {
+    throw new SettingError(
+      config.keystorePassphraseFile === null ? 'DATA_DIR' : 'KEYSTORE_PASSPHRASE_FILE',
+      'the passphrase does not unlock the keystore of simnet',
+    );
+  }
   const wallet = outcome.keystore.create(embeddedLabel);
-  if (wallet === null) throw new CommandError('The keystore of simnet under DATA_DIR is full.');
+  if (wallet === null) throw new SettingError('DATA_DIR', 'the keystore of simnet in it is full');
   return wallet.publicKey;
 }
 
@@ -113,9 +121,4 @@ function watchCommandLine(config: Config, url: string): string {
   return `${environment}npx -y pnpm@12 sluice watch trades${address}`;
 }
 
-try {
-  await start();
-} catch (error) {
-  console.error(error instanceof CommandError ? error.message : error);
-  process.exitCode = 1;
-}
+await runOnSettings(process.env, {}, start);

@@ -23,9 +23,9 @@ Looks at all that sluice needs and prints a line for each thing: ok, warn or fai
 };
 
 async function examine(): Promise<readonly Finding[]> {
-  loadEnvFile();
+  const envFile = loadEnvFile();
   const machine = [checkNode(), checkNativeServer()];
-  const settings = readSettings(process.env);
+  const settings = readSettings(process.env, { envFile });
   if (!settings.ok) return [...machine, ...settings.faults.map((fault) => fail('settings', fault))];
   const { config } = settings;
   const reached = await Promise.all([checkRedis(config), checkChain(config), checkGateway(config).then((finding) => [finding])]);

@@ -5,6 +5,7 @@ import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import {
   CommandError,
   UsageError,
+  actionOf,
   loadConfig,
   parseCommand,
   parseDuration,
@@ -29,9 +30,7 @@ export const keysCommand: Command = {
 
 All take --json. They act on the store under DATA_DIR, also while gateways run on it.`,
   async run(argv) {
-    const [action, ...rest] = argv;
-    const work = actions.get(action ?? '');
-    if (work === undefined) throw new UsageError(action === undefined ? 'missing: what to do' : `keys cannot ${shown(action)}`);
+    const [work, rest] = actionOf('keys', argv, actions);
     return work(rest);
   },
 };

@@ -5,17 +5,7 @@ import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import {
-  CommandError,
-  UsageError,
-  loadConfig,
-  parseCommand,
-  positionalsOf,
-  printJson,
-  printTable,
-  shown,
-  type Command,
-} from '../command.ts';
+import { CommandError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, printTable, type Command } from '../command.ts';
 import { isoTime, readLabel } from './keys.ts';
 
 export const walletsCommand: Command = {
@@ -28,9 +18,7 @@ export const walletsCommand: Command = {
 All take --json. Secrets are sealed under the passphrase of KEYSTORE_PASSPHRASE_FILE and never shown.
 Wallets of simnet are kept apart from those of a real cluster.`,
   async run(argv) {
-    const [action, ...rest] = argv;
-    const work = actions.get(action ?? '');
-    if (work === undefined) throw new UsageError(action === undefined ? 'missing: what to do' : `wallets cannot ${shown(action)}`);
+    const [work, rest] = actionOf('wallets', argv, actions);
     return work(rest);
   },
 };

@@ -30,7 +30,7 @@ export function checkDataDir(config: Config): readonly Finding[] {
   const findings = [
     (mode & 0o077) === 0 ? ok('data', dir) : warn('data', `${dir} is open to other users (mode ${mode.toString(8)}); chmod 700 shuts it`),
   ];
-  const loose = ['sluice.db', 'pepper', 'simnet-passphrase']
+  const loose = ['sluice.db', 'pepper', 'simnet-passphrase', 'simnet-api-key']
     .filter((name) => existsSync(join(dir, name)))
     .filter((name) => (statSync(join(dir, name)).mode & 0o077) !== 0);
   if (loose.length > 0) findings.push(fail('data', `other users can read ${loose.join(', ')} in it; chmod 600 shuts them`));

@@ -1,5 +1,6 @@
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
@@ -50,7 +51,10 @@ const lingerMs = 300;
 /** How old the other processes' statuses may be in an answer. */
 const statusAgeMs = 1_000;
 
-/** Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. */
+/**
+ * Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. Rejects with a `SettingError`
+ * where it cannot listen as the settings say, or DATA_DIR holds no store that opens.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
@@ -93,11 +97,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await hub.start();
     signal.throwIfAborted();
     const { host, port, tls } = config;
-    transport = await startTransport(
+    const outcome = await startTransport(
       options.transport ?? 'auto',
       { host, port, tls, streamPaths, sharePort: options.sharePort ?? false, log },
       handlersOf(hub, keys.authenticator, router, () => draining),
     );
+    if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
+    transport = outcome.transport;
     signal.throwIfAborted();
   } catch (error) {
     await end();

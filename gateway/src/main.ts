@@ -1,32 +1,34 @@
 import { once } from 'node:events';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
-import { readSettings } from '@sluice/shared/config/settings.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { endReadyKey } from './auth/ready-key.ts';
 import { startGateway } from './gateway.ts';
+import { openStore } from './store/store.ts';
+
+const requires = { REDIS_URL: 'a gateway process of its own needs the bus that ingest writes' };
 
 /** A gateway as a process of its own; SIGTERM and SIGINT drain it. */
-async function main(): Promise<void> {
-  loadEnvFile();
-  const settings = readSettings(process.env);
-  const log = createLog({ level: settings.ok ? settings.config.logLevel : 'info', name: 'gateway' });
-  const faults = settings.ok ? [] : [...settings.faults];
-  if (settings.ok && settings.config.redisUrls === null)
-    faults.push('REDIS_URL: a gateway process of its own needs the bus that ingest writes');
-  if (!settings.ok || faults.length > 0) {
-    log.fatal({ faults }, 'settings_wrong');
-    process.exitCode = 1;
-    return;
-  }
-  const { config } = settings;
+async function main(config: Config): Promise<void> {
+  const log = createLog({ level: config.logLevel, name: 'gateway' });
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
+  const store = openStore(config);
+  if (config.rpc !== null && endReadyKey(store)) log.warn('simnet_api_key_revoked');
   const bus = await createBus({ redisUrls: config.redisUrls, log });
-  const gateway = await startGateway({ config, bus, log, signal: ending.signal });
-  log.info({ url: gateway.url }, 'listening');
-  if (!ending.signal.aborted) await once(ending.signal, 'abort');
-  await gateway.close();
-  await bus.close();
+  try {
+    const gateway = await startGateway({ config, bus, log, signal: ending.signal, store });
+    log.info({ url: gateway.url }, 'listening');
+    if (!ending.signal.aborted) await once(ending.signal, 'abort');
+    await gateway.close();
+  } catch (error) {
+    // Told to end while it started: it ends.
+    if (!ending.signal.aborted) throw error;
+  } finally {
+    await bus.close();
+    store.close();
+  }
 }
 
-await main();
+await runOnSettings(process.env, requires, main);

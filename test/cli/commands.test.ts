@@ -42,6 +42,8 @@ describe('the command line', () => {
     [['constructor']],
     [['keys']],
     [['keys', 'toString']],
+    [['keys', '--json']],
+    [['wallets', '--json']],
     [['keys', 'create']],
     [['keys', 'create', '--plan', 'gold']],
     [['keys', 'create', '--plan', 'standard', '--scopes', 'stream,everything']],
@@ -68,6 +70,11 @@ describe('the command line', () => {
     expect(code).toBe(2);
     expect(`${stdout}${stderr}`).toMatch(/Usage:/);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('tells what is missing, and takes --json before what is to be done', async () => {
+    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing: what to do, create, list, rotate, revoke\n/);
+    expect(await run(['keys', '--json', 'list'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
   it('repeats no key that was given in the wrong place', async () => {

@@ -38,5 +38,6 @@ describe('sluice replay', () => {
     const empty = await sluice(['replay', 'empty.json', '--events'], { folder });
     expect(empty).toMatchObject({ code: 1, stdout: '' });
     expect(empty.stderr).toContain('No transaction could be read');
+    expect(empty.stderr).toContain('empty.json: no transaction as getTransaction gives it');
   });
 });

@@ -1,10 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { startSimnet } from '../simnet/simnet.ts';
 import { runProgram, sluice, startProgram } from '../support/command-line.ts';
 
 /** What the contract gives a warm start. */
@@ -59,6 +60,11 @@ function start(): Promise<Started> {
   });
 }
 
+/** Where the key of the embedded start is kept. */
+function keyFile(): string {
+  return join(folder, '.data', 'simnet-api-key');
+}
+
 /** Subscribes to trades and gives the first frame. */
 function firstTrade({ url, key }: Started): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
@@ -103,16 +109,97 @@ describe('start', () => {
     expect(started.stdout()).toBe(started.block);
   });
 
-  it('keeps the wallet for the next start, and ends the key of the one before', { timeout: testTimeoutMs }, async () => {
+  it('keeps the wallet and the key for the next start, in a file for its owner only', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     first.child.kill('SIGINT');
     expect(await first.ended).toBe(0);
+    expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
     const second = await start();
-    expect(second.wallet).toBe(first.wallet);
-    expect(second.key).not.toBe(first.key);
-    // Within a second: until then the old key may still open a socket, which is then closed.
-    await vi.waitFor(() => expect(firstTrade({ ...second, key: first.key })).rejects.toThrow('401'), { timeout: 2000, interval: 50 });
+    expect([second.wallet, second.key]).toEqual([first.wallet, first.key]);
     expect(await firstTrade(second)).toMatchObject({ type: 'trade' });
+  });
+
+  it('makes the key anew once it is revoked or its file is damaged', { timeout: testTimeoutMs }, async () => {
+    const first = await start();
+    await sluice(['keys', 'revoke', first.key.split('_')[1] ?? ''], { folder });
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const second = await start();
+    expect(second.key).not.toBe(first.key);
+    second.child.kill('SIGTERM');
+    await second.ended;
+    writeFileSync(keyFile(), 'damaged');
+    const third = await start();
+    expect(third.key).not.toBe(second.key);
+    expect(await firstTrade(third)).toMatchObject({ type: 'trade' });
+    await expect(firstTrade({ ...third, key: first.key })).rejects.toThrow('401');
+  });
+
+  it('keeps and shows no key on a real cluster, and ends the one of simnet', { timeout: testTimeoutMs }, async () => {
+    const first = await start();
+    const port = new URL(first.url).port;
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const node = await startSimnet({ market: false });
+    try {
+      const env = { SOLANA_RPC_URL: node.rpcUrl, PORT: port, LOG_LEVEL: 'warn' };
+      const child = startProgram('cli/start.ts', [], { folder, env });
+      children.push(child);
+      let stdout = '';
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+      await vi.waitFor(() => expect(stdout).toContain('sluice is running.'), { timeout: startTimeoutMs, interval: 50 });
+      expect(stdout).not.toContain('sluice_');
+      expect(existsSync(keyFile())).toBe(false);
+      await expect(firstTrade(first)).rejects.toThrow('401');
+    } finally {
+      await node.close();
+    }
+  });
+
+  it('runs once at a time on a data folder, and takes over from one that was killed', { timeout: testTimeoutMs }, async () => {
+    const first = await start();
+    const second = await runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } });
+    expect(second).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start runs on .*\n$/) });
+    expect(await firstTrade(first)).toMatchObject({ type: 'trade' });
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const third = await start();
+    expect(third.key).toBe(first.key);
+  });
+
+  it.each([
+    ['DATA_DIR', '/proc/x'],
+    ['DATA_DIR', '/sys'],
+    ['HOST', '999.1.1.1'],
+    ['HOST', '203.0.113.7'],
+    ['REDIS_URL', 'redis://127.0.0.1:1'],
+    ['PORTT', '1'],
+  ])('tells in a line that %s=%s does not do, whatever the log level', async (name, value) => {
+    const { code, stdout, stderr } = await runProgram('cli/start.ts', [], {
+      folder,
+      env: { PORT: '0', LOG_LEVEL: 'silent', [name]: value },
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.replace(/^These settings are wrong:\n {2}/, '')).toMatch(new RegExp(`^${name}: .*\\n$`));
+  });
+
+  it('tells in a line that the store is none', async () => {
+    mkdirSync(join(folder, '.data'));
+    writeFileSync(join(folder, '.data/sluice.db'), 'garbage '.repeat(1000));
+    const outcomes = await Promise.all([
+      runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } }),
+      sluice(['keys', 'list'], { folder }),
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: the store .*not a database\n$/) });
+    }
+  });
+
+  it('takes no unknown name in .env', async () => {
+    writeFileSync(join(folder, '.env'), 'COLOUR=red\nPRT=1\n');
+    const { code, stderr } = await runProgram('cli/start.ts', [], { folder });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ {2}COLOUR: .*\n {2}PRT: .*did you mean PORT/m);
   });
 
   it('is stopped by wrong settings, all of them named at once', async () => {

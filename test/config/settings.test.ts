@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSettings } from '@sluice/shared/config/settings.ts';
+import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
+import { readSettings, type SettingsOptions } from '@sluice/shared/config/settings.ts';
 import { settingsTable } from '@sluice/shared/config/settings-table.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -14,14 +16,26 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Makes certificates; where it is not installed the test that needs one is left out. */
+const certificateTool = 'openssl';
+const hasOpenssl = spawnSync(certificateTool, ['version']).status === 0;
+
+/** A self-signed certificate and its key. */
+function certificate(name: string): [string, string] {
+  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
+  const form = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost'.split(' ');
+  execFileSync(certificateTool, [...form, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' });
+  return [certFile, keyFile];
+}
+
 function configOf(env: NodeJS.ProcessEnv) {
   const outcome = readSettings(env);
   if (!outcome.ok) throw new Error(outcome.faults.join('\n'));
   return outcome.config;
 }
 
-function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
-  const outcome = readSettings(env);
+function faultsOf(env: NodeJS.ProcessEnv, options: SettingsOptions = {}): readonly string[] {
+  const outcome = readSettings(env, options);
   return outcome.ok ? [] : outcome.faults;
 }
 
@@ -62,8 +76,6 @@ describe('settings', () => {
     const config = configOf({
       HOST: '::1',
       PORT: '0',
-      TLS_CERT_FILE: file,
-      TLS_KEY_FILE: file,
       REDIS_URL: 'rediss://user:word@a:6379,rediss://b:6380',
       SOLANA_RPC_URL: 'https://a.example.com',
       SOLANA_WS_URL: 'wss://b.example.com/ws',
@@ -72,7 +84,7 @@ describe('settings', () => {
       KEYSTORE_PASSPHRASE_FILE: file,
       LOG_LEVEL: 'silent',
     });
-    expect(config).toMatchObject({ host: '::1', port: 0, tls: { certFile: file, keyFile: file }, trading: 'paper', logLevel: 'silent' });
+    expect(config).toMatchObject({ host: '::1', port: 0, trading: 'paper', logLevel: 'silent' });
     expect(config.redisUrls).toHaveLength(2);
     expect(config.rpc?.wsUrls).toEqual(['wss://b.example.com/ws']);
   });
@@ -80,6 +92,11 @@ describe('settings', () => {
   it.each([
     ['HOST', 'two words'],
     ['HOST', 'http://x'],
+    ['HOST', '999.1.1.1'],
+    ['HOST', '1.2.3'],
+    ['HOST', '1.2.3.4.5'],
+    ['HOST', ':::'],
+    ['HOST', '::g'],
     ['PORT', '65536'],
     ['PORT', '-1'],
     ['PORT', '80.5'],
@@ -100,6 +117,11 @@ describe('settings', () => {
     ['TLS_CERT_FILE', '/there/is/no/such/file'],
     ['KEYSTORE_PASSPHRASE_FILE', '/'],
     ['DATA_DIR', '/dev/null'],
+    ['DATA_DIR', '/dev/null/below'],
+    ['DATA_DIR', '/proc/x'],
+    ['DATA_DIR', '/proc/self/x/y'],
+    ['DATA_DIR', '/sys'],
+    ['DATA_DIR', '/sys/x'],
   ])('refuse %s=%s, and only that', (name, value) => {
     const faults = faultsOf({ [name]: value });
     expect(faults.filter((fault) => fault.startsWith(`${name}: `))).not.toEqual([]);
@@ -110,13 +132,75 @@ describe('settings', () => {
   it('name every fault at once', () => {
     const faults = faultsOf({ PORT: 'x', TRADING: 'x', LOG_LEVEL: 'x', TLS_KEY_FILE: file, REDIS_URL: 'x', SOLANA_RPC_URLS: 'x' });
     expect(new Set(faults.map((fault) => fault.split(':')[0]))).toEqual(
-      new Set(['LOG_LEVEL', 'PORT', 'REDIS_URL', 'SOLANA_RPC_URLS', 'TLS_CERT_FILE', 'TRADING']),
+      new Set(['LOG_LEVEL', 'PORT', 'REDIS_URL', 'SOLANA_RPC_URLS', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRADING']),
     );
     expect(faults.find((fault) => fault.startsWith('SOLANA_RPC_URLS'))).toContain('did you mean SOLANA_RPC_URL');
   });
 
   it('want an address of PubSub for each of RPC', () => {
     expect(faultsOf({ SOLANA_RPC_URL: 'https://a,https://b', SOLANA_WS_URL: 'wss://a' })).toHaveLength(1);
+  });
+
+  it.skipIf(!hasOpenssl)('want a certificate and a key that are PEM, and belong together', () => {
+    const [cert, key] = certificate('one');
+    expect(configOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }).tls).toEqual({ certFile: cert, keyFile: key });
+    const [otherCert, otherKey] = certificate('two');
+    expect(faultsOf({ TLS_CERT_FILE: file, TLS_KEY_FILE: file }).map((fault) => fault.split(':')[0])).toEqual([
+      'TLS_CERT_FILE',
+      'TLS_KEY_FILE',
+    ]);
+    expect(faultsOf({ TLS_CERT_FILE: key, TLS_KEY_FILE: key })).toEqual([expect.stringMatching(/^TLS_CERT_FILE: /)]);
+    expect(faultsOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: cert })).toEqual([expect.stringMatching(/^TLS_KEY_FILE: /)]);
+    for (const env of [
+      { TLS_CERT_FILE: cert, TLS_KEY_FILE: otherKey },
+      { TLS_CERT_FILE: otherCert, TLS_KEY_FILE: key },
+    ])
+      expect(faultsOf(env)).toEqual([expect.stringMatching(/^TLS_KEY_FILE: .*TLS_CERT_FILE/)]);
+  });
+
+  it('take a data folder that can be made, and look at the nearest one that is there', () => {
+    expect(faultsOf({ DATA_DIR: join(folder, 'new/and/newer') })).toEqual([]);
+    symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
+    for (const dir of [join(file, 'below/a/file'), join(folder, 'dangling'), join(folder, 'dangling/x')])
+      expect(faultsOf({ DATA_DIR: dir })).toEqual([expect.stringMatching(/^DATA_DIR: /)]);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('refuse a data folder that this user cannot write', () => {
+    mkdirSync(join(folder, 'shut'));
+    chmodSync(join(folder, 'shut'), 0o500);
+    for (const dir of [join(folder, 'shut'), join(folder, 'shut/x/y')])
+      expect(faultsOf({ DATA_DIR: dir })).toEqual([expect.stringMatching(/^DATA_DIR: /)]);
+  });
+
+  it('name what this process needs beside what is wrong, each once', () => {
+    const requires = { REDIS_URL: 'the bus', SOLANA_RPC_URL: 'the chain' };
+    expect(faultsOf({ PORT: 'abc' }, { requires }).map((fault) => fault.split(':')[0])).toEqual(['PORT', 'REDIS_URL', 'SOLANA_RPC_URL']);
+    expect(faultsOf({ REDIS_URL: 'x', SOLANA_RPC_URL: 'http://a' }, { requires })).toHaveLength(1);
+    expect(faultsOf({ REDIS_URL: ' ', SOLANA_RPC_URL: 'http://a' }, { requires })).toEqual(['REDIS_URL: missing; the bus']);
+  });
+
+  it.each([
+    ['PORTT', 'PORT'],
+    ['PROT', 'PORT'],
+    ['HOTS', 'HOST'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['LOG_LEVELS', 'LOG_LEVEL'],
+    ['DATADIR', 'DATA_DIR'],
+    ['TRADNG', 'TRADING'],
+    ['REDIS_URI', 'REDIS_URL'],
+    ['TLS_CERTFILE', 'TLS_CERT_FILE'],
+    ['KEYSTORE_PASSPHRASE', 'KEYSTORE_PASSPHRASE_FILE'],
+    ['SOLANA_RPC_URLS', 'SOLANA_RPC_URL'],
+    ['SLUICE_APIKEY', 'SLUICE_API_KEY'],
+  ])('refuse the misspelt name %s and tell %s', (name, meant) => {
+    expect(faultsOf({ [name]: '1' })).toEqual([`${name}: there is no such setting; did you mean ${meant}?`]);
+  });
+
+  it('take no unknown name at all in .env, which is for sluice alone', () => {
+    const envFile = { names: ['PORT', 'REDIS_HOST', 'COLOUR'], fault: null };
+    const faults = faultsOf({ PORT: '1', REDIS_HOST: 'x', COLOUR: 'y', EDITOR: 'vi' }, { envFile });
+    expect(faults).toEqual(['COLOUR: there is no such setting (.env)', expect.stringMatching(/^REDIS_HOST: .*\(\.env\)/)]);
+    expect(faultsOf({}, { envFile: { names: [], fault: 'cannot be read' } })).toEqual(['.env: cannot be read']);
   });
 
   it('leave other programs and orchestrators their names', () => {
@@ -126,6 +210,27 @@ describe('settings', () => {
         REDIS_PORT: 'tcp://10.0.0.1:6379',
         REDIS_PORT_6379_TCP_ADDR: '10.0.0.1',
         SOLANA_METRICS_CONFIG: 'host=x',
+        SOLANA_VERSION: '2',
+        REDIS_HOST: 'x',
+        REDIS_PASSWORD: 'x',
+        REDIS_DB: '0',
+        REDIS_TLS_URL: 'rediss://x',
+        DATABASE_HOST: 'x',
+        HOSTNAME: 'x',
+        HOSTTYPE: 'x',
+        PORT0: '31000',
+        HOME: '/x',
+        POSIX: '1',
+        PS1: 'x',
+        LOGNAME: 'x',
+        TLS_CERT: 'x',
+        XDG_DATA_DIRS: '/x',
+        TRAINING: 'x',
+        SSL_CERT_FILE: '/x',
+        SSL_CERT_DIR: '/x',
+        SSL_KEY_FILE: '/x',
+        CHOST: 'x',
+        VHOST: 'x',
         PATH: '/bin',
       }),
     ).toEqual([]);
@@ -144,5 +249,28 @@ describe('settings', () => {
     });
     expect(faults.length).toBeGreaterThan(6);
     expect(faults.join('\n')).not.toContain(secret);
+  });
+});
+
+describe('.env', () => {
+  it('adds what is not set, and tells the names in it', () => {
+    const envFile = join(folder, 'env');
+    const name = 'SLUICE_TEST_OF_ENV_FILE';
+    writeFileSync(envFile, `# a comment\n${name}=from the file\nPATH=/nowhere\n`);
+    const path = process.env['PATH'];
+    try {
+      expect(loadEnvFile(envFile)).toEqual({
+        names: expect.toSatisfy((names: string[]) => names.length === 2 && names.includes(name)),
+        fault: null,
+      });
+      expect([process.env[name], process.env['PATH']]).toEqual(['from the file', path]);
+    } finally {
+      delete process.env[name];
+    }
+  });
+
+  it('is a fault where it cannot be read, and none where there is none', () => {
+    expect(loadEnvFile(join(folder, 'no-such'))).toEqual({ names: [], fault: null });
+    expect(loadEnvFile(folder)).toEqual({ names: [], fault: 'is not a file that can be read' });
   });
 });

@@ -12,18 +12,18 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 };
 /** A scanner that finds nothing finds no fault either: so many modules there are at least. */
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
-  'shared/src': 30,
-  'ingest/src': 10,
-  'gateway/src': 25,
-  cli: 8,
-  test: 25,
+  'shared/src': 50,
+  'ingest/src': 21,
+  'gateway/src': 44,
+  cli: 16,
+  test: 160,
 };
 
 /** Each outside library is touched in one place. `test` may use all. */
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
-  libsql: ['gateway/src/store/database.ts'],
+  libsql: ['gateway/src/store/database.ts', 'gateway/src/store/lock.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
   ws: ['ingest/src/sources/', 'gateway/src/transport/', 'cli/watch/', 'cli/doctor/'],
@@ -36,7 +36,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'fast-check': [],
   vitest: [],
   'node:child_process': ['cli/'],
-  'node:net': ['gateway/src/transport/', 'cli/'],
+  'node:net': ['gateway/src/transport/', 'cli/', 'shared/src/config/'],
   'node:http': ['gateway/src/transport/'],
   'node:https': ['gateway/src/transport/'],
   'node:tls': ['gateway/src/transport/'],

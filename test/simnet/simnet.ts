@@ -108,7 +108,7 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
     subscriptions: (kind) => server.subscriptions(kind),
     close,
   };
-  log?.info({ simulated: true, rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, version: simnetVersion, seed }, 'simnet_started');
+  log?.info({ simulated: true, rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, version: simnetVersion, marketSeed: seed }, 'simnet_started');
   return { simnet, server };
 }
 

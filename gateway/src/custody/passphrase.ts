@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import { aboutDataDir } from '../store/about-data-dir.ts';
 import { readOrMakeSecret } from '../store/secret-file.ts';
 
 /**
@@ -11,11 +13,12 @@ import { readOrMakeSecret } from '../store/secret-file.ts';
 export function readPassphrase(config: Config): string | null {
   if (config.keystorePassphraseFile !== null) {
     const text = readFileSync(config.keystorePassphraseFile, 'utf8').replace(/\r?\n$/, '');
-    if (text === '') throw new Error('KEYSTORE_PASSPHRASE_FILE holds an empty passphrase');
+    if (text === '') throw new SettingError('KEYSTORE_PASSPHRASE_FILE', 'holds an empty passphrase');
     return text;
   }
   if (config.rpc !== null) return null;
-  return readOrMakeSecret(join(config.dataDir, 'simnet-passphrase'), () => `${randomBytes(32).toString('hex')}\n`);
+  const file = join(config.dataDir, 'simnet-passphrase');
+  return aboutDataDir(`the passphrase ${file} cannot be read`, () => readOrMakeSecret(file, () => `${randomBytes(32).toString('hex')}\n`));
 }
 
 /** Wallets of the simulated chain, whose passphrase may lie beside them, are never offered on a real one. */

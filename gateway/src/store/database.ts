@@ -1,11 +1,12 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Libsql from 'libsql';
+import { makeFolder } from './make-folder.ts';
 
 export type SqlValue = string | number | null | Uint8Array;
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** SQLite in a file, shared with other processes. This module alone touches the library. */
+/** SQLite in a file, shared with other processes. */
 export interface Database {
   get(sql: string, ...values: readonly SqlValue[]): SqlRow | null;
   all(sql: string, ...values: readonly SqlValue[]): readonly SqlRow[];
@@ -22,7 +23,7 @@ const busyTimeoutMs = 5000;
 
 /** Opens or makes the file, readable by its owner only. Throws where the file is no database or cannot be opened. */
 export function openDatabase(file: string): Database {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   // SQLite gives the files beside it (-wal, -shm) the mode of this one.
   closeSync(openSync(file, 'a', 0o600));
   const db = new Libsql(file);

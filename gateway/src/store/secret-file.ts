@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from './make-folder.ts';
+import { isCode } from './system-error.ts';
 
 /** The content of `file`; where there is none, `content` is written to it first, readable by its owner only. */
 export function readOrMakeSecret(file: string, content: () => string): string {
   const there = readIfThere(file);
   if (there !== null) return there;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   // Written whole under another name and then linked: of two processes at once, one wins and both read the same.
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, content(), { mode: 0o600, flag: 'wx', flush: true });
@@ -20,15 +22,12 @@ export function readOrMakeSecret(file: string, content: () => string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-function readIfThere(file: string): string | null {
+/** The content of `file`, trimmed; null where there is none. */
+export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null;
     throw error;
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { openDatabase } from './database.ts';
+import { aboutDataDir } from './about-data-dir.ts';
+import { openDatabase, type Database } from './database.ts';
 import { createKeyTable, type KeyTable } from './key-table.ts';
 import { migrate } from './migrations.ts';
 import { createWalletTable, type WalletTable } from './wallet-table.ts';
@@ -13,14 +14,20 @@ export interface Store {
   close(): void;
 }
 
-/** Opens the embedded store under `dataDir`, makes it where there is none. Throws where it cannot be opened. */
+/** Opens the embedded store under `dataDir`, makes it where there is none. Throws a `SettingError` where it cannot be opened. */
 export function openStore({ dataDir }: { readonly dataDir: string }): Store {
-  const db = openDatabase(join(dataDir, 'sluice.db'));
+  const file = join(dataDir, 'sluice.db');
+  const db = aboutDataDir(`the store ${file} cannot be opened`, () => openMigrated(file));
+  return { dataDir, keys: createKeyTable(db), wallets: createWalletTable(db), close: () => db.close() };
+}
+
+function openMigrated(file: string): Database {
+  const db = openDatabase(file);
   try {
     migrate(db);
   } catch (error) {
     db.close();
     throw error;
   }
-  return { dataDir, keys: createKeyTable(db), wallets: createWalletTable(db), close: () => db.close() };
+  return db;
 }

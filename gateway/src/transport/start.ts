@@ -1,3 +1,4 @@
+import { probePort } from './port-probe.ts';
 import { startNodeTransport } from './node.ts';
 import type { StartTransport, Transport, TransportHandlers, TransportOptions } from './transport.ts';
 import { loadUws } from './uws-load.ts';
@@ -5,9 +6,30 @@ import { startUwsTransport } from './uws.ts';
 
 export type TransportChoice = 'auto' | 'uws' | 'node';
 
+/** Why there is no listener: the setting it comes from, and what to tell of it in a line. */
+export interface ListenFault {
+  readonly setting: 'HOST' | 'PORT' | 'TLS_CERT_FILE';
+  readonly what: string;
+}
+
+export type TransportOutcome =
+  | { readonly ok: true; readonly transport: Transport }
+  | { readonly ok: false; readonly fault: ListenFault; readonly cause: unknown };
+
 /** Starts the native transport, or its twin where the native one does not load. `uws` makes that an error instead. */
-export async function startTransport(choice: TransportChoice, options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
-  return await starter(choice, options)(options, handlers);
+export async function startTransport(
+  choice: TransportChoice,
+  options: TransportOptions,
+  handlers: TransportHandlers,
+): Promise<TransportOutcome> {
+  const start = starter(choice, options);
+  try {
+    return { ok: true, transport: await start(options, handlers) };
+  } catch (cause) {
+    const fault = listenFault(codeOf(cause), options) ?? (await probedFault(options));
+    if (fault === null) throw cause;
+    return { ok: false, fault, cause };
+  }
 }
 
 function starter(choice: TransportChoice, { log }: TransportOptions): StartTransport {
@@ -17,4 +39,38 @@ function starter(choice: TransportChoice, { log }: TransportOptions): StartTrans
   if (choice === 'uws') throw new Error(`uWebSockets.js does not load: ${load.reason} ${load.detail}`);
   log.warn({ reason: load.reason, detail: load.detail }, 'native_transport_unavailable');
   return startNodeTransport;
+}
+
+/** The native transport does not say why it cannot listen; the system does. Where it could, what is left is the certificate. */
+async function probedFault(options: TransportOptions): Promise<ListenFault | null> {
+  try {
+    await probePort(options.host, options.port);
+  } catch (error) {
+    return listenFault(codeOf(error), options);
+  }
+  return options.tls === null
+    ? null
+    : { setting: 'TLS_CERT_FILE', what: 'the server takes no such certificate with the key of TLS_KEY_FILE' };
+}
+
+function listenFault(code: string, { host, port }: TransportOptions): ListenFault | null {
+  switch (code) {
+    case 'EADDRINUSE':
+      return { setting: 'PORT', what: `${host}:${port} is taken by another process (EADDRINUSE); choose another` };
+    case 'EACCES':
+      return { setting: 'PORT', what: `this user may not listen on port ${port} (EACCES)` };
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+      return { setting: 'HOST', what: `this machine has no address ${host} (${code})` };
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return { setting: 'HOST', what: `the name ${host} is not known (${code})` };
+    default:
+      return null;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -1,6 +1,10 @@
-import { accessSync, constants, statSync, type Stats } from 'node:fs';
+import { isIP } from 'node:net';
 import type { Config } from './config.ts';
-import { settingsTable, type SettingName } from './settings-table.ts';
+import type { EnvFile } from './env-file.ts';
+import { shown, type Fault, type Get } from './fault.ts';
+import { readDataDir, readFileName, readTls } from './setting-files.ts';
+import { checkNames } from './setting-names.ts';
+import type { SettingName } from './settings-table.ts';
 
 export type SettingsOutcome =
   | { readonly ok: true; readonly config: Config }
@@ -12,23 +16,27 @@ const tradingModes = ['off', 'paper', 'live'] as const;
 /** Addresses in one comma-separated setting. */
 const maxUrls = 16;
 
-const knownNames: ReadonlySet<string> = new Set(settingsTable.map((setting) => setting.name));
-/** An unknown name that begins so was meant for us; others belong to other programs. */
-const ourPrefixes = ['SLUICE_', 'SOLANA_', 'REDIS_', 'TLS_', 'DATABASE_', 'DATA_DIR', 'TRADING', 'KEYSTORE_', 'LOG_LEVEL'];
-/** Set by others under a prefix of ours: service links of Kubernetes and Docker, and Solana's own tools. */
-const foreignName = /_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT$|_PORT_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?$|^SOLANA_METRICS_CONFIG$/;
-const hostForm = /^(?=.{1,253}$)([A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?|[0-9A-Fa-f:.%]+)$/;
+const hostNameForm = /^(?=.{1,253}$)[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/;
+/** A name that ends so is read as an IPv4 address, and is one or nothing. */
+const endsInNumber = /(?:^|\.)\d+\.?$/;
 
-type Fault = (name: string, what: string) => void;
-type Get = (name: SettingName) => string | null;
+export interface SettingsOptions {
+  /** What this process cannot do without, and what it needs it for. */
+  readonly requires?: Readonly<Partial<Record<SettingName, string>>>;
+  /** What `loadEnvFile` found. */
+  readonly envFile?: EnvFile;
+}
+
+const noEnvFile: EnvFile = { names: [], fault: null };
 
 /** Reads and checks every setting; an empty value counts as not set. Looks at files, opens no connection. */
-export function readSettings(env: NodeJS.ProcessEnv): SettingsOutcome {
+export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = noEnvFile }: SettingsOptions = {}): SettingsOutcome {
   const faults: string[] = [];
   const fault: Fault = (name, what) => void faults.push(`${name}: ${what}`);
   const get: Get = (name) => env[name]?.trim() || null;
 
-  checkNames(env, fault);
+  if (envFile.fault !== null) fault('.env', envFile.fault);
+  checkNames(env, envFile, fault);
   const rpc = readRpc(get, fault);
   const config: Config = {
     host: readHost(get, fault),
@@ -43,6 +51,9 @@ export function readSettings(env: NodeJS.ProcessEnv): SettingsOutcome {
     keystorePassphraseFile: readFileName('KEYSTORE_PASSPHRASE_FILE', get, fault),
     logLevel: readOneOf('LOG_LEVEL', logLevels, get, fault) ?? 'info',
   };
+  for (const [name, why] of Object.entries(requires)) {
+    if (get(name as SettingName) === null) fault(name, `missing; ${why}`);
+  }
   return faults.length > 0 ? { ok: false, faults } : { ok: true, config: deepFreeze(config) };
 }
 
@@ -54,45 +65,10 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-function checkNames(env: NodeJS.ProcessEnv, fault: Fault): void {
-  for (const name of Object.keys(env).toSorted()) {
-    if (knownNames.has(name) || foreignName.test(name) || !ourPrefixes.some((prefix) => name.startsWith(prefix))) continue;
-    const near = nearestName(name);
-    fault(name, `there is no such setting${near === null ? '' : `; did you mean ${near}?`}`);
-  }
-}
-
-function nearestName(name: string): string | null {
-  let best: string | null = null;
-  let bestDistance = 4;
-  for (const known of knownNames) {
-    const distance = editDistance(name, known);
-    if (distance < bestDistance) [best, bestDistance] = [known, distance];
-  }
-  return best;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
-}
-
-/** For values that are no secret. */
-function shown(value: string): string {
-  return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-}
-
 function readHost(get: Get, fault: Fault): string {
   const host = get('HOST') ?? '127.0.0.1';
-  if (!hostForm.test(host)) fault('HOST', `${shown(host)} is neither an IP address nor a host name`);
+  const isHost = isIP(host) !== 0 || (hostNameForm.test(host) && !endsInNumber.test(host));
+  if (!isHost) fault('HOST', `${shown(host)} is neither an IP address nor a host name`);
   return host;
 }
 
@@ -109,54 +85,6 @@ function readOneOf<T extends string>(name: SettingName, allowed: readonly T[], g
   const found = allowed.find((value) => value === text);
   if (found === undefined) fault(name, `${shown(text)} is none of ${allowed.join(', ')}`);
   return found ?? null;
-}
-
-function readTls(get: Get, fault: Fault): Config['tls'] {
-  const certFile = readFileName('TLS_CERT_FILE', get, fault);
-  const keyFile = readFileName('TLS_KEY_FILE', get, fault);
-  if (certFile !== null && keyFile !== null) return { certFile, keyFile };
-  if (certFile !== null) fault('TLS_KEY_FILE', 'missing; TLS_CERT_FILE needs it');
-  if (keyFile !== null) fault('TLS_CERT_FILE', 'missing; TLS_KEY_FILE needs it');
-  return null;
-}
-
-function readFileName(name: SettingName, get: Get, fault: Fault): string | null {
-  const file = get(name);
-  if (file === null) return null;
-  const stats = statsOf(file);
-  if (stats === undefined) fault(name, `there is no file ${shown(file)}, or none that this user may see`);
-  else if (!stats.isFile()) fault(name, `${shown(file)} is not a file`);
-  else if (stats.size === 0) fault(name, `${shown(file)} is empty`);
-  else if (!isAccessible(file, constants.R_OK)) fault(name, `${shown(file)} cannot be read`);
-  return file;
-}
-
-function readDataDir(get: Get, fault: Fault): string {
-  const dir = get('DATA_DIR') ?? '.data';
-  const stats = statsOf(dir);
-  if (stats !== undefined && !stats.isDirectory()) fault('DATA_DIR', `${shown(dir)} is not a folder`);
-  else if (stats !== undefined && !isAccessible(dir, constants.R_OK | constants.W_OK)) {
-    fault('DATA_DIR', `${shown(dir)} cannot be read and written`);
-  }
-  return dir;
-}
-
-/** Undefined where there is nothing, or nothing that this user may see. */
-function statsOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-function isAccessible(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function readRpc(get: Get, fault: Fault): Config['rpc'] {

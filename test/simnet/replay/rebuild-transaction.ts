@@ -215,6 +215,7 @@ function jsonBody(transaction: Json, meta: Json, version: 'legacy' | 0 | 1): Bod
  */
 export function rebuildTransaction(recorded: unknown): Rebuilt {
   const source = object(recorded);
+  if (!('transaction' in source)) return { ok: false, reason: 'no transaction as getTransaction gives it' };
   const meta = object(source['meta']);
   const version = versionOf(source['version']);
   if (version === null) return { ok: false, reason: 'unknown transaction version' };

@@ -1,0 +1,28 @@
+import { closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Libsql from 'libsql';
+import { makeFolder } from './make-folder.ts';
+import { isCode } from './system-error.ts';
+
+export interface Lock {
+  release(): void;
+}
+
+/**
+ * Takes the lock that `file` stands for; null while another process, or this one, holds it. It is SQLite's lock on a database
+ * without content: the system itself lets go of it when the process ends, however it ends. Throws where the file cannot be opened.
+ */
+export function takeLock(file: string): Lock | null {
+  makeFolder(dirname(file));
+  closeSync(openSync(file, 'a', 0o600));
+  const db = new Libsql(file);
+  try {
+    db.pragma('busy_timeout = 0');
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (isCode(error, 'SQLITE_BUSY')) return null;
+    throw error;
+  }
+  return { release: () => db.close() };
+}

@@ -1,0 +1,33 @@
+import type { Config } from './config.ts';
+import { loadEnvFile } from './env-file.ts';
+import { readSettings, type SettingsOptions } from './settings.ts';
+import { faultsText, startFault } from './start-fault.ts';
+
+/**
+ * Runs a process of sluice on the settings of `env` and `.env`. What keeps it from starting is said on stderr in plain lines,
+ * whatever the log level, and the process ends with 1. `requires` as for `readSettings`. Rejects with what is no fault of settings.
+ */
+export async function runOnSettings(
+  env: NodeJS.ProcessEnv,
+  requires: NonNullable<SettingsOptions['requires']>,
+  main: (config: Config) => Promise<void>,
+): Promise<void> {
+  const envFile = loadEnvFile();
+  const settings = readSettings(env, { requires, envFile });
+  if (!settings.ok) {
+    refuse(faultsText(settings.faults));
+    return;
+  }
+  try {
+    await main(settings.config);
+  } catch (error) {
+    const fault = startFault(error);
+    if (fault === null) throw error;
+    refuse(fault);
+  }
+}
+
+function refuse(text: string): void {
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+}

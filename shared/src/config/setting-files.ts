@@ -1,0 +1,113 @@
+import { X509Certificate, createPrivateKey, type KeyObject } from 'node:crypto';
+import { accessSync, constants, lstatSync, readFileSync, statSync, statfsSync, type Stats } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Config } from './config.ts';
+import { shown, type Fault, type Get } from './fault.ts';
+import type { SettingName } from './settings-table.ts';
+
+/** The name of a file that is there, can be read and is not empty. */
+export function readFileName(name: SettingName, get: Get, fault: Fault): string | null {
+  const file = get(name);
+  if (file === null) return null;
+  const what = fileFault(file);
+  if (what !== null) fault(name, what);
+  return file;
+}
+
+function fileFault(file: string): string | null {
+  const stats = statsOf(file);
+  if (stats === undefined) return `there is no file ${shown(file)}, or none that this user may see`;
+  if (!stats.isFile()) return `${shown(file)} is not a file`;
+  if (stats.size === 0) return `${shown(file)} is empty`;
+  return isAccessible(file, constants.R_OK) ? null : `${shown(file)} cannot be read`;
+}
+
+/** Both files or none; a certificate and the key to it. */
+export function readTls(get: Get, fault: Fault): Config['tls'] {
+  const certFile = get('TLS_CERT_FILE');
+  const keyFile = get('TLS_KEY_FILE');
+  const cert = certFile === null ? null : readPem('TLS_CERT_FILE', certFile, 'a certificate', (pem) => new X509Certificate(pem), fault);
+  const key = keyFile === null ? null : readPem('TLS_KEY_FILE', keyFile, 'a private key without a passphrase', readKey, fault);
+  if (certFile !== null && keyFile === null) fault('TLS_KEY_FILE', 'missing; TLS_CERT_FILE needs it');
+  if (keyFile !== null && certFile === null) fault('TLS_CERT_FILE', 'missing; TLS_KEY_FILE needs it');
+  if (cert !== null && key !== null && !cert.checkPrivateKey(key)) {
+    fault('TLS_KEY_FILE', 'is not the key to the (first) certificate of TLS_CERT_FILE');
+  }
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: Buffer) => T, fault: Fault): T | null {
+  const unreadable = fileFault(file);
+  if (unreadable !== null) {
+    fault(name, unreadable);
+    return null;
+  }
+  try {
+    const pem = readFileSync(file);
+    if (pem.includes('-----BEGIN ')) return parse(pem);
+  } catch {
+    // As for a file without any PEM: what OpenSSL says of it tells nobody more.
+  }
+  fault(name, `${shown(file)} does not hold ${what} in PEM`);
+  return null;
+}
+
+function readKey(pem: Buffer): KeyObject {
+  return createPrivateKey(pem);
+}
+
+/** The kernel's own, in which no file can be kept: proc, sysfs, cgroup (1 and 2), devpts, debugfs, tracefs, securityfs, bpf. */
+const kernelFileSystems: ReadonlySet<number> = new Set([
+  0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x1cd1, 0x64626720, 0x74726163, 0x73636673, 0xcafe4a11,
+]);
+
+/** A folder that can be written, or that can be made; the default one is made only by those that need it. */
+export function readDataDir(get: Get, fault: Fault): string {
+  const named = get('DATA_DIR');
+  const dir = named ?? '.data';
+  const what = named === null && lstatOf(dir) === undefined ? null : dataDirFault(dir);
+  if (what !== null) fault('DATA_DIR', what);
+  return dir;
+}
+
+function dataDirFault(dir: string): string | null {
+  const there = nearestThere(resolve(dir));
+  const which = there === resolve(dir) ? shown(dir) : `${shown(dir)} cannot be made: ${shown(there)}`;
+  const stats = statsOf(there);
+  if (stats === undefined) return `${which} is a link that leads nowhere, or where this user may not see`;
+  if (!stats.isDirectory()) return `${which} is not a folder`;
+  if (kernelFileSystems.has(statfsSync(there).type)) return `${which} is in a file system of the kernel, which keeps no files`;
+  return isAccessible(there, constants.R_OK | constants.W_OK | constants.X_OK) ? null : `${which} cannot be read and written`;
+}
+
+/** The path itself, or the nearest folder above it that is there. */
+function nearestThere(path: string): string {
+  const isThere = lstatOf(path) !== undefined;
+  return isThere || dirname(path) === path ? path : nearestThere(dirname(path));
+}
+
+/** Undefined where there is nothing, or nothing that this user may see. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function lstatOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function isAccessible(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runProgram, type CommandResult } from '../support/command-line.ts';
+import { startRedis } from '../support/redis.ts';
+
+const testTimeoutMs = 60_000;
+const [gateway, ingest] = ['gateway/src/main.ts', 'ingest/src/main.ts'];
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-processes-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs it with nothing logged: what it says then, it says plainly. */
+function run(program: string, env: Readonly<Record<string, string>>): Promise<CommandResult> {
+  return runProgram(program, [], { folder, env: { LOG_LEVEL: 'silent', ...env } });
+}
+
+function namesIn(stderr: string): readonly string[] {
+  return [...stderr.matchAll(/^ {2}(\S+): /gm)].map(([, name = '']) => name);
+}
+
+describe('a process of its own', { timeout: testTimeoutMs }, () => {
+  it('names every fault at once, what it alone needs included', async () => {
+    const wrong = { PORT: 'abc', TRADING: 'x' };
+    const [ofGateway, ofIngest, quiet] = await Promise.all([run(gateway, wrong), run(ingest, wrong), run(gateway, {})]);
+    expect(ofGateway).toMatchObject({ code: 1, stdout: '' });
+    expect(namesIn(ofGateway.stderr)).toEqual(['PORT', 'TRADING', 'REDIS_URL']);
+    expect(ofIngest).toMatchObject({ code: 1, stdout: '' });
+    expect(namesIn(ofIngest.stderr)).toEqual(['PORT', 'TRADING', 'SOLANA_RPC_URL', 'REDIS_URL']);
+    expect(namesIn(quiet.stderr)).toEqual(['REDIS_URL']);
+  });
+
+  it('says in a line that Redis cannot be reached, and not with what password', async () => {
+    const env = { REDIS_URL: 'redis://user:hunter2@127.0.0.1:1', SOLANA_RPC_URL: 'http://127.0.0.1:1', PORT: '0' };
+    for (const outcome of await Promise.all([run(gateway, env), run(ingest, env)])) {
+      expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^REDIS_URL: .+\n$/) });
+      expect(outcome.stderr).not.toContain('hunter2');
+    }
+  });
+
+  it('says in a line that it cannot listen there', async () => {
+    const redis = await startRedis();
+    try {
+      const outcome = await run(gateway, { REDIS_URL: redis.url, HOST: '203.0.113.7' });
+      expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^HOST: .*203\.0\.113\.7.*\n$/) });
+    } finally {
+      await redis.stop();
+    }
+  });
+});
