@@ -2,9 +2,9 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { DecodeFault } from './pipeline/decode.ts';
 import type { IngestStats } from './stats.ts';
 
-/** One warning a venue and kind in this time, whatever the number of faults. */
+/** One warning a kind of fault in this time, whatever the number of faults. */
 const faultEveryMs = 10_000;
-/** Faults kept for the report, the newest for each venue and kind. */
+/** Kinds of fault kept apart: by venue, what it is, and its discriminator or reason. Further ones share a line of their venue. */
 const maxFaults = 64;
 
 interface FaultLine {
@@ -47,21 +47,23 @@ export class Report {
     this.#log = log;
   }
 
-  /** The newest fault of each venue and kind, with how many there were. */
+  /** The newest fault of each kind, with how many there were. */
   get faults(): readonly (DecodeFault & { readonly total: number })[] {
     return [...this.#faults.values()].map(({ newest, total }) => ({ ...newest, total }));
   }
 
   note(fault: DecodeFault): void {
-    const name = `${fault.venue} ${fault.kind}`;
-    const line = this.#faults.get(name);
-    if (line !== undefined) {
-      line.newest = fault;
-      line.since++;
-      line.total++;
-    } else if (this.#faults.size < maxFaults) {
-      this.#faults.set(name, { newest: fault, since: 1, total: 1, toldAtMs: Number.NEGATIVE_INFINITY });
-    }
+    const name = `${fault.venue} ${fault.kind} ${fault.detail}`;
+    const line = this.#faults.get(name) ?? this.#newLine(this.#faults.size < maxFaults ? name : `${fault.venue} ${fault.kind}`, fault);
+    line.newest = fault;
+    line.since++;
+    line.total++;
+  }
+
+  #newLine(name: string, newest: DecodeFault): FaultLine {
+    const line = this.#faults.get(name) ?? { newest, since: 0, total: 0, toldAtMs: Number.NEGATIVE_INFINITY };
+    this.#faults.set(name, line);
+    return line;
   }
 
   /** Counted where it happens; here it is kept to be named in the log. */

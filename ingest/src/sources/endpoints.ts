@@ -2,12 +2,13 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
 import { readAccountNotification, readProgramNotification } from './accounts.ts';
+import { ChainSlot, laggingSlots, newestPossibleSlot } from './chain-slot.ts';
 import { readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 import { RpcSocket } from './rpc-socket.ts';
 import type { Subscription, TransactionLogs } from './source.ts';
 
-/** Slots behind the newest of all endpoints from which one counts as lagging: two to four seconds. */
-const laggingSlots = 10;
+/** Slots that a notification may be ahead of the slot that the endpoints told, ten minutes: they count slots and tell logs in one stream. */
+const maxAheadSlots = 1_500;
 
 export interface NotificationCounts {
   /** Successful transactions seen for the first time. */
@@ -21,6 +22,7 @@ export interface NotificationCounts {
   failed: number;
   /** Announced under the placeholder signature. */
   placeholder: number;
+  /** Of another form, or of a slot that the chain cannot have reached. */
   malformed: number;
   /** Under an id that the endpoint never gave, or of a kind that was not asked for. */
   unasked: number;
@@ -57,6 +59,9 @@ export class Endpoints {
   /** Times without any endpoint: what happened meanwhile was not seen. */
   blindPeriods = 0;
   #blindSinceSlot: number | null = null;
+  readonly #chain = new ChainSlot();
+  /** A notification of a newer slot is not believed. */
+  #maxSlot = newestPossibleSlot(Date.now());
 
   constructor(options: EndpointsOptions) {
     const { pipeline, solUsd, log, signal, subscriptions } = options;
@@ -67,14 +72,14 @@ export class Endpoints {
       takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
         this.#take(method, params, receivedUs, subscription),
-      onSlot: (): void => undefined,
+      onSlot: (): void => this.#judgeSlots(),
     };
     this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, log, signal }));
   }
 
-  /** The newest slot that any endpoint told. */
+  /** The slot that the chain has reached; 0 before any was told. */
   get slot(): number {
-    return this.sockets.reduce((slot, socket) => Math.max(slot, socket.slot), 0);
+    return this.#chain.slot;
   }
 
   get up(): number {
@@ -87,6 +92,7 @@ export class Endpoints {
 
   /** Compares the endpoints; called once a second. */
   look(): void {
+    this.#judgeSlots();
     const { slot } = this;
     for (const socket of this.sockets) {
       if (socket.state === 'down') continue;
@@ -103,6 +109,13 @@ export class Endpoints {
     }
   }
 
+  #judgeSlots(): void {
+    const told: number[] = [];
+    for (const { state, slot } of this.sockets) if (state !== 'down' && slot > 0) told.push(slot);
+    this.#chain.judge(told, performance.now());
+    this.#maxSlot = this.slot > 0 ? this.slot + maxAheadSlots : newestPossibleSlot(Date.now());
+  }
+
   /** The notification that nearly all traffic is, in the form that nodes write. */
   #takeFrame(frame: Buffer, receivedUs: number): boolean {
     const head = readLogsHead(frame);
@@ -112,6 +125,10 @@ export class Endpoints {
       return true;
     }
     const { signature, slot } = head;
+    if (slot > this.#maxSlot) {
+      this.counts.malformed++;
+      return true;
+    }
     const isFirst = this.#pipeline.dedupe.first(signature);
     if (!isFirst && !this.#pipeline.isOpen(signature)) {
       this.counts.repeats++;
@@ -140,14 +157,14 @@ export class Endpoints {
     if (method === 'logsNotification') this.#takeLogs(params, receivedUs);
     else if (method === 'programNotification') {
       const state = readProgramNotification(params, receivedUs);
-      if (state === 'malformed') this.counts.malformed++;
+      if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;
       else {
         this.counts.accounts++;
         this.#pipeline.takeAccount(state);
       }
     } else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
       const state = readAccountNotification(String(subscription.params[0]), params, receivedUs);
-      if (state === 'malformed') this.counts.malformed++;
+      if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;
       else {
         this.counts.accounts++;
         this.#solUsd.take(state);
@@ -159,6 +176,10 @@ export class Endpoints {
     const outcome = readLogsNotification(params, receivedUs);
     if (typeof outcome === 'string') {
       this.counts[outcome]++;
+      return;
+    }
+    if (outcome.slot > this.#maxSlot) {
+      this.counts.malformed++;
       return;
     }
     const isFirst = this.#pipeline.dedupe.first(outcome.signature);

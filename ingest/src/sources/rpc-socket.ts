@@ -1,6 +1,7 @@
 import { WebSocket, type RawData } from 'ws';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { nowUs } from '../clock.ts';
+import { newestPossibleSlot } from './chain-slot.ts';
 import { isRecord, isSlot, type Subscription } from './source.ts';
 
 /** Longest frame taken. Logs end at 10,000 bytes and curve and pool accounts are smaller; the socket of a longer frame is given up. */
@@ -12,6 +13,8 @@ const slotSilenceMs = 3_000;
 /** The same for an endpoint that has not told a slot on this connection: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
+/** Slots by which a fork may lie behind another; what is told further back says that the newer slot was none. */
+const maxForkSlots = 512;
 /** Idle proxies close what is silent for a minute. */
 const pingEveryMs = 20_000;
 const firstBackoffMs = 200;
@@ -26,7 +29,7 @@ export interface SocketHandlers {
   takeFrame(frame: Buffer, receivedUs: number): boolean;
   /** A notification of one of the subscriptions; `subscription` is null where the endpoint told an id it never gave. */
   onNotification(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void;
-  onSlot(slot: number): void;
+  onSlot(): void;
 }
 
 export interface SocketCounts {
@@ -52,6 +55,7 @@ export interface RpcSocketOptions {
 export class RpcSocket {
   readonly index: number;
   readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0 };
+  /** The newest slot told; on a new connection, and where the old one was none, the first from then on. */
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
@@ -59,6 +63,7 @@ export class RpcSocket {
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
   #openedAtMs = 0;
+  /** 0 before the first slot of the connection. */
   #lastSlotAtMs = 0;
   #lastNotificationAtMs = 0;
   #lastPingAtMs = 0;
@@ -159,13 +164,13 @@ export class RpcSocket {
     this.#lastNotificationAtMs = performance.now();
     if (method === 'slotNotification') {
       const slot = isRecord(params) && isRecord(params['result']) ? params['result']['slot'] : undefined;
-      if (!isSlot(slot)) {
+      if (!isSlot(slot) || slot > newestPossibleSlot(Date.now())) {
         this.counts.malformedFrames++;
         return;
       }
+      if (slot > this.slot || this.slot - slot > maxForkSlots || this.#lastSlotAtMs === 0) this.slot = slot;
       this.#lastSlotAtMs = this.#lastNotificationAtMs;
-      if (slot > this.slot) this.slot = slot;
-      this.#options.handlers.onSlot(slot);
+      this.#options.handlers.onSlot();
       return;
     }
     const id = isRecord(params) ? params['subscription'] : undefined;

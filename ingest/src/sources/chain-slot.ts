@@ -1,0 +1,39 @@
+/** Before the first slot of any cluster, and the shortest slots that one could have made since, on average. */
+const genesisMs = Date.UTC(2020, 2, 16);
+const shortestSlotMs = 100;
+/** Slots that a chain may seem to leap while one notification is on its way. */
+const maxLeapSlots = 64;
+/** Endpoints that differ by no more confirm one another; one further behind lags: two to four seconds. */
+export const laggingSlots = 10;
+
+/** The newest slot that a cluster can have reached by its age; a slot beyond it is none. */
+export function newestPossibleSlot(nowMs: number): number {
+  return Math.floor((nowMs - genesisMs) / shortestSlotMs);
+}
+
+/**
+ * The slot that the chain has reached, out of what the endpoints tell of it. Where they differ, one that leaps ahead of what the
+ * chain can have reached since is not believed before another one confirms it: or all others would seem to lag behind it.
+ */
+export class ChainSlot {
+  /** 0 before the first. */
+  slot = 0;
+  #atMs = 0;
+
+  /** `told` has the newest slot of each endpoint that is up and told one. */
+  judge(told: readonly number[], nowMs: number): void {
+    if (told.length === 0) return;
+    this.slot = told.length === 1 || this.slot === 0 ? Math.max(...told) : this.#believed(told, nowMs);
+    this.#atMs = nowMs;
+  }
+
+  #believed(told: readonly number[], nowMs: number): number {
+    const reachable = this.slot + maxLeapSlots + (nowMs - this.#atMs) / shortestSlotMs;
+    const newestFirst = told.toSorted((a, b) => b - a);
+    const believed = newestFirst.find((slot, index) => {
+      const next = newestFirst[index + 1];
+      return slot <= reachable || (next !== undefined && slot - next <= laggingSlots);
+    });
+    return believed ?? this.slot;
+  }
+}

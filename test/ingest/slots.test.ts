@@ -1,0 +1,183 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ChainSlot, newestPossibleSlot } from '@sluice/ingest/sources/chain-slot.ts';
+import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { createHarness, recordingLog, until, type Harness } from './harness.ts';
+import {
+  addressOf,
+  curveAccountBytes,
+  dataLine,
+  invoked,
+  keyOf,
+  pumpProgram,
+  routedTradeLogs,
+  signatureOf,
+  tradeEventBytes,
+  whirlpoolBytes,
+} from './pump-frames.ts';
+import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+
+const absurd = Number.MAX_SAFE_INTEGER;
+const nowMs = Date.now();
+
+const bought = tradeEventBytes({
+  mint: keyOf('coin'),
+  trader: keyOf('trader'),
+  side: 'buy',
+  solAmount: 1_000_000_000n,
+  tokenAmount: 34_612_903_225_806n,
+  virtualSol: 31_000_000_000n,
+  virtualToken: 1_038_387_096_774_194n,
+  timestamp: 1_791_485_924,
+});
+
+describe('the slot of the chain', () => {
+  it('is the newest that endpoints tell, as fast as it may move', () => {
+    const chain = new ChainSlot();
+    chain.judge([], 0);
+    expect(chain.slot).toBe(0);
+    chain.judge([460_000_000], 0);
+    chain.judge([460_000_001, 459_999_000], 1);
+    expect(chain.slot).toBe(460_000_001);
+    for (let slot = 460_000_002; slot < 460_010_000; slot++) {
+      chain.judge([slot, 460_000_000], 2);
+      expect(chain.slot).toBe(slot);
+    }
+    // An hour without anybody.
+    chain.judge([460_019_000, 460_000_000], 3_600_002);
+    expect(chain.slot).toBe(460_019_000);
+  });
+
+  it('is not leapt by one endpoint against the others, but by two, or by the only one', () => {
+    const chain = new ChainSlot();
+    chain.judge([1_000, 999], 0);
+    chain.judge([2_000_000, 1_000], 100);
+    expect(chain.slot).toBe(1_000);
+    chain.judge([2_000_000, 1_001], 200);
+    expect(chain.slot).toBe(1_001);
+    chain.judge([2_000_001, 2_000_000], 300);
+    expect(chain.slot).toBe(2_000_001);
+    chain.judge([5_000], 400);
+    expect(chain.slot).toBe(5_000);
+  });
+
+  it('has a bound by the age of the network', () => {
+    expect(newestPossibleSlot(Date.UTC(2026, 10, 1))).toBeGreaterThan(2 * 460_000_000);
+    expect(newestPossibleSlot(nowMs)).toBeLessThan(2 ** 32);
+  });
+});
+
+describe('an absurd slot', () => {
+  let serial = 0;
+  const take = (harness: Harness, slot: number): void => {
+    const signature = signatureOf(`slot ${serial++}`);
+    harness.pipeline.takeNew({ signature, slot, logs: invoked(pumpProgram, 1, [dataLine(bought)]), receivedUs: nowMs * 1000 });
+  };
+  const kinds = (harness: Harness): string[] => harness.events.map((event) => event.type);
+
+  it('of a trade silences no price after it', () => {
+    const harness = createHarness();
+    for (const slot of [100, absurd, 101, 100]) take(harness, slot);
+    expect(kinds(harness)).toEqual(['trade', 'price', 'trade', 'price', 'trade', 'price', 'trade']);
+  });
+
+  it('of an account silences no account after it', () => {
+    const harness = createHarness();
+    take(harness, 100);
+    const address = bondingCurveAddress(addressOf('coin'));
+    const states = [
+      [absurd, 32_000_000_000n],
+      [101, 33_000_000_000n],
+    ] as const;
+    for (const [slot, sol] of states) {
+      harness.pipeline.takeAccount({
+        address,
+        owner: pumpProgram,
+        data: curveAccountBytes(10n ** 15n, sol),
+        slot,
+        receivedUs: nowMs * 1000,
+      });
+    }
+    harness.pipeline.ticks.release(0);
+    expect(harness.events.at(-1)).toMatchObject({ type: 'price', source: 'account', slot: 101, priceSol: 3.3e-8 });
+  });
+
+  it('of the SOL/USD pool is refused, and does not stay where it was the first', () => {
+    const { solUsd } = createHarness();
+    const tell = (price: number, slot: number, afterMs = 0): number | undefined => {
+      const receivedUs = (nowMs + afterMs) * 1000;
+      solUsd.take({ address: solUsdcWhirlpool, owner: whirlpoolProgram, data: whirlpoolBytes(price), slot, receivedUs });
+      return solUsd.current?.slot;
+    };
+    expect(tell(9_999, absurd)).toBe(absurd);
+    expect(tell(150, 460_000_000)).toBe(460_000_000);
+    expect(tell(9_999, absurd)).toBe(460_000_000);
+    expect(tell(149, 459_999_999)).toBe(460_000_000);
+    expect(solUsd.refused).toBe(1);
+    expect(solUsd.current?.price).toBeCloseTo(150, 6);
+    expect(tell(151, 460_000_001)).toBe(460_000_001);
+    // After a silence the chain may be anywhere.
+    expect(tell(152, 470_000_000, 25_000)).toBe(470_000_000);
+  });
+});
+
+describe('an endpoint that tells absurd slots', () => {
+  const closers: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).toReversed()) await close();
+  });
+
+  async function start(): Promise<{ liar: ScriptedNode; honest: ScriptedNode; ingest: Ingest; bus: Bus }> {
+    const [liar, honest] = [await startScriptedNode(), await startScriptedNode()];
+    closers.push(
+      () => liar.close(),
+      () => honest.close(),
+    );
+    const accounts = new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
+    for (const node of [liar, honest]) node.onCall = accountAnswers(accounts, 1_000);
+    const bus = createInProcessBus();
+    closers.push(() => bus.close());
+    const rpc = { httpUrls: [liar.httpUrl, honest.httpUrl], wsUrls: [liar.wsUrl, honest.wsUrl] };
+    const config = { rpc } as unknown as Config;
+    const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    await until('both are up and tell slots', () => {
+      const { endpoints } = ingest.stats();
+      return endpoints.length === 2 && endpoints.every(({ state, slot }) => state === 'up' && slot > 1_000);
+    });
+    return { liar, honest, ingest, bus };
+  }
+
+  it('makes no other lag, and is told apart from a trade', async () => {
+    const { liar, honest, ingest } = await start();
+    const malformed = (): number => {
+      const { endpoints, notifications } = ingest.stats();
+      return notifications.malformed + endpoints.reduce((sum, { malformedFrames }) => sum + malformedFrames, 0);
+    };
+    liar.tellsSlots = false;
+    liar.notify('slotNotification', 'slotSubscribe', { slot: 9e15, parent: 1, root: 1 });
+    liar.notify('slotNotification', 'slotSubscribe', { slot: 900_000_000, parent: 1, root: 1 });
+    const account = { context: { slot: absurd }, value: accountJson(whirlpoolProgram, whirlpoolBytes(9_999)) };
+    liar.notify('accountNotification', 'accountSubscribe', account);
+    liar.logs(signatureOf('liar'), routedTradeLogs(bought), { slot: absurd });
+    await until('three were refused', () => malformed() === 3);
+    const slotThen = ingest.stats().slot;
+    await until('the chain goes on', () => ingest.stats().slot > slotThen + 20);
+    expect(ingest.stats().slot).toBeLessThan(100_000);
+    expect(ingest.stats().endpoints[1]).toMatchObject({ state: 'up' });
+    expect(ingest.stats().solUsd).toMatchObject({ price: expect.closeTo(150, 6) as number });
+    // The same transaction, told by the other one.
+    honest.logs(signatureOf('liar'), routedTradeLogs(bought));
+    await until('the trade was told', () => ingest.stats().events.trades === 1);
+    honest.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
+    await until('the price was told', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
+    // What it tells from now on counts again.
+    expect(ingest.stats().endpoints[0]!.slot).toBe(900_000_000);
+    liar.tellsSlots = true;
+    await until('the liar is back', () => ingest.stats().endpoints[0]!.slot < 100_000);
+  });
+});
