@@ -1,11 +1,14 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runProgram, type CommandResult } from '../support/command-line.ts';
 import { startRedis } from '../support/redis.ts';
 
 const testTimeoutMs = 60_000;
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const [gateway, ingest] = ['gateway/src/main.ts', 'ingest/src/main.ts'];
 let folder: string;
 beforeEach(() => {
@@ -51,3 +54,37 @@ describe('a process of its own', { timeout: testTimeoutMs }, () => {
     }
   });
 });
+
+describe('pnpm start', { timeout: testTimeoutMs }, () => {
+  it('ends whole when the group of its processes is told to', async () => {
+    // Empty counts as not set, and keeps a developer's own `.env` out.
+    const settings = { DATA_DIR: folder, HOST: '', PORT: '0', REDIS_URL: '', SOLANA_RPC_URL: '', SOLANA_WS_URL: '', LOG_LEVEL: 'info' };
+    const child = spawn('npx', ['-y', 'pnpm@12', 'start'], { cwd: root, env: { ...process.env, ...settings }, detached: true });
+    const group = -Number(child.pid);
+    onTestFinished(() => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(group, 'SIGKILL');
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const closed = new Promise<void>((resolve) => void child.on('close', () => resolve()));
+    await vi.waitFor(() => expect(output).toContain('sluice watch trades'), { timeout: testTimeoutMs / 2, interval: 50 });
+    const url = /dashboard +(http:\S+)/.exec(output)?.[1] ?? '';
+    const own = Number(/"pid":(\d+)/.exec(output)?.[1]);
+    expect((await fetch(url)).status).toBe(200);
+    expect(isAlive(own)).toBe(true);
+
+    process.kill(group, 'SIGTERM');
+    await closed;
+    await vi.waitFor(() => expect(isAlive(own)).toBe(false), { timeout: 10_000, interval: 20 });
+    expect(output).toContain('gateway_ended');
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

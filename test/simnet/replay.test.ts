@@ -195,7 +195,7 @@ describe('recording and replaying', () => {
     expect(recording.refused).toBe(4);
     expect(recording.reasons.map((reason) => reason.slice(file.length))).toEqual([
       ':2: not JSON',
-      ':3: no meta with log messages',
+      ':3: no transaction as getTransaction gives it',
       ':4: no meta with log messages',
       ':5: the transaction stands there already',
     ]);
