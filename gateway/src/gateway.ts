@@ -69,7 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const startedAtMs = Date.now();
-  const stopRevocations = keys.authenticator.onRevoked((credential) => void hub.disconnect(credential));
+  const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
   const statuses = cachedStatuses(bus);
   const report = async (): Promise<unknown> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses() });
@@ -153,7 +153,7 @@ function handlersOf(hub: Hub, authenticator: Authenticator, router: RouteHandler
       return errorAnswer(request, 'INVALID_REQUEST', 'The request is malformed, or its length is ambiguous.');
     },
     upgrade: (request) => {
-      const judged = judgeHandshake(request, { authenticator, connections: hub.connections, draining: isDraining() });
+      const judged = judgeHandshake(request, { authenticator, hub, draining: isDraining() });
       if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), headers: commonHeaders(request) };
       hub.stats.refusedHandshakes++;
       return { refused: judged.answer };

@@ -226,6 +226,23 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     60_000,
   );
 
+  it.each([
+    ['a version of WebSocket', 'Upgrade: websocket\r\nConnection: Upgrade\r\n', '426'],
+    ['Upgrade', 'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n', '400'],
+    ['Connection', 'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n', '400'],
+  ])('opens no WebSocket without %s', async (_what, headers, status) => {
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+    const { text } = await raw(port, [`GET /api/data HTTP/1.1\r\nHost: a\r\n${key}${headers}\r\n`]);
+    expect(statusesIn(text)).toEqual([status]);
+    expect(errorOf(text).error.code).toBe('INVALID_REQUEST');
+    if (status === '426') expect(text).toMatch(/sec-websocket-version: 13\r\n/i);
+  });
+
+  it('counts the query into the length of a URL', async () => {
+    expect((await get(`/livez?${'x'.repeat(8_100)}`)).status).toBe(200);
+    expect((await get(`/livez?${'x'.repeat(8_200)}`)).status).toBe(400);
+  });
+
   it('does not start on a port that is taken', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

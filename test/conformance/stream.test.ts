@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from 'msgpackr';
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -66,6 +67,10 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       ['another scheme', '', { Authorization: 'Basic c2x1aWNl' }, 401, 'UNAUTHENTICATED'],
       ['an empty key', '?api-key=', {}, 401, 'UNAUTHENTICATED'],
       ['a key without the scope', `?api-key=${scopelessKey}`, {}, 403, 'FORBIDDEN'],
+      ['a ticket', `?ticket=abc`, {}, 401, 'UNAUTHENTICATED'],
+      ['a ticket beside a key', `?api-key=${goodKey}&ticket=abc`, {}, 401, 'UNAUTHENTICATED'],
+      ['a misspelt api-key', `?apiKey=${goodKey}`, {}, 401, 'UNAUTHENTICATED'],
+      ['a URL too long', `?api-key=${goodKey}&x=${'y'.repeat(8_200)}`, {}, 400, 'INVALID_REQUEST'],
       ['an unknown format', `?api-key=${goodKey}&format=xml`, {}, 400, 'INVALID_REQUEST'],
       ['an unknown batch', `?api-key=${goodKey}&batch=yes`, {}, 400, 'INVALID_REQUEST'],
     ] as const)('refuses %s with plain HTTP', async (_what, query, headers, status, code) => {
@@ -129,7 +134,11 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       const doomed = await opened('?api-key=sluice_short_lived');
       const other = await opened();
       server.keys.revoke('sluice_short_lived');
-      expect((await doomed.end()).code).toBe(4501);
+      expect(await doomed.end()).toEqual({ code: 4501, reason: 'key revoked' });
+      server.keys.add('sluice_short_lived');
+      const expired = await opened('?api-key=sluice_short_lived');
+      server.keys.revoke('sluice_short_lived', 'expired');
+      expect(await expired.end()).toEqual({ code: 4501, reason: 'key expired' });
       expect(await other.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
     });
   });
@@ -222,6 +231,29 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       ]);
     });
 
+    it('lists in pages what is more than one page', async () => {
+      const client = await opened();
+      const mints = Array.from({ length: 2_500 }, fresh);
+      await client.ask({ op: 'subscribe', channel: 'prices', mints });
+      const listed: string[] = [];
+      let after: unknown;
+      for (const size of [1_000, 1_000, 500]) {
+        const page = await client.ask({ op: 'list', ...(after === undefined ? {} : { after }) });
+        const [entry] = page['subscriptions'] as { mints: string[] }[];
+        expect(entry!.mints).toHaveLength(size);
+        expect(page['total']).toBe(2_500);
+        listed.push(...entry!.mints);
+        after = page['next'];
+      }
+      expect(after).toBeNull();
+      expect(listed).toEqual(mints);
+      expect(await client.ask({ op: 'list', after: pricesTopic(fresh()) })).toMatchObject({
+        op: 'error',
+        error: { code: 'INVALID_REQUEST', details: { fields: { after: 'not followed' } } },
+      });
+      expectDocumented(client);
+    });
+
     it('sends the newest event of a topic as a snapshot', async () => {
       const mint = fresh();
       const quiet = fresh();
@@ -309,11 +341,37 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
     });
 
+    it('answers no more than the work of a client, every command once, and others at any time', async () => {
+      const client = await opened();
+      const other = await opened();
+      await client.ask({ op: 'subscribe', channel: 'prices', mints: Array.from({ length: 1_000 }, fresh) });
+      for (let turn = 0; turn < 5; turn++) {
+        for (let i = 0; i < 100; i++) client.send({ id: turn * 100 + i, op: 'list' });
+        await client.reply(turn * 100 + 99);
+        await until('the allowance of commands', async () => (await other.ask({ op: 'ping' })).op === 'pong');
+        await delay(500);
+      }
+      const replies = client.messages.filter(({ id }) => typeof id === 'number');
+      expect(replies.map(({ id }) => id)).toEqual(run(0, 499));
+      const bytes = replies.reduce((sum, reply) => sum + JSON.stringify(reply).length, 0);
+      expect(bytes).toBeGreaterThan(4_000_000);
+      expect(bytes).toBeLessThan(10_500_000);
+      expect(replies.at(-1)).toMatchObject({ op: 'error', error: { code: 'RATE_LIMIT', retryable: true } });
+    });
+
     it('closes a message beyond 512 KiB with 4513', async () => {
       const client = await opened();
       client.send(`{"op":"ping","id":"${'x'.repeat(600 * 1024)}"}`);
       expect(await client.next('the error', ({ op }) => op === 'error')).toMatchObject({ id: null, error: { code: 'PAYLOAD_TOO_LARGE' } });
       expect((await client.end()).code).toBe(4513);
+    });
+
+    it('cuts the link of a message beyond 2 MiB', async () => {
+      const client = await opened();
+      client.send(`{"op":"ping","id":"${'x'.repeat(2 * 1024 * 1024)}"}`);
+      await client.end();
+      expect(client.messages.filter(({ op }) => op !== 'heartbeat')).toEqual([]);
+      expect(await (await opened()).ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
     });
 
     it('answers a thousand messages of garbage, one by one, and stays up', async () => {
@@ -328,6 +386,79 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       await until('a thousand errors', () => client.messages.filter(({ op }) => op === 'error').length === 1_000);
       expect(client.messages.every(({ op, id }) => op !== 'error' || id === null)).toBe(true);
       await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+    });
+  });
+
+  describe('one key', () => {
+    it('has at most a hundred filters on a topic, and the others are not affected', async () => {
+      server.keys.add('sluice_filterer');
+      const mint = fresh();
+      const sockets: StreamClient[] = [];
+      for (let i = 0; i < 101; i++) sockets.push(await opened('?api-key=sluice_filterer'));
+      const ask = (client: StreamClient, minSol: number): Promise<Message> =>
+        client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter: { minSol } });
+      for (let i = 0; i < 100; i++) expect((await ask(sockets[i]!, i)).accepted).toEqual([mint]);
+      expect((await ask(sockets[100]!, 100)).rejected).toEqual([{ key: mint, code: 'RATE_LIMIT' }]);
+      expect((await ask(sockets[100]!, 5)).accepted).toEqual([mint]);
+      expect((await ask(await opened(), 100)).accepted).toEqual([mint]);
+      for (const socket of sockets) socket.close();
+    });
+
+    it('follows at most 100,000 topics, and the others are not affected', async () => {
+      server.keys.add('sluice_collector');
+      const base = nextAddress;
+      nextAddress += 5_000;
+      const mints = Array.from({ length: 5_000 }, (_, i) => addressOf(base + i));
+      const sockets: StreamClient[] = [];
+      for (let i = 0; i < 10; i++) {
+        const socket = await opened('?api-key=sluice_collector');
+        sockets.push(socket);
+        for (const channel of ['trades', 'prices']) {
+          const reply = await until(
+            'the work to be taken',
+            async () => {
+              const one = await socket.ask({ op: 'subscribe', channel, mints });
+              if (one.op === 'subscribed') return one;
+              expect(one.error!.code).toBe('RATE_LIMIT');
+              await delay(Number(one.error!.details['retryAfterMs']));
+              return undefined;
+            },
+            30_000,
+          );
+          expect(reply.accepted).toHaveLength(5_000);
+        }
+      }
+      const last = await opened('?api-key=sluice_collector');
+      const refused = await last.ask({ op: 'subscribe', channel: 'newTokens' });
+      expect(refused).toMatchObject({ op: 'error', error: { code: 'RATE_LIMIT', details: { limit: 100_000, have: 100_000, more: 1 } } });
+      last.send({ method: 'subscribeNewToken' });
+      await last.next('the notice', (message) => String(message['message']).startsWith('At most 100000 subscriptions of one key'));
+      expect(await (await opened()).ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });
+      sockets[0]!.close();
+      await until('the room', async () => (await last.ask({ op: 'subscribe', channel: 'newTokens' })).op === 'subscribed');
+      for (const socket of sockets) socket.close();
+    }, 60_000);
+  });
+
+  describe('the bare text ping', () => {
+    it('is answered as to a client of PumpPortal, unless an op was used before', async () => {
+      const bot = await opened();
+      bot.send('ping');
+      await bot.next('pong', ({ message }) => message === 'pong');
+      expect(bot.messages).toHaveLength(1);
+      const other = await opened();
+      await other.ask({ op: 'list' });
+      other.send('ping');
+      expect(await other.next('pong', ({ op }) => op === 'pong')).toMatchObject({ id: null });
+    });
+
+    it('is not answered with pong before authentication', async () => {
+      const stranger = await opened('');
+      stranger.send('ping');
+      await stranger.next('the notice', ({ message }) => String(message).includes('needs an API key'));
+      stranger.send({ op: 'list' });
+      stranger.send('ping');
+      await until('both', () => stranger.messages.filter(({ error }) => error?.code === 'UNAUTHENTICATED').length === 2);
     });
   });
 
@@ -613,9 +744,44 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       const future = await opened();
       const ahead = await future.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 5_000 } });
       expect(ahead.positions![topic]).toMatchObject({ seq: 3, recovered: false });
-      expect(await future.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 4, to: 5_000, reason: 'ahead' });
+      expect(await future.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 4, to: null, reason: 'ahead' });
       expectDocumented(client);
       expectDocumented(future);
+    });
+
+    it('names no frame as gone that is to come, where a position is not reached in time', async () => {
+      const mint = fresh();
+      const topic = tradesTopic(mint);
+      await server.publish(trades(mint, 3));
+      const probe = await opened();
+      const { epoch } = (await probe.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })).positions![topic]!;
+      const client = await opened();
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 103 } });
+      const gap = await client.next('the gap', ({ op }) => op === 'gap');
+      expect(gap).toMatchObject({ topic, from: 4, to: null, reason: 'ahead' });
+      await server.publish(trades(mint, 2));
+      expect(seqs(await client.framesTo(topic, 2))).toEqual([4, 5]);
+    });
+
+    it.each([
+      ['another topic', { 'trades:nonsense': { epoch: 'zz', seq: 5 } }],
+      ['no topic at all', { nonsense: { epoch: 'zz', seq: 5 } }],
+      ['a prototype', JSON.parse('{"__proto__":{"epoch":"zz","seq":5}}') as object],
+      ['the name of a field', { seq: { epoch: 'zz', seq: 5 } }],
+    ])('refuses a position of %s', async (_what, since) => {
+      const client = await opened();
+      const reply = await client.ask({ op: 'subscribe', channel: 'trades', since });
+      expect(reply).toMatchObject({ op: 'error', error: { code: 'INVALID_REQUEST' } });
+      expect(Object.keys(reply.error!.details['fields'] as object)).toEqual([`since.${Object.keys(since)[0]}`]);
+      expect((await client.ask({ op: 'list' }))['subscriptions']).toEqual([]);
+    });
+
+    it('lets pass a position of a key that it rejects', async () => {
+      const client = await opened();
+      const mint = fresh();
+      const since = { 'trades:nonsense': { epoch: 'zz', seq: 5 }, 'trades:@me': { epoch: 'zz', seq: 5 } };
+      const reply = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint, 'nonsense'], accounts: ['me'], since });
+      expect(reply).toMatchObject({ op: 'subscribed', accepted: [mint] });
     });
 
     it('waits for a gateway that lags behind the one a client comes from', async () => {

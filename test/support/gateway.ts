@@ -24,24 +24,24 @@ export const testConfig: Config = {
 /** Keys by hand: what a test says is valid, until it says otherwise. */
 export class TestKeys implements Authenticator {
   readonly #principals = new Map<string, Principal>();
-  readonly #listeners = new Set<(credential: string) => void>();
+  readonly #listeners = new Set<Parameters<Authenticator['onRevoked']>[0]>();
 
   add(key: string, principal: Partial<Principal> = {}): void {
     const keyId = principal.keyId ?? key;
     this.#principals.set(key, { keyId, credential: `${keyId}.1`, plan: 'standard', scopes: ['stream'], label: null, ...principal });
   }
 
-  revoke(key: string): void {
+  revoke(key: string, reason: 'revoked' | 'expired' = 'revoked'): void {
     const principal = this.#principals.get(key);
     this.#principals.delete(key);
-    if (principal !== undefined) for (const listener of this.#listeners) listener(principal.credential);
+    if (principal !== undefined) for (const listener of this.#listeners) listener(principal.credential, reason);
   }
 
   authenticate(apiKey: string): Principal | null {
     return this.#principals.get(apiKey) ?? null;
   }
 
-  onRevoked(listener: (credential: string) => void): () => void {
+  onRevoked(listener: Parameters<Authenticator['onRevoked']>[0]): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }

@@ -23,7 +23,7 @@ interface Credential {
  */
 export function createAuthenticator(store: Store, onFault: (error: unknown) => void = warn): Authenticator & { close(): void } {
   const hashKey = openKeyHash(store.dataDir);
-  const listeners = new Set<(credential: string) => void>();
+  const listeners = new Set<Parameters<Authenticator['onRevoked']>[0]>();
   let version = store.keys.version();
   let live = liveCredentials(store.keys.all(), Date.now());
   let nextEndMs = firstEndMs(live);
@@ -34,7 +34,10 @@ export function createAuthenticator(store: Store, onFault: (error: unknown) => v
     const gone = [...live.values()].flat().filter((credential) => !kept.has(credential.principal.credential));
     live = next;
     nextEndMs = firstEndMs(live);
-    for (const { principal } of gone) for (const listener of listeners) listener(principal.credential);
+    const nowMs = Date.now();
+    for (const { principal, endsAtMs } of gone) {
+      for (const listener of listeners) listener(principal.credential, endsAtMs <= nowMs ? 'expired' : 'revoked');
+    }
   };
   const refresh = (): void => {
     try {

@@ -21,5 +21,5 @@ export interface Authenticator {
    * Tells within a second of every credential that was valid and is no more (revoked, rotated away, expired), whichever
    * process did it: what still stands on it, a socket above all, is to be closed. Returns the way to stop listening.
    */
-  onRevoked(listener: (credential: string) => void): () => void;
+  onRevoked(listener: (credential: string, reason: 'revoked' | 'expired') => void): () => void;
 }

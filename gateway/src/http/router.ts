@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
+import { transportLimits, type HttpAnswer, type HttpRequest } from '../transport/transport.ts';
 import { commonHeaders, errorAnswer, pageAnswer } from './answers.ts';
 
 export type RouteHandler = (request: HttpRequest, body: Uint8Array) => HttpAnswer | Promise<HttpAnswer>;
@@ -20,8 +20,6 @@ export function bothForms(route: Route): Route[] {
   return [route, { ...route, path: `/api${route.path}` }];
 }
 
-const urlChars = 8 * 1024;
-
 /** Finds the route of a request; 404, 405, HEAD and OPTIONS are settled here. Throws at start where two routes are the same. */
 export function createRouter(routes: readonly Route[]): RouteHandler {
   const paths = new Map<string, Map<string, RouteHandler>>();
@@ -31,7 +29,7 @@ export function createRouter(routes: readonly Route[]): RouteHandler {
     paths.set(path, methods.set(method, handler));
   }
   return (request, body) => {
-    if (request.path.length > urlChars) return errorAnswer(request, 'INVALID_REQUEST', 'The URL is too long.');
+    if (request.urlChars > transportLimits.urlChars) return errorAnswer(request, 'INVALID_REQUEST', 'The URL is too long.');
     const methods = paths.get(request.path);
     if (methods === undefined) return errorAnswer(request, 'NOT_FOUND');
     const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');

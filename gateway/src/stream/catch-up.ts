@@ -59,7 +59,7 @@ export function startFrom(
     gap: { op: 'gap', topic, from, to, reason, epoch },
   });
   if (since.epoch !== epoch) return lost(retainedAfter, null, 'epoch');
-  if (since.seq > current + maxAhead) return lost(current, since.seq, 'ahead', current + 1);
+  if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
   if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, 'trimmed');
   return { after: since.seq, recovered: true, gap: null };
 }
@@ -159,7 +159,7 @@ export class CatchUps {
   #waitForLag(catchUp: CatchUp): void {
     const { topic } = catchUp.group;
     if (Date.now() - catchUp.startedAtMs < aheadMs) return;
-    this.#tell(catchUp, { from: topic.seq + 1, to: catchUp.next - 1, reason: 'ahead' });
+    this.#tell(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
     catchUp.next = topic.seq + 1;
     catchUp.prev = topic.seq;
     this.wake();

@@ -8,6 +8,7 @@ import { CatchUp } from './catch-up.ts';
 import { encodeMessage } from './encode.ts';
 import type { Group } from './fanout.ts';
 import type { HeartbeatRoom } from './heartbeat.ts';
+import type { KeyUsage } from './key-usage.ts';
 import type { Hub } from './hub.ts';
 import type { Session } from './protocol.ts';
 
@@ -44,6 +45,8 @@ export class Connection implements SocketHandlers {
   /** Checks since the last sign of life. */
   silentChecks = 0;
   authTimer: NodeJS.Timeout | null = null;
+  /** Null until it has authenticated. */
+  usage: KeyUsage | null = null;
   ended = false;
 
   constructor(socket: Socket, hub: Hub, session: Session, options: ConnectionOptions, slice: number) {
@@ -75,6 +78,13 @@ export class Connection implements SocketHandlers {
     this.#send(encodeMessage(message, this.format, this.batch), this.format === 'msgpack');
   }
 
+  /** The reply to a command, whose bytes count as work of the client. */
+  answer(reply: Reply): void {
+    const message = encodeMessage(reply, this.format, this.batch);
+    this.session.charge(message.length);
+    this.#send(message, this.format === 'msgpack');
+  }
+
   /** A frame, or an array of frames, in this connection's format. */
   write(bytes: Uint8Array): void {
     this.#send(bytes, this.format === 'msgpack');
@@ -87,7 +97,9 @@ export class Connection implements SocketHandlers {
 
   /** Follows a topic: in its group's room, or through the history until it has caught up. */
   follow(topic: string, following: Following): void {
-    (this.topics ??= new Map()).set(topic, following);
+    this.topics ??= new Map();
+    if (this.usage !== null && !this.topics.has(topic)) this.usage.subscriptions++;
+    this.topics.set(topic, following);
     if (!(following instanceof CatchUp)) this.#socket.join(following.room);
   }
 
@@ -96,6 +108,7 @@ export class Connection implements SocketHandlers {
     const following = this.topics?.get(topic);
     if (following === undefined) return;
     this.topics!.delete(topic);
+    if (this.usage !== null) this.usage.subscriptions--;
     if (following instanceof CatchUp) this.#hub.forget(following);
     else this.#socket.leave(following.room);
     this.#hub.fanout.release(groupOf(following));

@@ -141,6 +141,9 @@ export class Dialect {
     if (connection.topicCount + more.length > streamLimits.subscriptionsPerConnection) {
       return `At most ${streamLimits.subscriptionsPerConnection} subscriptions on one connection.`;
     }
+    if ((connection.usage?.subscriptions ?? 0) + more.length > streamLimits.subscriptionsPerKey) {
+      return `At most ${streamLimits.subscriptionsPerKey} subscriptions of one key.`;
+    }
     if (this.#rooms.size + more.length > maxTopics) return `This gateway follows at most ${maxTopics} topics.`;
     if (isEnd) {
       const everything = keys === undefined && method.endsWith('Trade');
@@ -186,6 +189,7 @@ export class Dialect {
     if (room === undefined) this.#rooms.set(topic, (room = { room: newRoom(), members: new Set() }));
     room.members.add(connection);
     (connection.dialectTopics ??= new Set()).add(topic);
+    if (connection.usage !== null) connection.usage.subscriptions++;
     connection.enter(room.room);
   }
 
@@ -193,6 +197,7 @@ export class Dialect {
     const room = this.#rooms.get(topic);
     if (connection.dialectTopics?.delete(topic) !== true || room === undefined) return;
     room.members.delete(connection);
+    if (connection.usage !== null) connection.usage.subscriptions--;
     connection.leave(room.room);
     if (room.members.size === 0) this.#rooms.delete(topic);
   }

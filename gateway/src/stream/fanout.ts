@@ -1,5 +1,6 @@
 import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame, type Format, type FrameHead } from '@sluice/shared/wire/frames.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
 import { Batcher, type Batch } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
@@ -26,6 +27,8 @@ export interface Group {
   readonly filter: CompiledFilter | null;
   /** Null without `?batch=1`. */
   readonly batch: Batch | null;
+  /** Id of the key that this group counts for: the one that used it first. */
+  readonly payer: string;
   /** Under a filter: `seq` of the last frame that passed, or where following began (`exact` false). */
   prev: number;
   exact: boolean;
@@ -90,8 +93,8 @@ export class Fanout {
     this.#tick = number;
   }
 
-  /** Takes a place in the group of these properties; null where there are too many topics or groups. */
-  acquire(name: string, format: Format, batched: boolean, filter: CompiledFilter | null): Group | null {
+  /** Takes a place in the group of these properties; null where there are too many topics or groups, or filters of this key. */
+  acquire(name: string, format: Format, batched: boolean, filter: CompiledFilter | null, keyId: string): Group | null {
     let topic = this.#topics.get(name);
     if (topic === undefined) {
       if (this.#topics.size >= maxTopics) return null;
@@ -103,9 +106,10 @@ export class Fanout {
     );
     if (group === undefined) {
       if (topic.groups.length >= maxGroupsPerTopic) return null;
+      if (filter !== null && filtersOf(topic, keyId) >= streamLimits.filtersPerKeyAndTopic) return null;
       const room = newRoom();
       const batch = batched ? { format, room, buffer: null, length: 0, count: 0 } : null;
-      group = { topic, room, format, filter, batch, prev: topic.seq, exact: false, members: 0 };
+      group = { topic, room, format, filter, batch, payer: keyId, prev: topic.seq, exact: false, members: 0 };
       topic.groups.push(group);
     }
     group.members++;
@@ -203,6 +207,10 @@ export class Fanout {
       }
     }
   }
+}
+
+function filtersOf(topic: TopicState, keyId: string): number {
+  return topic.groups.reduce((count, { filter, payer }) => (filter !== null && payer === keyId ? count + 1 : count), 0);
 }
 
 /** One frame in either form; see `writeJsonFrame`. */

@@ -13,6 +13,7 @@ import { EventCell } from './event-cell.ts';
 import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
 import { History } from './history.ts';
+import { KeyUsages } from './key-usage.ts';
 import { refusal, Session, type Action } from './protocol.ts';
 import { StreamStats } from './stats.ts';
 import { listOf, subscribe, unsubscribe } from './subscriptions.ts';
@@ -49,7 +50,10 @@ export class Hub {
   /** Connections that a message was lost for; nothing more may reach them. */
   readonly #doomed = new Set<Connection>();
   #reaping: NodeJS.Immediate | null = null;
+  /** What each key holds. */
+  readonly usages = new KeyUsages();
   #connections = 0;
+  #strangers = 0;
   #tick = 0;
   #timer: NodeJS.Timeout | null = null;
   #checkedAtBytes = 0;
@@ -68,6 +72,11 @@ export class Hub {
 
   get connections(): number {
     return this.#connections;
+  }
+
+  /** Connections that have not authenticated yet. */
+  get strangers(): number {
+    return this.#strangers;
   }
 
   /** The bus is followed and its link is up. */
@@ -102,12 +111,16 @@ export class Hub {
 
   /** Takes over a socket whose handshake was accepted. */
   open(socket: Socket, options: ConnectionOptions): Connection {
-    const session = new Session(options.principal !== null, Date.now());
+    const nowMs = Date.now();
+    const usage = options.principal === null ? null : this.usages.enter(options.principal.keyId, nowMs);
+    const session = new Session(usage !== null, nowMs, usage?.work ?? null);
     const slice = this.stats.connectionsOpened++ % heartbeatSlices;
     const connection = new Connection(socket, this, session, options, slice);
+    connection.usage = usage;
     this.#slices[slice]!.add(connection);
     this.#connections++;
-    if (options.principal === null) {
+    if (usage === null) {
+      this.#strangers++;
       connection.authTimer = setTimeout(() => connection.close('UNAUTHENTICATED', 'not authenticated in time'), streamLimits.authTimeoutMs);
     }
     return connection;
@@ -142,6 +155,8 @@ export class Hub {
     if (connection.authTimer !== null) clearTimeout(connection.authTimer);
     for (const topic of connection.topics?.keys() ?? []) connection.drop(topic);
     this.dialect.leaveAll(connection);
+    if (connection.usage === null) this.#strangers--;
+    else this.usages.leave(connection.usage);
     this.#heartbeats.remove(connection);
   }
 
@@ -161,11 +176,11 @@ export class Hub {
   }
 
   /** Closes every connection that stands on a credential which is no longer valid; returns how many there were. */
-  disconnect(credential: string): number {
+  disconnect(credential: string, reason: 'revoked' | 'expired' = 'revoked'): number {
     let closed = 0;
     for (const connection of this.#all()) {
       if (connection.principal?.credential !== credential) continue;
-      connection.close('UNAUTHENTICATED', 'key revoked');
+      connection.close('UNAUTHENTICATED', `key ${reason}`);
       closed++;
     }
     return closed;
@@ -182,14 +197,14 @@ export class Hub {
         this.#subscribe(connection, action, nowMs);
         return;
       case 'unsubscribe':
-        connection.tell(unsubscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, action.command));
+        connection.answer(unsubscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, action.command));
         this.#heartbeats.place(connection);
         return;
       case 'list':
-        connection.tell(listOf(connection, action.id));
+        connection.answer(listOf(connection, action.id, action.after));
         return;
       case 'ping':
-        connection.tell({ id: action.id, op: 'pong', ts: nowUs() });
+        connection.answer({ id: action.id, op: 'pong', ts: nowUs() });
         return;
       case 'dialect':
         connection.writeDialect(JSON.stringify({ message: this.dialect.execute(connection, action.command) }));
@@ -205,7 +220,7 @@ export class Hub {
 
   #refuse(connection: Connection, reply: Reply, close: ErrorCode | null): void {
     this.stats.refusedCommands++;
-    connection.tell(reply);
+    connection.answer(reply);
     if (close !== null) connection.close(close, close);
   }
 
@@ -224,13 +239,22 @@ export class Hub {
       this.#refuse(connection, refusal(id, 'INVALID_REQUEST', 'This connection is authenticated with another key.'), null);
       return;
     }
+    if (known === null && this.usages.isFull(principal.keyId)) {
+      this.#refuse(connection, refusal(id, 'RATE_LIMIT', 'This key has as many connections as it may.'), 'RATE_LIMIT');
+      return;
+    }
     this.#admit(connection, principal);
     connection.tell({ id, op: 'authenticated', keyId: principal.keyId, plan: principal.plan, scopes: [...principal.scopes] });
   }
 
   #admit(connection: Connection, principal: Principal): void {
     connection.principal = principal;
-    connection.session.accept();
+    if (connection.usage === null) {
+      const nowMs = Date.now();
+      connection.usage = this.usages.enter(principal.keyId, nowMs);
+      connection.session.accept(nowMs, connection.usage.work);
+      this.#strangers--;
+    }
     if (connection.authTimer !== null) clearTimeout(connection.authTimer);
     connection.authTimer = null;
     this.#heartbeats.place(connection);
@@ -239,7 +263,7 @@ export class Hub {
   #subscribe(connection: Connection, { command }: Extract<Action, { kind: 'subscribe' }>, nowMs: number): void {
     const { reply, gaps, replays } = subscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, command, nowMs);
     if (reply.op === 'error') this.stats.refusedCommands++;
-    connection.tell(reply);
+    connection.answer(reply);
     for (const gap of gaps) {
       this.stats.gaps++;
       connection.tell(gap);

@@ -11,19 +11,21 @@ import {
   type SubscribeCommand,
   type UnsubscribeCommand,
 } from '@sluice/shared/wire/commands.ts';
+import { impossibleBounds } from '@sluice/shared/wire/filters.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import { decodeMsgpackCommand } from '@sluice/shared/wire/msgpack-command.ts';
+import { decodeMsgpackCommand, firstMsgpackId } from '@sluice/shared/wire/msgpack-command.ts';
 import { DialectCommand, dialectMethods } from '@sluice/shared/wire/pumpportal.ts';
 import type { ErrorReply } from '@sluice/shared/wire/replies.ts';
 import { channelNames, type Channel } from '@sluice/shared/wire/topics.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /** What one message of a client asks for. Each is answered with exactly one reply, by whoever carries it out. */
 export type Action =
   | { readonly kind: 'authenticate'; readonly id: CommandId; readonly key: string }
   | { readonly kind: 'subscribe'; readonly id: CommandId; readonly command: SubscribeCommand }
   | { readonly kind: 'unsubscribe'; readonly id: CommandId; readonly command: UnsubscribeCommand }
-  | { readonly kind: 'list'; readonly id: CommandId }
+  | { readonly kind: 'list'; readonly id: CommandId; readonly after: string | undefined }
   | { readonly kind: 'ping'; readonly id: CommandId }
   | { readonly kind: 'dialect'; readonly command: DialectCommand }
   /** Answered `{"message": text}`. */
@@ -47,17 +49,24 @@ function perChannel(schemas: typeof subscribeSchemas | typeof unsubscribeSchemas
 const needsKey =
   'This gateway needs an API key: connect to /api/data?api-key=YOUR_KEY, or with the header `Authorization: Bearer YOUR_KEY`.';
 
+const authFirst = 'The first message must be {"op":"auth","key":"…"} where the handshake carried no key.';
+/** A refused message counts once more for each so many of its bytes. */
+const refusalBytes = 4 * 1024;
+
 /** An `error` reply; `details` as the table of errors describes them. */
 export function refusal(id: CommandId, code: ErrorCode, message?: string, details?: Readonly<Record<string, unknown>>): ErrorReply {
   return { id, op: 'error', error: errorBody(code, message, details) };
 }
 
-/** The id to answer with, from anything that a client sent; null where it has none that can be carried. */
-function idOf(message: Record<string, unknown>): CommandId {
-  const { id } = message;
-  if (typeof id === 'number') return id;
+/** The id to answer with, from anything that a client sent; null where it cannot be given back exactly. */
+function carriedId(id: unknown): CommandId {
+  if (typeof id === 'number') return Number.isSafeInteger(id) && !Object.is(id, -0) ? id : null;
   return typeof id === 'string' && id.length <= 128 ? id : null;
 }
+
+const wrongId = 'must be a text of at most 128 characters, an integer of at most 53 bits, or null';
+/** `id` as the first field of a text. */
+const leadingId = /^\s*\{\s*"id"\s*:\s*(-?\d{1,16}|"(?:[^"\\]|\\.){0,128}")\s*[,}]/;
 
 /**
  * The protocol of one connection: message and time in, one action out. Knows no socket, no clock and no event; never
@@ -73,10 +82,15 @@ export class Session {
   #allowance: number = streamLimits.commandBurst;
   #allowanceAtMs: number;
   #refusedInARow = 0;
+  #work: WorkBudget;
+  /** What all connections of the key may ask for together. */
+  #keyWork: WorkBudget | null;
 
-  constructor(authenticated: boolean, nowMs: number) {
+  constructor(authenticated: boolean, nowMs: number, keyWork: WorkBudget | null = null) {
     this.#authenticated = authenticated;
     this.#allowanceAtMs = nowMs;
+    this.#work = authenticated ? fullWork(nowMs) : new WorkBudget(streamLimits.strangerWork, streamLimits.commandWork, nowMs);
+    this.#keyWork = keyWork;
   }
 
   get authenticated(): boolean {
@@ -84,8 +98,16 @@ export class Session {
   }
 
   /** The key of an `authenticate` action was good. */
-  accept(): void {
+  accept(nowMs: number, keyWork: WorkBudget): void {
+    if (!this.#authenticated) this.#work = fullWork(nowMs);
     this.#authenticated = true;
+    this.#keyWork = keyWork;
+  }
+
+  /** Counts what carrying out a command came to: the bytes of its reply above all. */
+  charge(work: number): void {
+    this.#work.spend(work);
+    this.#keyWork?.spend(work);
   }
 
   receive(bytes: Uint8Array, binary: boolean, nowMs: number): Action {
@@ -93,23 +115,29 @@ export class Session {
       const message = `A message has at most ${streamLimits.messageBytes} bytes.`;
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
-    const parsed = parse(bytes, binary);
-    if (!this.#allow(nowMs)) return this.#refuseRate(parsed);
-    if (parsed === 'ping') {
-      return this.usesDialect && !this.usesOps ? { kind: 'dialect_notice', text: 'pong' } : { kind: 'ping', id: null };
+    if (!this.#allow(nowMs)) return this.#refuseRate(bytes, binary, `At most ${streamLimits.commandBurst} commands a second.`);
+    const waitMs = Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
+    if (waitMs > 0) {
+      this.#refusedInARow++;
+      return this.#refuseRate(bytes, binary, `This was more work than there is for one client; go on in ${waitMs} ms.`, waitMs);
     }
+    this.charge(streamLimits.commandWork + bytes.length);
+    const parsed = parse(bytes, binary);
+    if (parsed === 'ping') return this.#barePing();
     if (parsed === null) return this.#invalid(null, 'The message is neither a JSON object nor a MessagePack map.');
+    const { since } = parsed;
+    if (typeof since === 'object' && since !== null) this.charge(Object.keys(since).length * streamLimits.sinceWork);
     return 'method' in parsed && !('op' in parsed) ? this.#dialect(parsed) : this.#op(parsed);
   }
 
   #op(message: Record<string, unknown>): Action {
-    const id = idOf(message);
+    const id = carriedId(message['id']);
+    if (id === null && (message['id'] ?? null) !== null) return this.#invalid(null, `id: ${wrongId}`, { id: wrongId });
     const { op } = message;
     if (!ops.includes(op as Op)) return this.#invalid(id, `\`op\` must be one of ${ops.join(', ')}.`, { op: 'unknown' });
     this.usesOps = true;
     if (!this.#authenticated && op !== 'auth') {
-      const text = 'The first message must be {"op":"auth","key":"…"} where the handshake carried no key.';
-      return { kind: 'refused', reply: refusal(id, 'UNAUTHENTICATED', text), close: null };
+      return { kind: 'refused', reply: refusal(id, 'UNAUTHENTICATED', authFirst), close: null };
     }
     switch (op as Op) {
       case 'auth':
@@ -117,9 +145,12 @@ export class Session {
       case 'ping':
         return this.#checked(id, parsers.ping(message), () => ({ kind: 'ping', id }));
       case 'list':
-        return this.#checked(id, parsers.list(message), () => ({ kind: 'list', id }));
+        return this.#checked(id, parsers.list(message), ({ after }) => ({ kind: 'list', id, after }));
       case 'subscribe':
-        return this.#channelCommand(id, message, subscribeParsers, (command) => ({ kind: 'subscribe', id, command }));
+        return this.#channelCommand(id, message, subscribeParsers, (command) => {
+          const fields = impossibleBounds(command.filter ?? {});
+          return Object.keys(fields).length > 0 ? this.#invalidFields(id, fields) : { kind: 'subscribe', id, command };
+        });
       case 'unsubscribe':
         return this.#channelCommand(id, message, unsubscribeParsers, (command) => ({ kind: 'unsubscribe', id, command }));
     }
@@ -138,10 +169,20 @@ export class Session {
     return this.#checked(id, byChannel[channel as Channel](message), action);
   }
 
+  /** Who has not used an `op` is taken for one of PumpPortal's clients. */
+  #barePing(): Action {
+    if (!this.usesOps) return { kind: 'dialect_notice', text: this.#authenticated ? 'pong' : needsKey };
+    if (this.#authenticated) return { kind: 'ping', id: null };
+    return { kind: 'refused', reply: refusal(null, 'UNAUTHENTICATED', authFirst), close: null };
+  }
+
   #checked<T>(id: CommandId, outcome: ReturnType<Validate<T>>, action: (command: T) => Action): Action {
-    if (outcome.ok) return action(outcome.value);
-    const names = Object.keys(outcome.fields);
-    return this.#invalid(id, names.map((name) => `${name}: ${outcome.fields[name]}`).join('; '), outcome.fields);
+    return outcome.ok ? action(outcome.value) : this.#invalidFields(id, outcome.fields);
+  }
+
+  #invalidFields(id: CommandId, fields: Readonly<Record<string, string>>): Action {
+    const names = Object.keys(fields);
+    return this.#invalid(id, names.map((name) => `${name}: ${fields[name]}`).join('; '), fields);
   }
 
   #dialect(message: Record<string, unknown>): Action {
@@ -180,13 +221,35 @@ export class Session {
     return true;
   }
 
-  #refuseRate(parsed: Record<string, unknown> | 'ping' | null): Action {
-    const text = `At most ${streamLimits.commandBurst} commands a second.`;
+  /** Refuses what was not looked at, but for its id. */
+  #refuseRate(bytes: Uint8Array, binary: boolean, text: string, retryAfterMs = 1_000): Action {
+    this.#refusedInARow += Math.floor(bytes.length / refusalBytes);
     const close = this.#refusedInARow > streamLimits.rateRefusals ? 'RATE_LIMIT' : null;
     const dialect = this.usesDialect && !this.usesOps;
     if (dialect && close === null) return { kind: 'dialect_notice', text };
-    const id = parsed === null || parsed === 'ping' ? null : idOf(parsed);
-    return { kind: 'refused', reply: refusal(id, 'RATE_LIMIT', text), close };
+    return { kind: 'refused', reply: refusal(unreadId(bytes, binary), 'RATE_LIMIT', text, { retryAfterMs }), close };
+  }
+}
+
+function fullWork(nowMs: number): WorkBudget {
+  return new WorkBudget(streamLimits.workBurst, streamLimits.workPerSecond, nowMs);
+}
+
+/** The id of a message that is to be refused, without reading a long one. */
+function unreadId(bytes: Uint8Array, binary: boolean): CommandId {
+  if (bytes.length <= streamLimits.refusedIdBytes) {
+    const parsed = parse(bytes, binary);
+    return parsed === null || parsed === 'ping' ? null : carriedId(parsed['id']);
+  }
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, streamLimits.refusedIdBytes);
+  if (binary) return carriedId(firstMsgpackId(head));
+  const found = leadingId.exec(head.toString('utf8'))?.[1];
+  if (found === undefined) return null;
+  try {
+    return carriedId(JSON.parse(found));
+  } catch {
+    // An escape that JSON does not have.
+    return null;
   }
 }
 

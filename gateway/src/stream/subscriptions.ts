@@ -22,6 +22,8 @@ import { refusal } from './protocol.ts';
 
 /** Retained events looked at for the newest that passes a filter. */
 const snapshotDepth = 256;
+/** What looking at one of them counts for. */
+const snapshotWork = 512;
 
 /** What subscribing works on. */
 export interface StreamParts {
@@ -65,8 +67,8 @@ function wantedTopics(command: SubscribeCommand | UnsubscribeCommand): { wanted:
 export function subscribe(parts: StreamParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
   const id = command.id ?? null;
   const { wanted, rejected } = wantedTopics(command);
-  const fault = checkBounds(connection, command, wanted);
-  if (fault !== null) return { reply: refusal(id, 'INVALID_REQUEST', fault.message, fault.details), gaps: [], replays: [] };
+  const fault = checkSince(command, wanted, rejected) ?? checkBounds(connection, command, wanted);
+  if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
   // What a batch holds belongs before the reply for those who follow already, and to nobody who joins now.
   if (connection.batch) parts.fanout.batcher.flushAll();
   const filter = compileFilter(command.channel, command.filter);
@@ -88,34 +90,64 @@ export function subscribe(parts: StreamParts, connection: Connection, command: S
     if (outcome.following instanceof CatchUp) replays.push(outcome.following);
   }
   const reply: SubscribedReply = { id, op: 'subscribed', channel: command.channel, accepted, rejected, positions };
-  if (command.snapshot === true) reply.snapshot = wanted.flatMap(({ topic }) => snapshotOf(parts, topic, filter));
+  if (command.snapshot === true) reply.snapshot = snapshots(parts, connection, wanted, filter);
   return { reply, gaps, replays };
 }
 
-const tooMuch = `This gateway follows at most ${maxTopics} topics, and evaluates at most ${maxGroupsPerTopic} different filters on one.`;
+const tooMuch =
+  `This gateway follows at most ${maxTopics} topics, and evaluates at most ${maxGroupsPerTopic} different filters on one, ` +
+  `${streamLimits.filtersPerKeyAndTopic} of them of one key.`;
 
-function checkBounds(
-  connection: Connection,
-  command: SubscribeCommand,
-  wanted: readonly Wanted[],
-): { message: string; details: Readonly<Record<string, unknown>> } | null {
-  if (isPosition(command.since) && wanted.length > 1) {
-    return {
-      message: '`since` must be a map from topic to position where the command names several topics.',
-      details: { fields: { since: 'not a map' } },
-    };
+/** Why a command is refused as a whole. */
+interface Fault {
+  readonly code: 'INVALID_REQUEST' | 'RATE_LIMIT';
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Wrong topics of `since` that an answer names. */
+const namedTopics = 16;
+
+/** A position must be of a topic that the command names; that of a key which was rejected goes with the key. */
+function checkSince({ since, channel }: SubscribeCommand, wanted: readonly Wanted[], rejected: readonly RejectedKey[]): Fault | null {
+  if (since === undefined) return null;
+  if (isPosition(since)) {
+    if (wanted.length <= 1) return null;
+    const message = '`since` must be a map from topic to position where the command names several topics.';
+    return { code: 'INVALID_REQUEST', message, details: { fields: { since: 'not a map' } } };
   }
+  const named = new Set(wanted.map(({ topic }) => topic));
+  for (const { key, code } of rejected) named.add(`${channel}:${code === 'INVALID_MINT' ? '' : '@'}${key}`);
+  const fields: Record<string, string> = {};
+  let wrong = 0;
+  for (const topic of Object.keys(since)) {
+    if (named.has(topic)) continue;
+    fields[`since.${topic.slice(0, 64)}`] = 'no topic of this command';
+    if (++wrong === namedTopics) break;
+  }
+  if (wrong === 0) return null;
+  return { code: 'INVALID_REQUEST', message: '`since` names a topic that the command does not.', details: { fields } };
+}
+
+function checkBounds(connection: Connection, command: SubscribeCommand, wanted: readonly Wanted[]): Fault | null {
   if (command.snapshot === true && wanted.length > streamLimits.snapshotTopics) {
     const limit = streamLimits.snapshotTopics;
     return {
+      code: 'INVALID_REQUEST',
       message: `\`snapshot\` is for at most ${limit} topics a command.`,
       details: { limit, fields: { snapshot: 'too many topics' } },
     };
   }
   const more = wanted.reduce((count, { topic }) => (connection.topics?.has(topic) === true ? count : count + 1), 0);
   const limit = streamLimits.subscriptionsPerConnection;
-  if (connection.topicCount + more <= limit) return null;
-  return { message: `At most ${limit} subscriptions on one connection.`, details: { limit, have: connection.topicCount, more } };
+  if (connection.topicCount + more > limit) {
+    const details = { limit, have: connection.topicCount, more };
+    return { code: 'INVALID_REQUEST', message: `At most ${limit} subscriptions on one connection.`, details };
+  }
+  const have = connection.usage?.subscriptions ?? 0;
+  const ofKey = streamLimits.subscriptionsPerKey;
+  if (more === 0 || have + more <= ofKey) return null;
+  return { code: 'RATE_LIMIT', message: `At most ${ofKey} subscriptions of one key.`, details: { limit: ofKey, have, more } };
 }
 
 function isPosition(since: SubscribeCommand['since']): since is Position {
@@ -139,7 +171,7 @@ function follow(
   nowMs: number,
 ): { following: Following; start: Start } | null {
   const before = connection.topics?.get(topic);
-  const group = fanout.acquire(topic, connection.format, connection.batch, filter);
+  const group = fanout.acquire(topic, connection.format, connection.batch, filter, connection.usage?.keyId ?? '');
   if (group === null) return null;
   const current = group.topic.seq;
   if (since === null && before !== undefined && groupOf(before) === group) {
@@ -156,15 +188,30 @@ function follow(
   return { following, start };
 }
 
-function snapshotOf({ history }: StreamParts, topic: string, filter: CompiledFilter | null): SnapshotFrame[] {
-  const newest = history.newest(topic);
-  for (let seq = newest; seq > 0 && seq > newest - snapshotDepth; seq--) {
-    const stored = history.read(topic, seq);
-    if (stored === null) return [];
-    const { event } = new EventCell(stored);
-    if (filter === null || filter.test(event)) return [{ topic, seq, data: event }];
+/** The newest event of each topic that passes. What is looked at is bounded over all topics, and counts as work. */
+function snapshots(
+  { history }: StreamParts,
+  connection: Connection,
+  wanted: readonly Wanted[],
+  filter: CompiledFilter | null,
+): SnapshotFrame[] {
+  const depth = Math.min(snapshotDepth, Math.floor(streamLimits.snapshotEvents / wanted.length));
+  const found: SnapshotFrame[] = [];
+  let looked = 0;
+  for (const { topic } of wanted) {
+    const newest = history.newest(topic);
+    for (let seq = newest; seq > 0 && seq > newest - depth; seq--) {
+      const stored = history.read(topic, seq);
+      if (stored === null) break;
+      looked++;
+      const { event } = new EventCell(stored);
+      if (filter !== null && !filter.test(event)) continue;
+      found.push({ topic, seq, data: event });
+      break;
+    }
   }
-  return [];
+  connection.session.charge(looked * snapshotWork);
+  return found;
 }
 
 /** Carries out an `unsubscribe`: the named keys, or without keys the whole channel. */
@@ -194,10 +241,28 @@ function channelOf(topic: string): Channel {
   return (mark === -1 ? topic : topic.slice(0, mark)) as Channel;
 }
 
-/** What a connection follows, one entry for each channel and filter. */
-export function listOf(connection: Connection, id: SubscriptionsReply['id']): SubscriptionsReply {
+/** A page of what a connection follows, one entry for each channel and filter. */
+export function listOf(connection: Connection, id: SubscriptionsReply['id'], after: string | undefined): SubscriptionsReply | ErrorReply {
   const found = new Map<string, SubscriptionsReply['subscriptions'][number]>();
+  if (after !== undefined && connection.topics?.has(after) !== true) {
+    const message = '`after` must be a topic that is followed; begin again without it.';
+    return refusal(id, 'INVALID_REQUEST', message, { fields: { after: 'not followed' } });
+  }
+  let skipping = after !== undefined;
+  let listed = 0;
+  let last: string | null = null;
+  let next: string | null = null;
   for (const [topic, following] of connection.topics ?? []) {
+    if (skipping) {
+      skipping = topic !== after;
+      continue;
+    }
+    if (listed === streamLimits.listTopics) {
+      next = last;
+      break;
+    }
+    listed++;
+    last = topic;
     const { filter }: Group = groupOf(following);
     const channel = channelOf(topic);
     const key = `${channel} ${filter?.key ?? ''}`;
@@ -209,5 +274,6 @@ export function listOf(connection: Connection, id: SubscriptionsReply['id']): Su
     else entry.mints.push(name);
   }
   const order = (channel: Channel): number => channelNames.indexOf(channel);
-  return { id, op: 'subscriptions', subscriptions: [...found.values()].sort((a, b) => order(a.channel) - order(b.channel)) };
+  const subscriptions = [...found.values()].sort((a, b) => order(a.channel) - order(b.channel));
+  return { id, op: 'subscriptions', subscriptions, total: connection.topics?.size ?? 0, next };
 }

@@ -128,6 +128,7 @@ function readRequest(req: IncomingMessage): HttpRequest {
   }
   return {
     method: req.method ?? 'GET',
+    urlChars: url.length,
     path: mark === -1 ? url : url.slice(0, mark),
     query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
     headers,
@@ -144,6 +145,7 @@ function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: Trans
   }
   const request: HttpRequest = {
     method: '',
+    urlChars: 0,
     path: '',
     query: new URLSearchParams(),
     headers: new Map(),

@@ -1,8 +1,11 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
 
 /** A request, read whole before anybody waits. Header names are lower case; a repeated header is joined with `, `. */
 export interface HttpRequest {
   readonly method: string;
+  /** Characters of path and query, as sent. */
+  readonly urlChars: number;
   /** Path without the query, as sent. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -95,7 +98,7 @@ export const transportLimits = {
   /** Characters of path and query. */
   urlChars: 8 * 1024,
   /** Bytes of one WebSocket message that are read at all; beyond it the link is cut without a close frame. */
-  messageBytes: 2 * 1024 * 1024,
+  messageBytes: streamLimits.cutMessageBytes,
   /** Bytes waiting for one WebSocket beyond which nothing more is taken for it. */
   hardBufferBytes: 16 * 1024 * 1024,
 } as const;

@@ -154,10 +154,13 @@ function readRequest(res: Res, req: Req): { request: HttpRequest; ambiguousLengt
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   });
+  const path = req.getUrl();
+  const query = req.getQuery() as string | undefined;
   const request = {
     method: req.getMethod().toUpperCase(),
-    path: req.getUrl(),
-    query: new URLSearchParams(req.getQuery()),
+    urlChars: path.length + (query === undefined ? 0 : query.length + 1),
+    path,
+    query: new URLSearchParams(query),
     headers,
     remoteAddress: addressDecoder.decode(res.getRemoteAddressAsText()),
     requestId: requestId(headers.get('x-request-id')),

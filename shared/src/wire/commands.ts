@@ -3,9 +3,13 @@ import { filterSchemas } from './filters.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
 
-export const CommandId = Type.Union([Type.String({ maxLength: 128 }), Type.Number(), Type.Null()], {
-  description: 'Chosen by the client; the reply carries it. Null or absent: the reply carries null.',
-});
+export const CommandId = Type.Union(
+  [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
+  {
+    description:
+      'Chosen by the client; the reply carries it. A number is an integer of at most 53 bits, as others cannot be given back exactly. Null or absent: the reply carries null.',
+  },
+);
 export type CommandId = Static<typeof CommandId>;
 
 export const Position = Type.Object(
@@ -14,16 +18,16 @@ export const Position = Type.Object(
       maxLength: 128,
       description: 'The run of numbers that `seq` counts in; a new one begins when the history was lost.',
     }),
-    seq: Type.Integer({ minimum: 0, description: 'Number of the last frame of the topic.' }),
+    seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'Number of the last frame of the topic.' }),
     recovered: Type.Optional(Type.Boolean({ description: 'Let pass, so that a position of a reply can be sent back as it came.' })),
   },
   { additionalProperties: false, title: 'position' },
 );
 export type Position = Static<typeof Position>;
 
-const Since = Type.Union([Position, Type.Record(Type.String(), Position)], {
+const Since = Type.Union([Position, Type.Record(Type.String(), Position, { maxProperties: streamLimits.sinceTopics })], {
   description:
-    'Where the client stopped: one position where the command names one topic, or a map from topic to position. What came after it is sent before live frames.',
+    'Where the client stopped: one position where the command names one topic, or a map from topic to position; a topic that the command does not name is refused. What came after it is sent before live frames.',
 });
 export type Since = Position | Record<string, Position>;
 
@@ -91,8 +95,17 @@ export const AuthCommand = Type.Object(
 );
 export const PingCommand = Type.Object({ id: Type.Optional(CommandId), op: Type.Literal('ping') }, closed('ping', 'Answered with `pong`.'));
 export const ListCommand = Type.Object(
-  { id: Type.Optional(CommandId), op: Type.Literal('list') },
-  closed('list', 'Answered with the subscriptions of this connection.'),
+  {
+    id: Type.Optional(CommandId),
+    op: Type.Literal('list'),
+    after: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        description: 'The topic after which to go on: `next` of the page before. Absent: from the beginning.',
+      }),
+    ),
+  },
+  closed('list', 'Answered with the subscriptions of this connection, a page at a time.'),
 );
 
 export type AuthCommand = Static<typeof AuthCommand>;

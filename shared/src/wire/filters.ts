@@ -64,3 +64,14 @@ export type NewTokenFilter = Static<typeof NewTokenFilter>;
 export type PriceFilter = Static<typeof PriceFilter>;
 export type MigrationFilter = Static<typeof MigrationFilter>;
 export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter;
+
+/** Bounds that shut out every event, by the name of the field: such a subscription could never fire. */
+export function impossibleBounds(filter: Filter): Readonly<Record<string, string>> {
+  const faults: Record<string, string> = {};
+  const { minSol, maxSol, minDevBuySol, maxDevBuySol } = filter as TradeFilter & NewTokenFilter;
+  if (minSol !== undefined && maxSol !== undefined && minSol > maxSol) faults['filter.minSol'] = 'above maxSol';
+  if (minDevBuySol !== undefined && maxDevBuySol !== undefined && minDevBuySol > maxDevBuySol) {
+    faults['filter.minDevBuySol'] = 'above maxDevBuySol';
+  }
+  return faults;
+}

@@ -4,16 +4,47 @@ export const streamLimits = {
   authTimeoutMs: 5_000,
   /** Bytes of one message from a client; more closes with 4513. */
   messageBytes: 512 * 1024,
+  /** Bytes of one message beyond which it is not read at all: the link is cut, without a reply or a close frame (1006). */
+  cutMessageBytes: 2 * 1024 * 1024,
   /** Keys (mints and accounts together count each) of one list in one command. */
   keysPerCommand: 5_000,
+  /** Topics in the map `since` of one command. */
+  sinceTopics: 10_000,
+  /** Topics that one page of `list` names. */
+  listTopics: 1_000,
   /** Topics that one connection follows, both dialects together. */
   subscriptionsPerConnection: 20_000,
   /** Topics of one command that asks for a snapshot. */
   snapshotTopics: 1_000,
+  /** Retained events that one command with `snapshot` looks at, over all its topics. */
+  snapshotEvents: 2_048,
   /** Commands in one burst; as many come back each second. */
   commandBurst: 200,
+  /** Work that a connection may ask for at once: bytes of its commands and of their replies, and `commandWork` for each … */
+  workBurst: 8 * 1024 * 1024,
+  /** … and that comes back each second. */
+  workPerSecond: 256 * 1024,
+  /** The same for all connections of one key together. */
+  keyWorkBurst: 32 * 1024 * 1024,
+  keyWorkPerSecond: 2 * 1024 * 1024,
+  /** Work of a connection that has not authenticated yet. */
+  strangerWork: 32 * 1024,
+  /** What every command counts for, beside its bytes. */
+  commandWork: 1024,
+  /** What every topic in a map `since` counts for, beside its bytes. */
+  sinceWork: 200,
+  /** A command that is refused for its rate is read for its `id` up to so many bytes; in a longer one `id` has to stand first. */
+  refusedIdBytes: 1024,
   /** Commands refused for their rate, without a pause, after which the connection is closed with 4029. */
   rateRefusals: 5_000,
+  /** Connections of one key on one gateway. */
+  connectionsPerKey: 10_000,
+  /** Topics of all connections of one key on one gateway, counted once for each connection. */
+  subscriptionsPerKey: 100_000,
+  /** Different filters of one key on one topic of one gateway; a filter counts for the key that used it first. */
+  filtersPerKeyAndTopic: 100,
+  /** Connections of one gateway that have not authenticated yet. */
+  strangers: 5_000,
   /** Addresses or venues in one list of a filter. */
   filterValues: 100,
   /** Topics up to which a heartbeat names all positions; beyond, those that moved. */

@@ -26,6 +26,21 @@ export function decodeMsgpackCommand(bytes: Uint8Array): MsgpackOutcome {
   }
 }
 
+/** The value of `id` where it is the first field of a map, from a message's beginning; undefined elsewhere. */
+export function firstMsgpackId(bytes: Uint8Array): unknown {
+  const reader: Reader = { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), at: 1 };
+  const head = bytes[0] ?? 0;
+  if (head === 0xde) reader.at = 3;
+  else if (head === 0xdf) reader.at = 5;
+  else if (head < 0x81 || head > 0x8f) return undefined;
+  try {
+    return read(reader, 1) === 'id' ? read(reader, 1) : undefined;
+  } catch (error) {
+    if (error instanceof Refused || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
 function read(reader: Reader, depth: number): unknown {
   const head = reader.bytes[reader.at++];
   if (head === undefined || depth > maxDepth) throw new Refused();

@@ -72,8 +72,10 @@ export const SubscriptionsReply = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    total: Type.Integer({ minimum: 0, description: 'Topics that the connection follows.' }),
+    next: Type.Union([Type.String(), Type.Null()], { description: 'What to send as `after` for the next page; null on the last.' }),
   },
-  closed('subscriptions', 'The reply to `list`: one entry for each channel and filter.'),
+  closed('subscriptions', 'The reply to `list`: one entry for each channel and filter, with the topics of this page.'),
 );
 export const PongReply = Type.Object(
   { id: CommandId, op: Type.Literal('pong'), ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }) },
@@ -103,10 +105,12 @@ export const Gap = Type.Object(
     op: Type.Literal('gap'),
     topic: Topic,
     from: Seq,
-    to: Type.Union([Seq, Type.Null()], { description: 'Null: how many are gone is not known (the epoch changed).' }),
+    to: Type.Union([Seq, Type.Null()], {
+      description: 'Null: how many are gone is not known (`epoch`, `ahead`); the next frame counts, whatever its number.',
+    }),
     reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead'], {
       description:
-        '`trimmed`: older than the retained history; `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame.',
+        '`trimmed`: older than the retained history; `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`.',
     }),
     epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
   },
