@@ -1,4 +1,7 @@
+import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 
 /** Transactions remembered where nothing else is asked for; the oldest slots go first and are counted in `forgotten`. */
@@ -6,7 +9,7 @@ const defaultMaxTransactions = 20_000;
 /** Slots remembered, also empty ones. */
 const maxOracleSlots = 20_000;
 
-/** One `Program data:` line: innermost program, path of the instruction, and the bytes as base64. */
+/** One event: the program that told it, path of the instruction, and the bytes as base64. */
 export interface OracleEvent {
   readonly programId: string;
   readonly path: string;
@@ -17,7 +20,7 @@ export interface OracleTransaction {
   readonly signature: string;
   readonly index: number;
   readonly err: TransactionErrorJson | null;
-  /** What its log lines say. */
+  /** What its `Program data:` lines say; where the runtime cut the log, what the venues' own calls say instead. */
   readonly events: readonly OracleEvent[];
 }
 
@@ -45,11 +48,42 @@ interface Kept {
   dead: boolean;
 }
 
+const eventAuthorities = new Map(
+  venues.flatMap(({ programId, eventAuthority }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
+);
+
+/** What getTransaction would tell of a record, without its encoding; null for a record without bytes. */
+function viewOf(record: TransactionRecord): TransactionView | null {
+  const decoded = decodeTransaction(record.wire);
+  if (decoded.kind === 'malformed') return null;
+  const { accountKeys, signature, slot, blockTime, version, logs } = record;
+  return {
+    kind: 'transaction',
+    signature,
+    version,
+    feePayer: accountKeys[0] ?? '',
+    slot,
+    blockTime,
+    err: null,
+    logs,
+    accountKeys,
+    instructions: decoded.instructions.map(({ programIdIndex, data }) => ({
+      programId: accountKeys[programIdIndex] ?? '',
+      accounts: [],
+      data,
+    })),
+    inner: new Map(record.innerInstructions.map(({ index, instructions }) => [index, instructions])),
+  };
+}
+
 function eventsOf(record: TransactionRecord): readonly OracleEvent[] {
   const events: OracleEvent[] = [];
-  readLogs(record.logs, (programId, path, data) => {
+  const note = (programId: string, path: string, data: Uint8Array): void => {
     events.push({ programId, path, data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') });
-  });
+  };
+  const view = record.err === null && record.logs.includes('Log truncated') ? viewOf(record) : null;
+  if (view === null) readLogs(record.logs, note);
+  else readInnerEvents(view, eventAuthorities, note);
   return events;
 }
 

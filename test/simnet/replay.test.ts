@@ -231,6 +231,28 @@ describe('recording and replaying', () => {
     expect((await played([1, 1_000_000, 2_000_000], 0)).at(-1)).toBeLessThan(1_000);
   });
 
+  it('tells slots in long pauses and behind its end, so that no reader takes it for stalled', async () => {
+    const slots = [1_000, 2_000];
+    const records = slots.map((slot) => ({ ...scriptedRecord(`long ${slot}`, program), slot, blockTime: 1_700_000_000 + slot }));
+    const chain = createReplayChain(records, { speed: 4 });
+    const told: { slot: number; parentSlot: number; atMs: number }[] = [];
+    chain.listen({ onFrozen: ({ slot, parentSlot }) => told.push({ slot, parentSlot, atMs: performance.now() }) });
+    chain.start();
+    expect(await chain.finished).toEqual({ blocks: 2, transactions: 2 });
+    const before = told.length;
+    await expect.poll(() => told.length, { timeout: 5_000 }).toBeGreaterThan(before + 2);
+    const seen = told.map(({ slot }) => slot);
+    expect(seen.slice(0, 2)).toEqual([1_000, 1_001]);
+    expect(seen.slice(before - 1, before + 2)).toEqual([2_000, 2_001, 2_002]);
+    expect(told.slice(1).map(({ parentSlot }) => parentSlot)).toEqual(seen.slice(0, -1));
+    expect(Math.max(...told.slice(1).map(({ atMs }, index) => atMs - told[index]!.atMs))).toBeLessThan(2_000);
+    await expect.poll(() => chain.finalizedSlot).toBeGreaterThan(2_000);
+    chain.stop();
+    const after = told.length;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toHaveLength(after);
+  });
+
   it('takes no transactions and says so', async () => {
     const chain = createReplayChain([scriptedRecord('x', program)], { speed: 0 });
     const simnet = await startSimnet({ chain });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { eventDiscriminators } from '@sluice/shared/venues/pump-amm/program.ts';
 import { connectPubSub } from './pubsub-client.ts';
 import { startSimnet } from './simnet.ts';
 
@@ -10,7 +11,7 @@ interface Told {
 
 describe('startSimnet', () => {
   it('tells a subscriber exactly what the oracle saw', async () => {
-    const simnet = await startSimnet({ seed: 5, autoStart: false });
+    const simnet = await startSimnet({ seed: 5, autoStart: false, market: { boostedShare: 0 } });
     const client = await connectPubSub(simnet.wsUrl);
     await client.call('logsSubscribe', 'all', { commitment: 'processed' });
     let transactions = 0;
@@ -28,6 +29,21 @@ describe('startSimnet', () => {
     expect(truth.length).toBeGreaterThan(50);
     expect(received).toEqual(truth);
     client.close();
+    await simnet.close();
+  });
+
+  it('remembers the events of a transaction whose log the runtime cut', async () => {
+    const simnet = await startSimnet({ seed: 7, autoStart: false, market: { completeEverySeconds: 12, boostedShare: 1 } });
+    const blocks = Array.from({ length: 300 }, () => simnet.chain.advance());
+    const cut = blocks.flatMap(({ transactions }) => transactions).find(({ err, logs }) => err === null && logs.includes('Log truncated'));
+    if (cut === undefined) throw new Error('No log was cut.');
+    const events = simnet.oracle.slot(cut.slot)?.transactions.find(({ signature }) => signature === cut.signature)?.events ?? [];
+    const logged: unknown[] = [];
+    readLogs(cut.logs, (programId, path, data) => logged.push({ programId, path, data: Buffer.from(data).toString('base64') }));
+    expect(logged.length).toBeLessThan(events.length);
+    expect(events).toEqual(expect.arrayContaining(logged));
+    const boosts = events.filter(({ data }) => Buffer.from(data, 'base64').subarray(0, 8).equals(eventDiscriminators.initBoost));
+    expect(boosts).toHaveLength(1);
     await simnet.close();
   });
 

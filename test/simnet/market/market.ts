@@ -12,7 +12,7 @@ export interface MarketOptions {
   readonly newTokensPerSecond?: number;
   /** How often a coin is bought up until its curve completes; 45 where not given, 0 for never. */
   readonly completeEverySeconds?: number;
-  /** Share of the migrations that boost their pool (virtual quote reserves); 0 where not given. Their logs pass a node's limit and end in `Log truncated`. */
+  /** Share of the migrations that boost their pool (virtual quote reserves); 0.15 where not given. Their logs pass a node's limit and end in `Log truncated`. */
   readonly boostedShare?: number;
   /** Wallets that trade; 300 where not given. */
   readonly wallets?: number;
@@ -27,7 +27,7 @@ export interface Market {
   beforeSlot(chain: MarketChain): void;
 }
 
-const defaults = { tradesPerSecond: 8, newTokensPerSecond: 0.4, completeEverySeconds: 45, boostedShare: 0, wallets: 300 } as const;
+const defaults = { tradesPerSecond: 8, newTokensPerSecond: 0.4, completeEverySeconds: 45, boostedShare: 0.15, wallets: 300 } as const;
 const sol = 1_000_000_000n;
 const usdc = 1_000_000n;
 const walletSol = 100n * sol;

@@ -7,6 +7,8 @@ import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome,
 export const maxPauseMs = 10_000;
 /** Slot time where the recording's own block times do not tell it. */
 const defaultSlotMs = 400;
+/** In a longer pause empty slots are told, as long as the recording leaves room for them: a reader takes silence for a stall. */
+const maxSilenceMs = 1_000;
 /** A block is final this many slots later, or when the recording ends. */
 const finalityLagSlots = 32;
 const lamportsPerByte = 5_080n;
@@ -170,8 +172,17 @@ class RecordedChain implements ReplayChain {
 
   /** Plays the next block; behind the end of the recording an empty one. */
   advance(): Block {
+    const { slot, blockHeight } = this.newest;
+    const recorded = this.blocks[this.next++];
+    return recorded === undefined ? this.advanceEmpty() : this.freeze({ ...recorded, parentSlot: slot, blockHeight: blockHeight + 1 });
+  }
+
+  private advanceEmpty(): Block {
     const { slot, blockHeight, blockTime } = this.newest;
-    const block = this.blocks[this.next++] ?? emptyBlock(slot + 1, slot, blockHeight + 1, blockTime);
+    return this.freeze(emptyBlock(slot + 1, slot, blockHeight + 1, blockTime));
+  }
+
+  private freeze(block: Block): Block {
     this.newest = block;
     for (const record of block.transactions) this.remember(record);
     for (const listener of this.listeners) listener.onFrozen?.(block);
@@ -215,6 +226,28 @@ class RecordedChain implements ReplayChain {
     }
   }
 
+  /** Waits for the slot that follows, telling slots before it where the wait is long. */
+  private async pauseBefore(slot: number, pauseMs: number): Promise<void> {
+    const { signal } = this.stopping;
+    let leftMs = pauseMs;
+    for (; leftMs > maxSilenceMs; leftMs -= maxSilenceMs) {
+      await sleep(maxSilenceMs, undefined, { signal });
+      if (this.newest.slot + 1 < slot) this.advanceEmpty();
+    }
+    await sleep(leftMs, undefined, { signal });
+  }
+
+  /** Slots go on behind the recording, empty and final at once: to its readers the node lives. */
+  private async rest(): Promise<void> {
+    const { signal } = this.stopping;
+    for (;;) {
+      await sleep(defaultSlotMs, undefined, { signal, ref: false });
+      const { slot } = this.advanceEmpty();
+      this.confirm(slot);
+      this.reachFinal(slot);
+    }
+  }
+
   /** Rejects with the abort of `stop`. */
   private async play(): Promise<void> {
     const { signal } = this.stopping;
@@ -230,9 +263,11 @@ class RecordedChain implements ReplayChain {
       this.confirm(block.slot);
       this.finalize(block.slot - finalityLagSlots);
       await throttle?.();
-      if (pauseMs > confirmAfterMs) await sleep(pauseMs - confirmAfterMs, undefined, { signal });
+      if (following !== undefined && pauseMs > confirmAfterMs) await this.pauseBefore(following.slot, pauseMs - confirmAfterMs);
     }
     this.finalize(this.newest.slot);
+    this.report();
+    await this.rest();
   }
 
   private confirm(slot: number): void {
@@ -245,9 +280,12 @@ class RecordedChain implements ReplayChain {
     let at = this.next - 1;
     while (at >= 0 && (this.blocks[at]?.slot ?? Infinity) > slot) at--;
     const reached = this.blocks[at]?.slot;
-    if (reached === undefined || reached <= this.finalizedSlot) return;
-    this.finalizedSlot = reached;
-    for (const listener of this.listeners) listener.onFinalized?.(reached);
+    if (reached !== undefined && reached > this.finalizedSlot) this.reachFinal(reached);
+  }
+
+  private reachFinal(slot: number): void {
+    this.finalizedSlot = slot;
+    for (const listener of this.listeners) listener.onFinalized?.(slot);
   }
 }
 

@@ -1,4 +1,10 @@
-import { accountDiscriminators, eventAuthority, globalConfig, instructionDiscriminators } from '@sluice/shared/venues/pump-amm/program.ts';
+import {
+  accountDiscriminators,
+  eventAuthority,
+  eventDiscriminators,
+  globalConfig,
+  instructionDiscriminators,
+} from '@sluice/shared/venues/pump-amm/program.ts';
 import { associatedTokenProgram, systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { deriveTokenAccount } from '../../runtime/derive.ts';
 import { boostAuthorityOf, curveOf } from '../addresses.ts';
@@ -15,7 +21,6 @@ const initBoostUnits = 30_000;
 /** Share of the quote vault that moves to the boost vault: pools of the network hold a virtual 20.69 % of what they began with. */
 const boostShare = 2_069n;
 const shareScale = 10_000n;
-const initBoostEvent = Uint8Array.from(Buffer.from('ae7c4af90451f611', 'hex'));
 
 const initBoostNames = [
   'pool',
@@ -60,7 +65,7 @@ function runInitBoost(context: AnchorContext): void {
   account.write().set(poolData({ ...pool, virtualQuote: amount }));
   context.emit(
     new BorshWriter()
-      .bytes(initBoostEvent)
+      .bytes(eventDiscriminators.initBoost)
       .i64(BigInt(context.raw.clock.unixTimestamp))
       .address(pool.baseMint)
       .address(curveOf(pool.baseMint))
