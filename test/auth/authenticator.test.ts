@@ -82,7 +82,7 @@ describe('the authenticator', () => {
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
     elsewhere.keys.revoke(id, Date.now());
-    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`), { timeout: 1000, interval: 10 });
+    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'revoked'), { timeout: 1000, interval: 10 });
     expect(authenticator.authenticate(key)).toBeNull();
     expect(revoked).toHaveBeenCalledTimes(1);
   });
@@ -95,7 +95,7 @@ describe('the authenticator', () => {
     if (rotated === null) throw new Error('not rotated');
     expect(authenticator.authenticate(rotated.key)).toMatchObject({ keyId: id, credential: `${id}.2`, plan: 'premium' });
     expect(authenticator.authenticate(key)?.credential).toBe(`${id}.1`);
-    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`), { timeout: 3000, interval: 20 });
+    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'), { timeout: 3000, interval: 20 });
     expect(authenticator.authenticate(key)).toBeNull();
     expect(authenticator.authenticate(rotated.key)).not.toBeNull();
   });
@@ -113,7 +113,7 @@ describe('the authenticator', () => {
     authenticator.onRevoked(revoked);
     expect(authenticator.authenticate(key)).not.toBeNull();
     await vi.waitFor(() => expect(authenticator.authenticate(key)).toBeNull(), { timeout: 1000, interval: 10 });
-    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`), { timeout: 1000, interval: 10 });
+    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'), { timeout: 1000, interval: 10 });
   });
 
   it('does not rotate a revoked key, nor revoke one twice', () => {
