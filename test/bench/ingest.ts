@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { WebSocket } from 'ws';
 import type { IngestStats } from '@sluice/ingest/stats.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
-import { buyFrames, curveAccountBytes } from '../ingest/pump-frames.ts';
+import { buyFrames, curveAccountBytes, firstBuySlot } from '../ingest/pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
 import { startRedis } from '../support/redis.ts';
 import type { BenchRow } from './row.ts';
@@ -83,6 +83,7 @@ export interface IngestFigure {
 /** Whole JSON-RPC frames over a WebSocket in, published bytes out; the best of several passes over the same coins. */
 export async function measure(redisUrl: string | null): Promise<IngestFigure> {
   const node = await startScriptedNode();
+  node.slot = firstBuySlot;
   // Every curve has the account that it has on chain: the process learns each coin's supply once.
   const account = accountJson(programId, curveAccountBytes());
   node.onCall = (method, params) =>

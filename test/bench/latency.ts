@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { buyFrames } from '../ingest/pump-frames.ts';
+import { buyFrames, firstBuySlot } from '../ingest/pump-frames.ts';
 import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
 import { until } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
@@ -123,6 +123,7 @@ export async function run(): Promise<readonly BenchRow[]> {
   store.close();
   const redis = await startRedis();
   const node = await startScriptedNode();
+  node.slot = firstBuySlot;
   const programs: RunningProgram[] = [];
   let listener: Listener | null = null;
   try {

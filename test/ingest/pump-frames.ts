@@ -422,6 +422,9 @@ export function logsFrame(signature: string, slot: number, logs: readonly string
   });
 }
 
+/** Slot of the first of `buyFrames`; 32 buys stand in each. */
+export const firstBuySlot = 454_631_564;
+
 /** `count` buys, each of its own coin by its own trader, with reserves as the curve's formula gives them. */
 export function buyFrames(count: number, label = 'buy'): Buffer[] {
   const frames: Buffer[] = [];
@@ -439,7 +442,7 @@ export function buyFrames(count: number, label = 'buy'): Buffer[] {
       virtualToken,
       timestamp: 1_791_485_924 + index,
     });
-    frames.push(Buffer.from(logsFrame(signatureOf(`${label} ${index}`), 454_631_564 + (index >> 5), routedTradeLogs(event))));
+    frames.push(Buffer.from(logsFrame(signatureOf(`${label} ${index}`), firstBuySlot + (index >> 5), routedTradeLogs(event))));
   }
   return frames;
 }
