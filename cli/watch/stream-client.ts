@@ -161,7 +161,11 @@ class StreamSession {
       case 'subscribed':
         return this.#onSubscribed(message, socket);
       case 'gap':
-        this.#positions.set(shownValue(message['topic']), { epoch: shownValue(message['epoch']), seq: Number(message['to'] ?? 0) });
+        // Without an end, the stream goes on from where the gap begins.
+        this.#positions.set(shownValue(message['topic']), {
+          epoch: shownValue(message['epoch']),
+          seq: Number(message['to'] ?? Number(message['from']) - 1),
+        });
         return this.#options.handlers.onNotice(
           `gap in ${shownValue(message['topic'])}: ${shownValue(message['from'])} to ${shownValue(message['to'])} (${shownValue(message['reason'])})`,
         );
