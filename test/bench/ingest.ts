@@ -13,7 +13,7 @@ import { startRedis } from '../support/redis.ts';
 import type { BenchRow } from './row.ts';
 
 const coins = 10_000;
-const passes = 4;
+const passes = 8;
 const targetPerSecond = 25_000;
 /** Bytes on their way to the measured process before the sender waits. */
 const maxAheadBytes = 4 * 1024 * 1024;
