@@ -1,6 +1,8 @@
 import { encodeBase58 } from '../../solana/base58.ts';
-import { BorshReader, discriminatorHex, discriminatorLength, hasPrefix, isZeroKey } from '../../solana/bytes.ts';
+import { BorshReader, discriminatorLength, hasPrefix, isZeroKey } from '../../solana/bytes.ts';
 import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import { creatorPart, noFee, readFee } from '../fees.ts';
+import { malformed, undecodedAccount, undecodedEvent } from '../outcome.ts';
 import type { DecodedAccount, DecodedEvent, FeePart, PoolReserves, VenueEvent } from '../venue.ts';
 import { curve, curveMinLength, shareholderLength, tradeMinLength } from './layout.ts';
 import {
@@ -15,31 +17,8 @@ import {
   tokenDecimals,
 } from './program.ts';
 
-const noFee: FeePart = { amount: 0n, bps: 0 };
-
-function malformed(reason: string): DecodedEvent & DecodedAccount {
-  return { kind: 'malformed', reason };
-}
-
 function decoded(event: VenueEvent): DecodedEvent {
   return { kind: 'decoded', event };
-}
-
-/** `bps` stands before the amount in every fee of the layout. */
-function readFee(reader: BorshReader): FeePart {
-  const bps = reader.u64Number();
-  const amount = reader.u64();
-  return amount === 0n && bps === 0 ? noFee : { amount, bps };
-}
-
-/**
- * The creator fee of a holder-reward coin goes to the holders: the event repeats the same amount as `holder_rewards`, it is
- * not charged twice. What is left to the creator is the difference.
- */
-function creatorPart(creatorFee: FeePart, holderRewards: FeePart): FeePart {
-  if (holderRewards.amount === 0n) return creatorFee;
-  if (holderRewards.amount >= creatorFee.amount) return noFee;
-  return { amount: creatorFee.amount - holderRewards.amount, bps: Math.max(0, creatorFee.bps - holderRewards.bps) };
 }
 
 interface TradeTail {
@@ -280,9 +259,7 @@ export function decodeEvent(data: Uint8Array): DecodedEvent {
   if (hasPrefix(data, eventDiscriminators.completePumpAmmMigration)) return decodeMigration(data);
   if (hasPrefix(data, eventDiscriminators.postCompleteBuy)) return decodePostCompleteBuy(data);
   if (hasPrefix(data, eventDiscriminators.updateMayhemVirtualParams)) return decodeMayhemParams(data);
-  const discriminator = discriminatorHex(data);
-  const name = ignoredEvents.get(discriminator);
-  return name === undefined ? { kind: 'unknown', discriminator } : { kind: 'ignored', name };
+  return undecodedEvent(data, ignoredEvents);
 }
 
 const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
@@ -329,6 +306,5 @@ function decodeCurve(data: Uint8Array): DecodedAccount {
 export function decodeAccount(data: Uint8Array): DecodedAccount {
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
   if (hasPrefix(data, accountDiscriminators.bondingCurve)) return decodeCurve(data);
-  const known = ignoredAccounts.find(([discriminator]) => hasPrefix(data, discriminator));
-  return known === undefined ? { kind: 'unknown', discriminator: discriminatorHex(data) } : { kind: 'ignored', name: known[1] };
+  return undecodedAccount(data, ignoredAccounts);
 }
