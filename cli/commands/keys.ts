@@ -1,5 +1,5 @@
 import { createApiKey, endOfKeyMs, rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/gateway/auth/principal.ts';
+import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
 import type { StoredKey } from '@sluice/gateway/store/key-table.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import {

@@ -103,7 +103,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(await client.ask({ op: 'auth', key: goodKey })).toMatchObject({
         op: 'authenticated',
         keyId: goodKey,
-        plan: 'standard',
+        plan: 'enterprise',
         scopes: ['stream'],
       });
       expect(await client.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });

@@ -3,6 +3,7 @@ import type { Authenticator, Principal } from '@sluice/gateway/auth/principal.ts
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 
@@ -28,7 +29,16 @@ export class TestKeys implements Authenticator {
 
   add(key: string, principal: Partial<Principal> = {}): void {
     const keyId = principal.keyId ?? key;
-    this.#principals.set(key, { keyId, credential: `${keyId}.1`, plan: 'standard', scopes: ['stream'], label: null, ...principal });
+    this.#principals.set(key, {
+      keyId,
+      credential: `${keyId}.1`,
+      accountId: null,
+      plan: defaultPlans.enterprise,
+      scopes: ['stream'],
+      ipRanges: [],
+      label: null,
+      ...principal,
+    });
   }
 
   revoke(key: string, reason: 'revoked' | 'expired' = 'revoked'): void {

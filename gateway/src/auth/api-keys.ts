@@ -2,7 +2,7 @@ import { maxKeys, type StoredKey } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
 import { newApiKey, newKeyId } from './key-format.ts';
 import { openKeyHash } from './pepper.ts';
-import type { PlanName, Scope } from './principal.ts';
+import type { PlanName, Scope } from '@sluice/shared/wire/plans.ts';
 
 export interface KeyRequest {
   readonly plan: PlanName;

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import type { StoredKey } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
 import { parseApiKey } from './key-format.ts';
@@ -88,7 +89,7 @@ function firstEndMs(live: ReadonlyMap<string, readonly Credential[]>): number {
 
 const noCredential: readonly Credential[] = [
   {
-    principal: { keyId: '', credential: '', plan: 'standard', scopes: [], label: null },
+    principal: { keyId: '', credential: '', accountId: null, plan: defaultPlans.standard, scopes: [], ipRanges: [], label: null },
     hash: new Uint8Array(32),
     endsAtMs: Number.NEGATIVE_INFINITY,
   },
@@ -113,8 +114,10 @@ function liveCredentials(keys: readonly StoredKey[], nowMs: number): Map<string,
         principal: {
           keyId: key.id,
           credential: `${key.id}.${secret.number}`,
-          plan: key.plan,
+          accountId: null,
+          plan: defaultPlans[key.plan],
           scopes: key.scopes,
+          ipRanges: [],
           label: key.label,
         },
         hash: secret.hash,

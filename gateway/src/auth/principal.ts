@@ -1,16 +1,18 @@
-export const planNames = ['standard', 'premium', 'enterprise'] as const;
-export type PlanName = (typeof planNames)[number];
-
-export const scopes = ['stream', 'read', 'trade'] as const;
-export type Scope = (typeof scopes)[number];
+import type { Plan } from '@sluice/shared/config/plans.ts';
+import type { Scope } from '@sluice/shared/wire/plans.ts';
 
 /** Who calls: the API key that authenticated, with what it may do. Carries no secret. */
 export interface Principal {
   readonly keyId: string;
   /** `<key id>.<n>`: which of the key's secrets was shown. While a key is rotated it has two for a time. */
   readonly credential: string;
-  readonly plan: PlanName;
+  /** Account that the key belongs to; null for a key of the operator's. */
+  readonly accountId: string | null;
+  /** What the key's plan grants, with what is set for this key alone. */
+  readonly plan: Plan;
   readonly scopes: readonly Scope[];
+  /** Addresses (CIDR) from which the key may be used; empty: from anywhere. */
+  readonly ipRanges: readonly string[];
   readonly label: string | null;
 }
 

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { createApiKey } from './api-keys.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { parseApiKey } from './key-format.ts';
-import { scopes } from './principal.ts';
+import { scopes } from '@sluice/shared/wire/plans.ts';
 
 /** Beside the store, for its owner only. */
 const fileName = 'simnet-api-key';
@@ -29,7 +29,7 @@ function opensAll(store: Store, key: string): boolean {
   const authenticator = createAuthenticator(store);
   const principal = authenticator.authenticate(key);
   authenticator.close();
-  return principal?.plan === 'enterprise' && principal.scopes.length === scopes.length;
+  return principal?.plan.name === 'enterprise' && principal.scopes.length === scopes.length;
 }
 
 /** A key that lies in the clear opens nothing on a real cluster: it is revoked and its file deleted. Tells whether there was one. */

@@ -1,4 +1,4 @@
-import { planNames, scopes, type PlanName, type Scope } from '../auth/principal.ts';
+import { planNames, scopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
 import { blob, integer, integerOrNull, text, textOrNull, type Database, type SqlRow } from './database.ts';
 
 export interface StoredSecret {

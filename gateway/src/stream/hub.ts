@@ -244,7 +244,7 @@ export class Hub {
       return;
     }
     this.#admit(connection, principal);
-    connection.tell({ id, op: 'authenticated', keyId: principal.keyId, plan: principal.plan, scopes: [...principal.scopes] });
+    connection.tell({ id, op: 'authenticated', keyId: principal.keyId, plan: principal.plan.name, scopes: [...principal.scopes] });
   }
 
   #admit(connection: Connection, principal: Principal): void {

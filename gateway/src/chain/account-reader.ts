@@ -1,0 +1,25 @@
+/** An account as one node told it. */
+export interface ChainAccount {
+  readonly owner: string;
+  readonly lamports: bigint;
+  readonly data: Uint8Array;
+  readonly executable: boolean;
+}
+
+export interface AccountsRead {
+  /** Slot of the answer. */
+  readonly slot: number;
+  /** When it was asked for, Unix milliseconds: it is no older. */
+  readonly askedAtMs: number;
+  /** In the order of the addresses; null where there is no such account. */
+  readonly accounts: readonly (ChainAccount | null)[];
+}
+
+/**
+ * Reads accounts from the chain. Calls of the same moment share one `getMultipleAccounts` (at most 100 addresses each), and an
+ * address that is being asked for is not asked for again. Rejects with an `RpcError`.
+ */
+export interface AccountReader {
+  /** All `addresses` from one answer, thus of one slot; at most 100. */
+  read(addresses: readonly string[]): Promise<AccountsRead>;
+}
