@@ -1,3 +1,4 @@
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
@@ -43,6 +44,11 @@ const config = {
   databaseUrl: null,
   trading: 'off',
   keystorePassphraseFile: null,
+  plans: defaultPlans,
+  corsOrigins: [],
+  trustedProxies: [],
+  publicUrl: null,
+  signUp: 'closed',
   logLevel: 'error',
 } as const;
 const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });

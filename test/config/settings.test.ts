@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { readSettings, type SettingsOptions } from '@sluice/shared/config/settings.ts';
 import { settingsTable } from '@sluice/shared/config/settings-table.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -52,6 +53,11 @@ describe('settings', () => {
       databaseUrl: null,
       trading: 'live',
       keystorePassphraseFile: null,
+      plans: defaultPlans,
+      corsOrigins: [],
+      trustedProxies: [],
+      publicUrl: 'http://127.0.0.1:8080',
+      signUp: 'open',
       logLevel: 'info',
     });
   });
@@ -83,6 +89,18 @@ describe('settings', () => {
       TRADING: 'paper',
       KEYSTORE_PASSPHRASE_FILE: file,
       LOG_LEVEL: 'silent',
+      DATABASE_URL: 'postgresql://user:word@db.example.com/sluice',
+      CORS_ORIGINS: 'https://App.example.com:443/, http://127.0.0.1:3000',
+      TRUSTED_PROXIES: '10.0.0.0/8, ::1, 2001:db8::/32',
+      PUBLIC_URL: 'https://sluice.example.com/',
+      SIGN_UP: 'closed',
+    });
+    expect(config).toMatchObject({
+      databaseUrl: 'postgresql://user:word@db.example.com/sluice',
+      corsOrigins: ['https://app.example.com', 'http://127.0.0.1:3000'],
+      trustedProxies: ['10.0.0.0/8', '::1', '2001:db8::/32'],
+      publicUrl: 'https://sluice.example.com',
+      signUp: 'closed',
     });
     expect(config).toMatchObject({ host: '::1', port: 0, trading: 'paper', logLevel: 'silent' });
     expect(config.redisUrls).toHaveLength(2);
@@ -111,8 +129,23 @@ describe('settings', () => {
     ['SOLANA_WS_URL', 'wss://a.example.com'],
     ['SOLANA_GRPC_URL', 'https://a.example.com'],
     ['SOLANA_GRPC_TOKEN', 'token'],
-    ['DATABASE_URL', 'postgres://localhost/x'],
+    ['DATABASE_URL', 'mysql://localhost/x'],
+    ['DATABASE_URL', 'postgres://a/x,postgres://b/x'],
+    ['DATABASE_URL', 'localhost'],
     ['TRADING', 'yes'],
+    ['PLANS_FILE', '/there/is/no/such/file'],
+    ['CORS_ORIGINS', 'app.example.com'],
+    ['CORS_ORIGINS', 'https://app.example.com/path'],
+    ['CORS_ORIGINS', '*,https://app.example.com'],
+    ['CORS_ORIGINS', 'null'],
+    ['TRUSTED_PROXIES', 'proxy.example.com'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['TRUSTED_PROXIES', '0.0.0.0/0'],
+    ['TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2'],
+    ['PUBLIC_URL', 'sluice.example.com'],
+    ['PUBLIC_URL', 'https://sluice.example.com/below'],
+    ['PUBLIC_URL', 'ftp://sluice.example.com'],
+    ['SIGN_UP', 'yes'],
     ['LOG_LEVEL', 'verbose'],
     ['TLS_CERT_FILE', '/there/is/no/such/file'],
     ['KEYSTORE_PASSPHRASE_FILE', '/'],
@@ -127,6 +160,19 @@ describe('settings', () => {
     expect(faults.filter((fault) => fault.startsWith(`${name}: `))).not.toEqual([]);
     const others = name === 'TLS_CERT_FILE' ? ['TLS_KEY_FILE'] : [];
     expect(faults.filter((fault) => ![name, ...others].some((known) => fault.startsWith(`${known}: `)))).toEqual([]);
+  });
+
+  it('know the public address only where it follows from the listener', () => {
+    expect(configOf({ HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
+    expect(configOf({ HOST: 'localhost' }).publicUrl).toBe('http://localhost:8080');
+    expect(configOf({ PORT: '0' }).publicUrl).toBe(null);
+    expect(configOf({ HOST: '0.0.0.0' }).publicUrl).toBe(null);
+  });
+
+  it('let strangers in on simnet only, unless told', () => {
+    expect(configOf({}).signUp).toBe('open');
+    expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com' }).signUp).toBe('closed');
+    expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com', SIGN_UP: 'open' }).signUp).toBe('open');
   });
 
   it('name every fault at once', () => {
@@ -245,9 +291,11 @@ describe('settings', () => {
       SOLANA_GRPC_URL: `ftp://${secret}@h`,
       SOLANA_GRPC_TOKEN: secret,
       DATABASE_URL: `mysql://u:${secret}@h/d`,
+      PUBLIC_URL: `https://u:${secret}@h/`,
+      CORS_ORIGINS: `https://h/?token=${secret}`,
       SLUICE_SECRET: secret,
     });
-    expect(faults.length).toBeGreaterThan(6);
+    expect(faults.length).toBeGreaterThan(8);
     expect(faults.join('\n')).not.toContain(secret);
   });
 });

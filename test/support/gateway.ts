@@ -19,6 +19,11 @@ export const testConfig: Config = {
   databaseUrl: null,
   trading: 'off',
   keystorePassphraseFile: null,
+  plans: defaultPlans,
+  corsOrigins: [],
+  trustedProxies: [],
+  publicUrl: null,
+  signUp: 'open',
   logLevel: 'silent',
 };
 

@@ -1,4 +1,5 @@
 import type { LevelWithSilent } from 'pino';
+import type { Plans } from './plans.ts';
 
 /** The settings of a process, read once at start, checked whole, frozen and passed down. */
 export interface Config {
@@ -14,5 +15,15 @@ export interface Config {
   readonly databaseUrl: string | null;
   readonly trading: 'off' | 'paper' | 'live';
   readonly keystorePassphraseFile: string | null;
+  /** What each plan grants: the defaults, overridden by PLANS_FILE. */
+  readonly plans: Plans;
+  /** Origins whose pages may call the interface from a browser, as browsers send them; `['*']`: any. */
+  readonly corsOrigins: readonly string[];
+  /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Origin under which people reach the dashboard; null where it cannot be told from HOST and PORT. */
+  readonly publicUrl: string | null;
+  /** `open`: a wallet that is not known may make itself an account. */
+  readonly signUp: 'open' | 'closed';
   readonly logLevel: LevelWithSilent;
 }

@@ -48,7 +48,8 @@ export const settingsTable = [
   {
     name: 'DATABASE_URL',
     default: null,
-    meaning: 'PostgreSQL as the store. This version has the embedded store only: the start is refused while it is set.',
+    meaning:
+      'PostgreSQL as the store, for gateways on several machines: `postgres://` or `postgresql://`. Without it the store is under `DATA_DIR`.',
     example: 'postgres://user:password@127.0.0.1/sluice',
   },
   {
@@ -62,6 +63,37 @@ export const settingsTable = [
     default: null,
     meaning: 'File with the passphrase that unlocks custodial wallets; on simnet one is made under `DATA_DIR`.',
     example: '/etc/sluice/passphrase',
+  },
+  {
+    name: 'PLANS_FILE',
+    default: null,
+    meaning:
+      'JSON file that overrides parts of the plans: `{"standard":{"requestsPerMinute":200}}`. The fields are those of `shared/src/config/plans.ts`.',
+    example: '/etc/sluice/plans.json',
+  },
+  {
+    name: 'CORS_ORIGINS',
+    default: null,
+    meaning: 'Origins, comma-separated, whose pages may call the interface from a browser; `*` for any.',
+    example: 'https://app.example.com,https://charts.example.com',
+  },
+  {
+    name: 'TRUSTED_PROXIES',
+    default: null,
+    meaning: 'Addresses or CIDR ranges, comma-separated, of the proxies in front: only their `X-Forwarded-For` is believed.',
+    example: '10.0.0.0/8,::1',
+  },
+  {
+    name: 'PUBLIC_URL',
+    default: 'from `HOST` and `PORT` while they are on the loopback',
+    meaning: 'Origin under which people reach the dashboard; signing in is bound to it.',
+    example: 'https://sluice.example.com',
+  },
+  {
+    name: 'SIGN_UP',
+    default: '`open` on simnet, `closed` on a real cluster',
+    meaning: '`open`: a wallet that is not known may make itself a Standard account. `closed`: the operator makes accounts.',
+    example: 'closed',
   },
   {
     name: 'LOG_LEVEL',

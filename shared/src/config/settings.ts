@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import type { Config } from './config.ts';
 import type { EnvFile } from './env-file.ts';
 import { shown, type Fault, type Get } from './fault.ts';
+import { readPlans } from './plans-file.ts';
+import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { checkNames } from './setting-names.ts';
 import type { SettingName } from './settings-table.ts';
@@ -13,6 +15,7 @@ export type SettingsOutcome =
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const tradingModes = ['off', 'paper', 'live'] as const;
+const signUps = ['open', 'closed'] as const;
 /** Addresses in one comma-separated setting. */
 const maxUrls = 16;
 
@@ -38,10 +41,9 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
   if (envFile.fault !== null) fault('.env', envFile.fault);
   checkNames(env, envFile, fault);
   const rpc = readRpc(get, fault);
+  const listener = { host: readHost(get, fault), port: readPort(get, fault), tls: readTls(get, fault) };
   const config: Config = {
-    host: readHost(get, fault),
-    port: readPort(get, fault),
-    tls: readTls(get, fault),
+    ...listener,
     redisUrls: readRedis(get, fault),
     rpc,
     grpc: readGrpc(get, fault),
@@ -49,6 +51,11 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     databaseUrl: readDatabase(get, fault),
     trading: readOneOf('TRADING', tradingModes, get, fault) ?? (rpc === null ? 'live' : 'off'),
     keystorePassphraseFile: readFileName('KEYSTORE_PASSPHRASE_FILE', get, fault),
+    plans: readPlans(get, fault),
+    corsOrigins: readCorsOrigins(get, fault),
+    trustedProxies: readTrustedProxies(get, fault),
+    publicUrl: readPublicUrl(listener, get, fault),
+    signUp: readOneOf('SIGN_UP', signUps, get, fault) ?? (rpc === null ? 'open' : 'closed'),
     logLevel: readOneOf('LOG_LEVEL', logLevels, get, fault) ?? 'info',
   };
   for (const [name, why] of Object.entries(requires)) {
@@ -124,10 +131,10 @@ function readGrpc(get: Get, fault: Fault): Config['grpc'] {
 }
 
 function readDatabase(get: Get, fault: Fault): string | null {
+  const text = get('DATABASE_URL');
+  if (text !== null && text.includes(',')) fault('DATABASE_URL', 'names several addresses; the store is one database');
   const [url] = readUrls('DATABASE_URL', ['postgres:', 'postgresql:'], get, fault) ?? [];
-  if (url === undefined) return null;
-  fault('DATABASE_URL', 'this version has no PostgreSQL store; leave it out');
-  return url;
+  return url ?? null;
 }
 
 /** Addresses may carry passwords and keys: a fault tells the place in the list, never the text. */

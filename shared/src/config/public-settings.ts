@@ -1,0 +1,65 @@
+import { isIP } from 'node:net';
+import { isCidr } from './cidr.ts';
+import type { Config } from './config.ts';
+import { shown, type Fault, type Get } from './fault.ts';
+import type { SettingName } from './settings-table.ts';
+
+/** Entries of one comma-separated list. */
+const maxEntries = 64;
+
+/** Origins as browsers send them; `*` stands alone. */
+export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
+  const entries = listOf('CORS_ORIGINS', get, fault);
+  if (entries.includes('*')) {
+    if (entries.length > 1) fault('CORS_ORIGINS', 'names `*`, any origin, beside others');
+    return ['*'];
+  }
+  return entries.map((entry) => originOf('CORS_ORIGINS', entry, fault) ?? entry);
+}
+
+export function readTrustedProxies(get: Get, fault: Fault): readonly string[] {
+  const entries = listOf('TRUSTED_PROXIES', get, fault);
+  for (const entry of entries) {
+    if (!isCidr(entry)) fault('TRUSTED_PROXIES', `${shown(entry)} is neither an address nor a range like 10.0.0.0/8`);
+    // Every client could then say to be whoever it likes.
+    else if (entry.endsWith('/0')) fault('TRUSTED_PROXIES', `${shown(entry)} trusts every address`);
+  }
+  return entries;
+}
+
+/** As set, or the listener's own where only this machine reaches it and its port is known. */
+export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>, get: Get, fault: Fault): string | null {
+  const text = get('PUBLIC_URL');
+  if (text !== null) return originOf('PUBLIC_URL', text, fault);
+  if (!isLoopback(host) || port === 0) return null;
+  const url = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  // A wrong HOST or PORT is told for itself.
+  return URL.canParse(url) ? new URL(url).origin : null;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function originOf(name: SettingName, text: string, fault: Fault): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    fault(name, `${shown(text)} is not an origin of the form https://host or https://host:port`);
+    return null;
+  }
+  // What stands behind the host may be a password or a token: it is not repeated.
+  if (url.username !== '' || url.password !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    fault(name, `an origin is a scheme, a host and a port, and nothing else: ${url.origin}`);
+    return null;
+  }
+  return url.origin;
+}
+
+function listOf(name: SettingName, get: Get, fault: Fault): readonly string[] {
+  const text = get(name);
+  if (text === null) return [];
+  const entries = text.split(',').map((entry) => entry.trim());
+  if (entries.length > maxEntries) fault(name, `has ${entries.length} entries, at most ${maxEntries} are taken`);
+  if (new Set(entries).size < entries.length) fault(name, 'names an entry twice');
+  return entries.slice(0, maxEntries);
+}
