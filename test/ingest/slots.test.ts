@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ChainSlot, newestPossibleSlot } from '@sluice/ingest/sources/chain-slot.ts';
+import { ChainSlot } from '@sluice/ingest/sources/chain-slot.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { createHarness, recordingLog, until, type Harness } from './harness.ts';

@@ -1,15 +1,9 @@
-/** Before the first slot of any cluster, and the shortest slots that one could have made since, on average. */
-const genesisMs = Date.UTC(2020, 2, 16);
-const shortestSlotMs = 100;
+import { shortestSlotMs } from '@sluice/shared/solana/newest-slot.ts';
+
 /** Slots that a chain may seem to leap while one notification is on its way. */
 const maxLeapSlots = 64;
 /** Endpoints that differ by no more confirm one another; one further behind lags: two to four seconds. */
 export const laggingSlots = 10;
-
-/** The newest slot that a cluster can have reached by its age; a slot beyond it is none. */
-export function newestPossibleSlot(nowMs: number): number {
-  return Math.floor((nowMs - genesisMs) / shortestSlotMs);
-}
 
 /**
  * The slot that the chain has reached, out of what the endpoints tell of it. Where they differ, one that leaps ahead of what the

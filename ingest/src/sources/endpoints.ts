@@ -1,8 +1,9 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
 import { readAccountNotification, readProgramNotification } from './accounts.ts';
-import { ChainSlot, laggingSlots, newestPossibleSlot } from './chain-slot.ts';
+import { ChainSlot, laggingSlots } from './chain-slot.ts';
 import { readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 import { RpcSocket } from './rpc-socket.ts';
 import type { Subscription, TransactionLogs } from './source.ts';

@@ -1,7 +1,7 @@
 import { WebSocket, type RawData } from 'ws';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { nowUs } from '../clock.ts';
-import { newestPossibleSlot } from './chain-slot.ts';
 import { isRecord, isSlot, type Subscription } from './source.ts';
 
 /** Longest frame taken. Logs end at 10,000 bytes and curve and pool accounts are smaller; the socket of a longer frame is given up. */

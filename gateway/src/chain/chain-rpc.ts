@@ -1,0 +1,10 @@
+import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+
+/** Time for one endpoint to answer a read. */
+const timeoutMs = 2_500;
+
+/** The gateway's way to the chain; where no endpoint is set, every call is told that there is none. */
+export function chainRpc(urls: readonly string[] | null): Rpc {
+  if (urls !== null) return createRpc(urls, { timeoutMs });
+  return { call: () => Promise.reject(new RpcError('unreachable', 0, 'No RPC is set.')) };
+}

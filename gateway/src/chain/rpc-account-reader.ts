@@ -1,0 +1,177 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { AccountReader, ChainAccount } from './account-reader.ts';
+
+/** Accounts of one `getMultipleAccounts`, as nodes limit it. */
+const maxAccountsACall = 100;
+/** Calls under way at a time; what comes meanwhile gathers for the next ones. */
+const maxConcurrentCalls = 8;
+/** Calls that wait for their turn; a read that fits into none of them is refused. */
+const maxWaitingCalls = 64;
+/** Time for one call, over all endpoints. */
+const callWithinMs = 4_000;
+
+export interface AccountReaderOptions {
+  /** Newest slot that the chain can have reached; an answer from beyond it is a lie, and another endpoint is asked. */
+  readonly newestSlot: () => number;
+  readonly signal: AbortSignal;
+}
+
+export interface RpcAccountReader extends AccountReader {
+  /** `getMultipleAccounts` sent, those without a usable answer, and reads that shared one, or were refused. */
+  readonly counters: { readonly calls: number; readonly failures: number; readonly shared: number; readonly refused: number };
+}
+
+interface Call {
+  readonly addresses: Map<string, number>;
+  readonly done: Promise<CallAnswer>;
+  readonly settle: (answer: Promise<CallAnswer>) => void;
+}
+
+interface CallAnswer {
+  readonly slot: number;
+  readonly askedAtMs: number;
+  readonly accounts: readonly (ChainAccount | null)[];
+}
+
+/**
+ * Reads accounts over JSON-RPC. All reads of one turn share a call as far as they fit; nothing waits longer than that while
+ * fewer than `maxConcurrentCalls` are under way. A read whose addresses are all being asked for takes that call's answer.
+ */
+export function createAccountReader(rpc: Rpc, { newestSlot, signal }: AccountReaderOptions): RpcAccountReader {
+  const counters = { calls: 0, failures: 0, shared: 0, refused: 0 };
+  const waiting: Call[] = [];
+  const running = new Set<Call>();
+  let gathering = false;
+
+  function callFor(addresses: ReadonlySet<string>): Call | null {
+    for (const call of [...running, ...waiting]) {
+      if (!isSubset(addresses, call.addresses)) continue;
+      counters.shared++;
+      return call;
+    }
+    for (const call of waiting) {
+      if (sizeTogether(call.addresses, addresses) > maxAccountsACall) continue;
+      for (const address of addresses) if (!call.addresses.has(address)) call.addresses.set(address, call.addresses.size);
+      return call;
+    }
+    if (waiting.length >= maxWaitingCalls) return null;
+    const call = newCall(addresses);
+    waiting.push(call);
+    if (!gathering) {
+      gathering = true;
+      setImmediate(() => {
+        gathering = false;
+        drain();
+      });
+    }
+    return call;
+  }
+
+  function drain(): void {
+    while (running.size < maxConcurrentCalls) {
+      const call = waiting.shift();
+      if (call === undefined) return;
+      running.add(call);
+      const asked = ask([...call.addresses.keys()]);
+      call.settle(asked);
+      const ended = (): void => {
+        running.delete(call);
+        drain();
+      };
+      asked.then(ended, () => {
+        counters.failures++;
+        ended();
+      });
+    }
+  }
+
+  async function ask(addresses: readonly string[]): Promise<CallAnswer> {
+    counters.calls++;
+    const askedAtMs = Date.now();
+    const within = AbortSignal.any([signal, AbortSignal.timeout(callWithinMs)]);
+    const params = [addresses, { encoding: 'base64', commitment: 'processed' }];
+    const usable: Omit<CallAnswer, 'askedAtMs'>[] = [];
+    try {
+      await rpc.call('getMultipleAccounts', params, within, (answer) => {
+        const read = readAccounts(answer, addresses.length, newestSlot());
+        if (read !== null) usable.push(read);
+        return read !== null;
+      });
+    } catch (error) {
+      if (!within.aborted || signal.aborted) throw error;
+      throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
+    }
+    const read = usable[0];
+    if (read === undefined) throw new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form.');
+    return { ...read, askedAtMs };
+  }
+
+  return {
+    counters,
+    async read(addresses) {
+      if (addresses.length > maxAccountsACall) throw new RangeError(`At most ${maxAccountsACall} addresses, not ${addresses.length}.`);
+      const call = callFor(new Set(addresses));
+      if (call === null) {
+        counters.refused++;
+        throw new RpcError('unreachable', 0, 'Too many reads wait for the RPC.');
+      }
+      const { slot, askedAtMs, accounts } = await call.done;
+      return { slot, askedAtMs, accounts: addresses.map((address) => accounts[call.addresses.get(address)!] ?? null) };
+    },
+  };
+}
+
+function newCall(addresses: ReadonlySet<string>): Call {
+  let settle: Call['settle'] = () => undefined;
+  const done = new Promise<CallAnswer>((resolve) => (settle = resolve));
+  // Each reader learns of a failure by itself; without one it is no unhandled rejection.
+  done.catch(() => undefined);
+  return { addresses: new Map([...addresses].map((address, index) => [address, index])), done, settle };
+}
+
+function isSubset(some: ReadonlySet<string>, of: ReadonlyMap<string, number>): boolean {
+  for (const address of some) if (!of.has(address)) return false;
+  return true;
+}
+
+function sizeTogether(of: ReadonlyMap<string, number>, more: ReadonlySet<string>): number {
+  let size = of.size;
+  for (const address of more) if (!of.has(address)) size++;
+  return size;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Slot of an answer's context; null where it has none, or one that the chain cannot have reached. */
+export function readContextSlot(answer: unknown, newestSlot: number): number | null {
+  const slot = isRecord(answer) && isRecord(answer['context']) ? answer['context']['slot'] : null;
+  return typeof slot === 'number' && Number.isSafeInteger(slot) && slot >= 0 && slot <= newestSlot ? slot : null;
+}
+
+/** One account in the form of the RPC with `encoding: base64`; null where it is not of that form. */
+export function readChainAccount(account: unknown): ChainAccount | null {
+  if (!isRecord(account)) return null;
+  const { owner, lamports, data, executable } = account;
+  if (typeof owner !== 'string' || !isAddress(owner) || typeof executable !== 'boolean') return null;
+  // Balances beyond 2^53 lamports (nine million SOL) come rounded: JSON has only doubles.
+  if (typeof lamports !== 'number' || !Number.isInteger(lamports) || lamports < 0) return null;
+  if (!Array.isArray(data) || typeof data[0] !== 'string' || data[1] !== 'base64') return null;
+  return { owner, lamports: BigInt(lamports), data: Buffer.from(data[0], 'base64'), executable };
+}
+
+/** Null where anything in the answer is not of the documented form: a part of it is then not believed either. */
+function readAccounts(answer: unknown, count: number, newestSlot: number): Omit<CallAnswer, 'askedAtMs'> | null {
+  const slot = readContextSlot(answer, newestSlot);
+  const value = isRecord(answer) ? answer['value'] : null;
+  if (slot === null || !Array.isArray(value) || value.length !== count) return null;
+  const accounts: (ChainAccount | null)[] = [];
+  for (const item of value as readonly unknown[]) {
+    const account = item === null ? null : readChainAccount(item);
+    if (item !== null && account === null) return null;
+    accounts.push(account);
+  }
+  return { slot, accounts };
+}
