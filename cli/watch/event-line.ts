@@ -1,4 +1,4 @@
-import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TokenMetadataEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 
 /** ANSI colours, or none. */
 export interface Paint {
@@ -27,6 +27,8 @@ export function eventLine(event: StreamEvent, paint: Paint): string {
       return line(event, priceText(event, paint), paint);
     case 'newToken':
       return line(event, newTokenText(event, paint), paint);
+    case 'tokenMetadata':
+      return line(event, metadataText(event, paint), paint);
     case 'migration':
       return line(event, migrationText(event, paint), paint);
     case 'retract':
@@ -55,6 +57,12 @@ function newTokenText(event: NewTokenEvent, paint: Paint): string {
   const bought = event.initialBuy?.solAmount ?? null;
   const buy = bought === null ? '' : `  creator bought for ${amount(bought)} SOL`;
   return `${paint.strong('NEW ')} ${paint.strong(`${clean(event.name)} (${clean(event.symbol)})`)}  ${event.mint}  ${paint.faint(`${event.pool} by ${short(event.creator)}`)}${buy}`;
+}
+
+function metadataText(event: TokenMetadataEvent, paint: Paint): string {
+  const links = [event.website, event.twitter, event.telegram].flatMap((link) => (link === null ? [] : [clean(link)]));
+  const said = event.description === null || event.description === '' ? '' : `  ${clean(event.description)}`;
+  return `${paint.strong('META')} ${clean(event.name)} (${clean(event.symbol)})  ${event.mint}${said}  ${paint.faint(links.join(' '))}`;
 }
 
 function migrationText(event: MigrationEvent, paint: Paint): string {

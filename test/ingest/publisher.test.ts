@@ -84,6 +84,7 @@ describe('Publisher', () => {
     expect(topicsOf(trade)).toEqual(['trades', `trades:${trade.mint}`, `trades:@${(trade as { trader: string }).trader}`]);
     expect(topicsOf(price)).toEqual([`prices:${price.mint}`]);
     expect(topicsOf({ type: 'newToken' } as PublishableEvent)).toEqual(['newTokens']);
+    expect(topicsOf({ type: 'tokenMetadata' } as PublishableEvent)).toEqual(['newTokens']);
     expect(topicsOf({ type: 'migration' } as PublishableEvent)).toEqual(['migrations']);
   });
 

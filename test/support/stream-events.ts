@@ -147,6 +147,7 @@ function topicsOf(event: StreamEvent): string[] {
     case 'price':
       return [pricesTopic(event.mint)];
     case 'newToken':
+    case 'tokenMetadata':
       return [newTokensTopic];
     case 'migration':
       return [migrationsTopic];

@@ -1,4 +1,4 @@
-import { commitments, type NewTokenEvent, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import { commitments, type NewTokenEvent, type StreamEvent, type TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/filters.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
 
@@ -86,7 +86,9 @@ function tradeTests({ minSol, maxSol, side, trader }: TradeFilter): Test[] {
 
 function newTokenTests(filter: NewTokenFilter): Test[] {
   const tests: Test[] = [];
-  const add = (test: (event: NewTokenEvent) => boolean): void => void tests.push((event) => event.type === 'newToken' && test(event));
+  // The metadata of a token carries of its creation what is looked at here, and so passes where the creation did.
+  const add = (test: (event: NewTokenEvent | TokenMetadataEvent) => boolean): void =>
+    void tests.push((event) => (event.type === 'newToken' || event.type === 'tokenMetadata') && test(event));
   const { creator, name, symbol, minDevBuySol, maxDevBuySol } = filter;
   if (creator !== undefined) {
     const wanted = oneOf(creator);

@@ -1,3 +1,4 @@
+import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import type { PublishableEvent } from './publisher.ts';
 
 /** What is kept at most; beyond it the oldest is dropped. */
@@ -69,5 +70,15 @@ export class EventQueue {
 }
 
 function weightOf(event: PublishableEvent): number {
-  return event.type === 'newToken' ? eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length) : eventBytes;
+  if (event.type !== 'newToken' && event.type !== 'tokenMetadata') return eventBytes;
+  const said = event.type === 'newToken' ? 0 : charsOf(event.description) + charsOf(event.image) + linkChars(event);
+  return eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length + said);
+}
+
+function linkChars({ twitter, telegram, website }: TokenMetadataEvent): number {
+  return charsOf(twitter) + charsOf(telegram) + charsOf(website);
+}
+
+function charsOf(text: string | null): number {
+  return text === null ? 0 : text.length;
 }

@@ -47,6 +47,7 @@ export function topicsOf(event: Exclude<StreamEvent, { type: 'retract' }>): stri
     case 'price':
       return [pricesTopic(event.mint)];
     case 'newToken':
+    case 'tokenMetadata':
       return [newTokensTopic];
     case 'migration':
       return [migrationsTopic];

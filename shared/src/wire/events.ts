@@ -31,7 +31,7 @@ const Venue = Type.Enum([...venueNames], { description: 'Venue of the pool.' });
 const common = {
   id: Type.String({
     description:
-      '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`.',
+      '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`.',
   }),
   mint: Address('Mint of the token.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
@@ -137,26 +137,60 @@ const InitialBuy = Type.Object(
   { additionalProperties: false },
 );
 
+/** What the creation of a token says of it. */
+const creation = {
+  name: Type.String({ description: 'As it stands on chain.' }),
+  symbol: Type.String({ description: 'As it stands on chain.' }),
+  uri: Type.String({ description: 'Where its metadata is.' }),
+  creator: Address('Creator, who earns the creator fee.'),
+} as const;
+const initialBuy = Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.');
+const flags = Type.Object(
+  { mayhemMode: Type.Boolean(), cashback: Type.Boolean(), holderReward: Type.Boolean(), creatorFeeBps: Type.Integer() },
+  { additionalProperties: false, description: 'Flags of the venue.' },
+);
+
 export const NewTokenEvent = event('newToken', 'A token was created.', {
   type: Type.Literal('newToken'),
   ...common,
-  name: Type.String(),
-  symbol: Type.String(),
-  uri: Type.String(),
-  creator: Address('Creator, who earns the creator fee.'),
+  ...creation,
   trader: Address('Wallet that sent the creation.'),
   tokenProgram: Address('SPL Token or Token-2022.'),
   bondingCurve: Address('Bonding curve account.'),
   supply: Raw('Total supply.'),
   decimals: Type.Integer(),
-  initialBuy: Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.'),
+  initialBuy,
   ...valuation,
   reserves: Reserves,
-  flags: Type.Object(
-    { mayhemMode: Type.Boolean(), cashback: Type.Boolean(), holderReward: Type.Boolean(), creatorFeeBps: Type.Integer() },
-    { additionalProperties: false, description: 'Flags of the venue.' },
-  ),
+  flags,
 });
+
+const Link = (what: string) => Nullable(Type.String(), `${what} (http, https or ipfs); null where the document has none that is one.`);
+
+/** Of a document behind a token's `uri`, what is shown. Its author is anybody: texts without control characters, bounded. */
+export const metadataFields = {
+  description: Nullable(
+    Type.String({ maxLength: 1000 }),
+    'In the words of its author, without control characters; null where the document has none.',
+  ),
+  image: Link('Address of its image'),
+  twitter: Link('Its page on X'),
+  telegram: Link('Its page on Telegram'),
+  website: Link('Its website'),
+} as const;
+
+export const TokenMetadataEvent = event(
+  'tokenMetadata',
+  'The document behind the `uri` of a new token is known. It carries of the creation what filters look at: a filter lets pass the metadata of just the tokens whose `newToken` it lets pass.',
+  {
+    type: Type.Literal('tokenMetadata'),
+    ...common,
+    ...creation,
+    initialBuy,
+    flags,
+    ...metadataFields,
+  },
+);
 
 export const MigrationEvent = event('migration', 'A completed curve moved to a pool; `pool` and `poolAddress` are the destination.', {
   type: Type.Literal('migration'),
@@ -180,6 +214,7 @@ export const eventSchemas = {
   trade: TradeEvent,
   price: PriceEvent,
   newToken: NewTokenEvent,
+  tokenMetadata: TokenMetadataEvent,
   migration: MigrationEvent,
   retract: RetractEvent,
 } as const;
@@ -187,8 +222,9 @@ export const eventSchemas = {
 export type TradeEvent = Static<typeof TradeEvent>;
 export type PriceEvent = Static<typeof PriceEvent>;
 export type NewTokenEvent = Static<typeof NewTokenEvent>;
+export type TokenMetadataEvent = Static<typeof TokenMetadataEvent>;
 export type MigrationEvent = Static<typeof MigrationEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
-export type StreamEvent = TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent | RetractEvent;
+export type StreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;
 export type Fees = Static<typeof Fees>;
