@@ -12,6 +12,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
@@ -55,9 +56,11 @@ function lockDataDir({ dataDir }: Config): Lock {
 async function startProduct(config: Config, store: Store, log: Logger, closers: Closers, signal: AbortSignal): Promise<string> {
   const bus = await createBus({ redisUrls: config.redisUrls, log });
   closers.add('bus', () => bus.close());
-  const ingest = await startIngest({ config, bus, log, signal });
+  const market = await createMarket({ redisUrls: config.redisUrls, log });
+  closers.add('market', () => market.close());
+  const ingest = await startIngest({ config, bus, market, log, signal });
   closers.add('ingest', () => ingest.close());
-  const gateway = await startGateway({ config, bus, log, signal, store });
+  const gateway = await startGateway({ config, bus, market, log, signal, store });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }

@@ -2,6 +2,7 @@ import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { readDashboard } from './dashboard/page.ts';
@@ -20,6 +21,8 @@ import type { Transport, TransportHandlers } from './transport/transport.ts';
 export interface GatewayOptions {
   readonly config: Config;
   readonly bus: Bus;
+  /** State of the market that ingest keeps; one of this process, which stays empty, where none is given. */
+  readonly market?: MarketReader;
   readonly log: Logger;
   /** Aborted before the start is over: what was started is ended again, and the start rejects. */
   readonly signal: AbortSignal;

@@ -3,6 +3,8 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { Market } from '@sluice/shared/market/market.ts';
 import { endReadyKey } from './auth/ready-key.ts';
 import { startGateway } from './gateway.ts';
 import { openStore } from './store/store.ts';
@@ -17,8 +19,10 @@ async function main(config: Config): Promise<void> {
   const store = openStore(config);
   if (config.rpc !== null && endReadyKey(store)) log.warn('simnet_api_key_revoked');
   const bus = await createBus({ redisUrls: config.redisUrls, log });
+  let market: Market | null = null;
   try {
-    const gateway = await startGateway({ config, bus, log, signal: ending.signal, store });
+    market = await createMarket({ redisUrls: config.redisUrls, log });
+    const gateway = await startGateway({ config, bus, market, log, signal: ending.signal, store });
     log.info({ url: gateway.url }, 'listening');
     if (!ending.signal.aborted) await once(ending.signal, 'abort');
     await gateway.close();
@@ -26,6 +30,7 @@ async function main(config: Config): Promise<void> {
     // Told to end while it started: it ends.
     if (!ending.signal.aborted) throw error;
   } finally {
+    await market?.close();
     await bus.close();
     store.close();
   }

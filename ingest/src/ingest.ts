@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Market } from '@sluice/shared/market/market.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -36,6 +37,8 @@ export interface IngestOptions {
   /** `rpc` must be set. */
   readonly config: Config;
   readonly bus: Bus;
+  /** State of the market, kept by one of all ingest processes. One of this process where none is given. */
+  readonly market?: Market;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }

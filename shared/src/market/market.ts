@@ -1,3 +1,7 @@
+import type { Lease } from '../bus/bus.ts';
+import type { MintHead } from './head.ts';
+import type { Tally } from './tally.ts';
+
 /**
  * State of the market beside the log: what is asked for again and again and outlives the log's memory. One process keeps it
  * (the ingest process that holds the lease `market`), from the log itself and exactly once; every gateway reads it.
@@ -53,7 +57,7 @@ export interface MarketReader {
   buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]>;
   /**
    * What a warm token begins with, of one moment: the checkpoint, the minutes of the last 24 hours, and the newest price event
-   * (its JSON as published; null where none was kept).
+   * of the main pool (its JSON as published; null where none was kept).
    */
   summary(
     mint: string,
@@ -61,9 +65,98 @@ export interface MarketReader {
   ): Promise<{ readonly checkpoint: Checkpoint | null; readonly minutes: readonly Bucket[]; readonly price: Uint8Array | null }>;
   /** Trade events as published (JSON), newest first; those older than the one with the id `before`, where it is given and kept. */
   trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]>;
-  /** Says that somebody follows these topics (of the channel `candles`) for another `wantTtlMs`: only such are published. */
-  want(topics: readonly string[]): Promise<void>;
+  /**
+   * Says that somebody follows these topics (of the channel `candles`) for another `wantTtlMs`: only such are published.
+   * Returns those that are refused, as `marketLimits.wantedTopics` others are wanted.
+   */
+  want(topics: readonly string[]): Promise<readonly string[]>;
 }
 
 /** How long a topic stays wanted after the last word: beyond what a client may be away and still miss nothing. */
 export const wantTtlMs = 300_000;
+
+/** Bounds of what is kept. */
+export const marketLimits = {
+  /** Newest trades of a mint. */
+  tradesPerMint: 100,
+  /** Candle topics that are published at one time; one more is refused until another is not wanted any more. */
+  wantedTopics: 20_000,
+  /** Characters of a mint: the longest address. */
+  mintLength: 44,
+} as const;
+
+/**
+ * How buckets are kept: `chunkS` seconds of them together, for `keepS` after the last trade in those. So there are at
+ * most 3,600 + 600 buckets of a second, 48 × 60 + 360 of a minute and 90 × 24 + 240 of an hour for a mint that trades all the time.
+ * Hours of a mint that traded for less than a day after its first trade are kept for `briefKeepS` only: most mints are such.
+ */
+export const bucketKeeping = {
+  '1s': { chunkS: 600, keepS: 3_600 },
+  '1m': { chunkS: 6 * 3_600, keepS: 48 * 3_600 },
+  '1h': { chunkS: 10 * 86_400, keepS: 90 * 86_400 },
+} as const satisfies Readonly<Record<BaseInterval, { readonly chunkS: number; readonly keepS: number }>>;
+export const briefKeepS = 7 * 86_400;
+export const briefLifeS = 86_400;
+/** How long the newest price and the newest trades of a mint are kept after the last of them. */
+export const priceKeepS = 24 * 3_600;
+export const tradesKeepS = 2 * 3_600;
+
+/** One base bucket of a mint and what is added to it. */
+export interface BucketChange {
+  readonly interval: BaseInterval;
+  readonly startS: number;
+  readonly tally: Tally;
+}
+
+/** What a stretch of the log changes of one mint. */
+export interface MintChange {
+  readonly mint: string;
+  readonly head: MintHead;
+  readonly buckets: readonly BucketChange[];
+  /** The newest price event of the main pool (JSON as published); null where there was none. */
+  readonly price: Uint8Array | null;
+  /** Trade events (JSON as published) in log order, the newest `tradesPerMint` of them. */
+  readonly trades: readonly Uint8Array[];
+}
+
+/** A stretch of the log: from where the state stands (null: from nothing) to where it stands afterwards. */
+export interface MarketBatch {
+  readonly from: Checkpoint | null;
+  readonly to: Checkpoint;
+  readonly changes: readonly MintChange[];
+}
+
+/** What changed in which candle topics are to be published. */
+export interface TopicTurns {
+  /** Wanted, and not published yet. */
+  readonly begin: readonly string[];
+  /** Published, and not wanted any more. */
+  readonly end: readonly string[];
+}
+
+/** What the holder of the lease `market` does; nobody else. What is refused as `fenced` was not done. */
+export interface MarketWriter {
+  checkpoint(): Promise<Checkpoint | null>;
+  /** Heads of the mints that have one. */
+  heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>>;
+  /**
+   * Applies a batch whole, or not at all: `fenced` where the holding is over, `stale` where the state does not stand at `from`.
+   * Where it rejects, whether the batch was applied is unknown; the same batch may be given again, and is `applied` once.
+   */
+  apply(batch: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'>;
+  /** Topics that are published, with the start of the oldest candle of each that is not told as closed (0: none). */
+  published(): Promise<ReadonlyMap<string, number>>;
+  turns(): Promise<TopicTurns>;
+  /** Notes what was published: topics begun or gone on with (to the start of their oldest open candle), and ended ones. */
+  note(open: ReadonlyMap<string, number>, ended: readonly string[], holding: Holding): Promise<'applied' | 'fenced'>;
+}
+
+/** One holding of a lease. */
+export interface Holding {
+  readonly lease: Pick<Lease, 'name' | 'held' | 'fence'>;
+  readonly fence: number;
+}
+
+export interface Market extends MarketReader, MarketWriter {
+  close(): Promise<void>;
+}

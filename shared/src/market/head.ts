@@ -1,0 +1,61 @@
+import type { VenueName } from '../wire/events.ts';
+
+/**
+ * What is kept of a mint beside its buckets: which of its pools is the main one, and where that stood last. A mint trades in
+ * any number of pools, and anybody can open one: prices are those of the main pool alone, volumes and counts are of all.
+ */
+export interface MintHead {
+  /** The main pool. */
+  readonly pool: VenueName;
+  readonly poolAddress: string;
+  readonly quoteMint: string;
+  /** What it holds of its quote coin, in SOL; 0 where that cannot be told. */
+  readonly depthSol: number;
+  /** Last price in it, quote coins for one token and USD; null where none is known. */
+  readonly priceQuote: number | null;
+  readonly priceUsd: number | null;
+  /** Unix seconds of the last trade in it. */
+  readonly mainTradedS: number;
+  /** The bonding curve was completed, or has migrated. */
+  readonly curveOver: boolean;
+  /** Unix seconds of the mint's first event kept, and of its last trade. */
+  readonly firstS: number;
+  readonly tradedS: number;
+  /** Of the mint's last event in the log. */
+  readonly slot: number;
+  readonly receivedUs: number;
+  readonly simulated: boolean;
+}
+
+/** Venues whose pools are bonding curves: a mint has at most one, and begins there. */
+const curveVenues: ReadonlySet<VenueName> = new Set(['pump', 'launchlab', 'meteora-dbc']);
+/** A pool must be deeper than the main one by this much to take its place, so that two like ones don't take turns. */
+const deeperBy = 1.1;
+/** A main pool without a trade for this long gives way … */
+const quietS = 3_600;
+/** … to a pool that trades and holds at least this part of what it held. */
+const quietDepthPart = 0.1;
+
+/** A trade, as far as it says which pool is the main one. */
+export interface PoolSighting {
+  readonly pool: VenueName;
+  readonly poolAddress: string;
+  readonly depthSol: number;
+  readonly atS: number;
+}
+
+/**
+ * Whether a pool in which the mint traded is its main one from then on:
+ *
+ * 1. the first pool seen is; a bonding curve takes over from any pool until it is completed or has migrated;
+ * 2. a curve stays the main pool until then (a migration names its successor);
+ * 3. among pools the deeper one is, where it is deeper by a tenth;
+ * 4. a main pool in which nobody has traded for an hour gives way to any that holds a tenth of what it held: its end was not seen.
+ */
+export function isMainPool(head: MintHead | null, seen: PoolSighting): boolean {
+  if (head === null || seen.poolAddress === head.poolAddress) return true;
+  if (curveVenues.has(seen.pool)) return !head.curveOver && !curveVenues.has(head.pool);
+  if (seen.atS - head.mainTradedS > quietS && seen.depthSol >= head.depthSol * quietDepthPart) return true;
+  if (curveVenues.has(head.pool) && !head.curveOver) return false;
+  return seen.depthSol > head.depthSol * deeperBy;
+}

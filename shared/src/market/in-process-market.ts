@@ -1,0 +1,251 @@
+import type { MintHead } from './head.ts';
+import {
+  baseIntervals,
+  briefKeepS,
+  briefLifeS,
+  bucketKeeping,
+  marketLimits,
+  priceKeepS,
+  tradesKeepS,
+  wantTtlMs,
+  type BaseInterval,
+  type Bucket,
+  type BucketChange,
+  type Checkpoint,
+  type Holding,
+  type Market,
+  type MarketBatch,
+  type MintChange,
+  type TopicTurns,
+} from './market.ts';
+import { bucketOf, emptyTally, mergeTally, type Tally } from './tally.ts';
+
+/** Bounds of one process's memory; beyond them the mint goes whose last event is the oldest. Some 150 bytes a bucket. */
+const limits = { mints: 20_000, buckets: 500_000 } as const;
+/** How often what has expired is looked for. */
+const sweepEveryMs = 10_000;
+const summarySeconds = 86_400;
+
+interface Chunk {
+  readonly tallies: Map<number, Tally>;
+  expiresAtMs: number;
+}
+
+interface Kept<T> {
+  value: T;
+  expiresAtMs: number;
+}
+
+interface MintState {
+  head: MintHead;
+  readonly chunks: Record<BaseInterval, Map<number, Chunk>>;
+  price: Kept<Uint8Array> | null;
+  /** Newest last. */
+  trades: Kept<readonly Uint8Array[]> | null;
+}
+
+/** State of the market in this process: the guarantees of the one in Redis, for as long as the process lives. */
+export class InProcessMarket implements Market {
+  /** By last event, oldest first. */
+  readonly #mints = new Map<string, MintState>();
+  #buckets = 0;
+  #checkpoint: Checkpoint | null = null;
+  readonly #wanted = new Map<string, number>();
+  readonly #published = new Map<string, number>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor() {
+    this.#sweep = setInterval(() => this.#dropExpired(performance.now()), sweepEveryMs);
+    this.#sweep.unref();
+  }
+
+  // --- Reader.
+
+  async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
+    const chunks = this.#mints.get(mint)?.chunks[interval];
+    if (chunks === undefined || limit <= 0) return [];
+    const nowMs = performance.now();
+    const { chunkS } = bucketKeeping[interval];
+    const found: Bucket[] = [];
+    for (const [chunkStartS, { tallies, expiresAtMs }] of chunks) {
+      if (expiresAtMs <= nowMs || chunkStartS >= toS || chunkStartS + chunkS <= fromS) continue;
+      for (const [startS, tally] of tallies) {
+        const bucket = startS >= fromS && startS < toS ? bucketOf(startS, tally) : null;
+        if (bucket !== null) found.push(bucket);
+      }
+    }
+    return found.sort((a, b) => a.startS - b.startS).slice(-limit);
+  }
+
+  async summary(
+    mint: string,
+    nowS: number,
+  ): Promise<{ readonly checkpoint: Checkpoint | null; readonly minutes: readonly Bucket[]; readonly price: Uint8Array | null }> {
+    const fromS = nowS - summarySeconds;
+    const minutes = await this.buckets(mint, '1m', fromS - (fromS % baseIntervals['1m']), Number.MAX_SAFE_INTEGER, summarySeconds);
+    return { checkpoint: this.#checkpoint, minutes, price: valueOf(this.#mints.get(mint)?.price) };
+  }
+
+  async trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]> {
+    const kept = valueOf(this.#mints.get(mint)?.trades) ?? [];
+    return olderTrades(kept.toReversed(), before, limit);
+  }
+
+  async want(topics: readonly string[]): Promise<readonly string[]> {
+    const untilMs = performance.now() + wantTtlMs;
+    const refused: string[] = [];
+    for (const topic of topics) {
+      if (this.#wanted.has(topic) || this.#wanted.size < marketLimits.wantedTopics) this.#wanted.set(topic, untilMs);
+      else refused.push(topic);
+    }
+    return refused;
+  }
+
+  // --- Writer.
+
+  async checkpoint(): Promise<Checkpoint | null> {
+    return this.#checkpoint;
+  }
+
+  async heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
+    const found = new Map<string, MintHead>();
+    for (const mint of mints) {
+      const state = this.#mints.get(mint);
+      if (state !== undefined) found.set(mint, state.head);
+    }
+    return found;
+  }
+
+  async apply({ from, to, changes }: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'> {
+    if (!isHeld(holding)) return 'fenced';
+    if (isSame(this.#checkpoint, to)) return 'applied';
+    if (!isSame(this.#checkpoint, from)) return 'stale';
+    const nowMs = performance.now();
+    for (const change of changes) this.#change(change, nowMs);
+    this.#checkpoint = to;
+    for (const mint of this.#mints.keys()) {
+      if (this.#mints.size <= limits.mints && this.#buckets <= limits.buckets) break;
+      this.#drop(mint);
+    }
+    return 'applied';
+  }
+
+  async published(): Promise<ReadonlyMap<string, number>> {
+    return new Map(this.#published);
+  }
+
+  async turns(): Promise<TopicTurns> {
+    const nowMs = performance.now();
+    const begin: string[] = [];
+    for (const [topic, untilMs] of this.#wanted) {
+      if (untilMs > nowMs) {
+        if (!this.#published.has(topic)) begin.push(topic);
+      } else if (!this.#published.has(topic)) this.#wanted.delete(topic);
+    }
+    const end = [...this.#published.keys()].filter((topic) => (this.#wanted.get(topic) ?? 0) <= nowMs);
+    return { begin, end };
+  }
+
+  async note(open: ReadonlyMap<string, number>, ended: readonly string[], holding: Holding): Promise<'applied' | 'fenced'> {
+    if (!isHeld(holding)) return 'fenced';
+    for (const [topic, startS] of open) this.#published.set(topic, startS);
+    const nowMs = performance.now();
+    for (const topic of ended) {
+      this.#published.delete(topic);
+      if ((this.#wanted.get(topic) ?? 0) <= nowMs) this.#wanted.delete(topic);
+    }
+    return 'applied';
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    this.#mints.clear();
+    this.#wanted.clear();
+    this.#published.clear();
+    this.#buckets = 0;
+  }
+
+  #change({ mint, head, buckets, price, trades }: MintChange, nowMs: number): void {
+    const state: MintState = this.#mints.get(mint) ?? {
+      head,
+      chunks: { '1s': new Map(), '1m': new Map(), '1h': new Map() },
+      price: null,
+      trades: null,
+    };
+    // Behind the others: it is the last to go.
+    this.#mints.delete(mint);
+    this.#mints.set(mint, state);
+    state.head = head;
+    for (const change of buckets) this.#addTo(state, change, nowMs);
+    // Copies: an event's bytes are a view of a much larger buffer.
+    if (price !== null) state.price = { value: Buffer.from(price), expiresAtMs: nowMs + priceKeepS * 1000 };
+    if (trades.length === 0) return;
+    const kept = [...(valueOf(state.trades) ?? []), ...trades.map((trade) => Buffer.from(trade))];
+    state.trades = { value: kept.slice(-marketLimits.tradesPerMint), expiresAtMs: nowMs + tradesKeepS * 1000 };
+  }
+
+  #addTo({ head, chunks }: MintState, { interval, startS, tally }: BucketChange, nowMs: number): void {
+    const { chunkS } = bucketKeeping[interval];
+    const chunkStartS = startS - (startS % chunkS);
+    let chunk = chunks[interval].get(chunkStartS);
+    if (chunk === undefined) chunks[interval].set(chunkStartS, (chunk = { tallies: new Map(), expiresAtMs: 0 }));
+    chunk.expiresAtMs = nowMs + chunkKeepS(interval, head) * 1000;
+    let kept = chunk.tallies.get(startS);
+    if (kept === undefined) {
+      chunk.tallies.set(startS, (kept = emptyTally()));
+      this.#buckets++;
+    }
+    mergeTally(kept, tally);
+  }
+
+  #drop(mint: string): void {
+    const state = this.#mints.get(mint);
+    if (state === undefined) return;
+    for (const chunks of Object.values(state.chunks)) for (const { tallies } of chunks.values()) this.#buckets -= tallies.size;
+    this.#mints.delete(mint);
+  }
+
+  #dropExpired(nowMs: number): void {
+    for (const [mint, state] of this.#mints) {
+      for (const chunks of Object.values(state.chunks)) {
+        for (const [startS, { tallies, expiresAtMs }] of chunks) {
+          if (expiresAtMs > nowMs) continue;
+          this.#buckets -= tallies.size;
+          chunks.delete(startS);
+        }
+      }
+      state.price = valueOf(state.price, nowMs) === null ? null : state.price;
+      state.trades = valueOf(state.trades, nowMs) === null ? null : state.trades;
+      if (Object.values(state.chunks).every(({ size }) => size === 0) && state.price === null) this.#mints.delete(mint);
+    }
+  }
+}
+
+function valueOf<T>(kept: Kept<T> | null | undefined, nowMs = performance.now()): T | null {
+  return kept === null || kept === undefined || kept.expiresAtMs <= nowMs ? null : kept.value;
+}
+
+function isHeld({ lease, fence }: Holding): boolean {
+  return lease.held && lease.fence === fence;
+}
+
+function isSame(a: Checkpoint | null, b: Checkpoint | null): boolean {
+  return a === null || b === null ? a === b : a.epoch === b.epoch && a.offset === b.offset;
+}
+
+/** Seconds for which a chunk is kept after the last trade in it. */
+export function chunkKeepS(interval: BaseInterval, { firstS, tradedS }: MintHead): number {
+  if (interval === '1h' && tradedS - firstS < briefLifeS) return briefKeepS;
+  return bucketKeeping[interval].keepS + bucketKeeping[interval].chunkS;
+}
+
+/** Of trades (newest first) those older than the one with the id `before`, at most `limit`; none where that one is not kept. */
+export function olderTrades(newestFirst: readonly Uint8Array[], before: string | null, limit: number): readonly Uint8Array[] {
+  let from = 0;
+  if (before !== null) {
+    const mark = Buffer.from(`"id":${JSON.stringify(before)},`);
+    from = newestFirst.findIndex((json) => Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(mark)) + 1;
+    if (from === 0) return [];
+  }
+  return newestFirst.slice(from, from + Math.max(0, limit));
+}
