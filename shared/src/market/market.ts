@@ -10,19 +10,7 @@ import type { Tally } from './tally.ts';
 export const baseIntervals = { '1s': 1, '1m': 60, '1h': 3600 } as const;
 export type BaseInterval = keyof typeof baseIntervals;
 
-/** Intervals of candles that clients ask for, in seconds; all are made from the base ones. */
-export const candleIntervals = {
-  '1s': 1,
-  '5s': 5,
-  '15s': 15,
-  '1m': 60,
-  '5m': 300,
-  '15m': 900,
-  '1h': 3600,
-  '4h': 14_400,
-  '1d': 86_400,
-} as const;
-export type CandleInterval = keyof typeof candleIntervals;
+export { candleIntervals, type CandleInterval } from '../wire/intervals.ts';
 
 /** Trades of one mint in `[startS, startS + interval)`, by block time. Prices are quote coins for one token, and USD. */
 export interface Bucket {

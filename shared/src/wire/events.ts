@@ -51,7 +51,7 @@ const common = {
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 
-const Reserves = Type.Object(
+export const Reserves = Type.Object(
   {
     virtualBase: Raw('Base reserve that the price follows from.'),
     virtualQuote: Raw('Quote reserve that the price follows from (virtual part included).'),

@@ -1,0 +1,34 @@
+import { Type, type TSchema } from 'typebox';
+import { venueNames } from '../events.ts';
+
+/** Parts that the answers of several endpoints are made of. */
+export const closed = { additionalProperties: false } as const;
+
+export const Raw = (description: string) =>
+  Type.String({ pattern: '^[0-9]+$', description: `${description} Raw integer in its smallest unit, as a decimal string.` });
+export const Ui = (description: string) => Type.Number({ description: `${description} UI number (float64).` });
+export const Address = (description: string) =>
+  Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$', description: `${description} Base58.` });
+export const OrNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
+export const Slot = (description: string) => Type.Integer({ minimum: 0, description });
+export const Ms = (description: string) => Type.Integer({ description: `${description} Milliseconds.` });
+export const Count = (description: string) => Type.Integer({ minimum: 0, description });
+export const Venue = (description: string) => Type.Enum([...venueNames], { description });
+
+export const SolUsd = OrNull(
+  Type.Object(
+    {
+      price: Ui('USD for one SOL.'),
+      slot: Slot('Slot of that price.'),
+      ageMs: Ms('Age of that price at `asOfMs`.'),
+    },
+    closed,
+  ),
+  'The SOL/USD price behind the USD numbers; null where it is not known or older than 60 s: then they are null too, unless the quote coin is USDC.',
+);
+
+/** Why there is no price. */
+export const priceNullReasons = ['no_market', 'no_liquidity', 'bus_down', 'no_ingest', 'ingest_blind', 'unknown'] as const;
+export type PriceNullReason = (typeof priceNullReasons)[number];
+export const priceNullMeaning =
+  '`no_market`: no supported venue trades it. `no_liquidity`: its pool is empty, or its curve is complete and the pool it moves to is not there yet. `bus_down`: this gateway has lost its link to ingest. `no_ingest`: no process reads the chain. `ingest_blind`: the one that should sees no node. `unknown`: its pool could not be read.';
