@@ -22,3 +22,19 @@ export interface RateLimiter {
   take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision>;
   close(): void;
 }
+
+/** What a limiter counted since its start. */
+export interface LimitCounters {
+  readonly taken: number;
+  readonly refused: number;
+  /** Counted against a local share, looks included. */
+  readonly local: number;
+  /** Times that Redis stopped answering. */
+  readonly outages: number;
+}
+
+export interface CountingLimiter extends RateLimiter {
+  readonly counters: LimitCounters;
+  /** Redis does not answer. */
+  readonly away: boolean;
+}

@@ -7,7 +7,7 @@ export interface Script {
   readonly sha: string;
 }
 
-function script(text: string): Script {
+export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 

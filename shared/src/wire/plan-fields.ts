@@ -5,7 +5,7 @@ const count = (maximum: number, description: string) => Type.Integer({ minimum: 
 
 /** What a plan grants, beside its name: `GET /usage` answers with it, and PLANS_FILE overrides it. */
 export const planFields = {
-  requestsPerMinute: count(1_000_000, 'Requests a minute of one key, over all gateways together.'),
+  requestsPerMinute: count(600_000, 'Requests a minute of one key, over all gateways together.'),
   burst: count(1_000_000, 'Requests that may come at once.'),
   withoutEndpoints: Type.Array(Type.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$' }), {
     maxItems: 100,

@@ -1,0 +1,38 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { decisionOf, gcraOf } from './gcra.ts';
+import { processClock, type LimitClock } from './limit-clock.ts';
+import type { CountingLimiter } from './limiter.ts';
+import { LocalLimits } from './local-limits.ts';
+import { openRedisLimits } from './redis-limits.ts';
+import { SharedLimiter } from './shared-limiter.ts';
+
+export interface LimiterOptions {
+  /** Null: there is one gateway, which counts by itself. */
+  readonly redisUrls: readonly string[] | null;
+  readonly log: Logger;
+  /** Gateways that are known to run. */
+  readonly gateways: () => number;
+}
+
+/** Rejects with a `BusError` where Redis cannot be reached at the start. */
+export async function createLimiter({ redisUrls, log, gateways }: LimiterOptions): Promise<CountingLimiter> {
+  if (redisUrls === null) return inProcessLimiter();
+  return new SharedLimiter({ shared: await openRedisLimits(redisUrls, log), gateways, clock: processClock, log });
+}
+
+/** Counts in this process, at once. */
+export function inProcessLimiter(clock: Pick<LimitClock, 'nowUs'> = processClock): CountingLimiter {
+  const limits = new LocalLimits();
+  const counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  return {
+    counters,
+    away: false,
+    take: (key, quota, cost) => {
+      const gcra = gcraOf(quota);
+      const taken = limits.take(key, gcra, cost, clock.nowUs());
+      if (cost > 0) counters[taken.admitted ? 'taken' : 'refused']++;
+      return decisionOf(taken, gcra, 'shared');
+    },
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,50 @@
+import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
+import { script } from '@sluice/shared/bus/redis-scripts.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Gcra, Taken } from './gcra.ts';
+
+/** Limits that several gateways count together. */
+export interface SharedLimits {
+  /** Rejects with a `RedisFault`. May not answer at all. */
+  take(key: string, gcra: Gcra, cost: number): Promise<Taken>;
+  /** Resolves when it answers. */
+  probe(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * `takeFrom` of gcra.ts, on Redis' own clock. One key holds when all that was taken will have drained, in microseconds, and
+ * ends within a millisecond or two behind it (expiries count whole ones). Numbers are doubles: exact up to 2^53. KEYS: the limit. ARGV: interval, burst, cost. -> admitted, debt, wait
+ */
+const takeScript = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local interval, burst, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local room = burst * interval
+local drained = tonumber(redis.call('GET', KEYS[1]) or now)
+local debt = math.min(math.max(drained - now, 0), room)
+local after = debt + math.min(cost, burst) * interval
+if after > room then return {0, debt, after - room} end
+if cost > 0 then
+  redis.call('SET', KEYS[1], string.format('%.0f', now + after), 'PX', math.ceil(after / 1000) + 1)
+end
+return {1, after, 0}
+`);
+
+const keyOf = (key: string): string => `sluice:limit:${key}`;
+const probeKey = keyOf('probe');
+const probeGcra: Gcra = { intervalUs: 1, burst: 1 };
+
+/** Connects to Redis. Rejects with a `BusError` where it cannot be reached. */
+export async function openRedisLimits(urls: readonly string[], log: Logger): Promise<SharedLimits> {
+  const connection = await RedisConnection.open(urls, 'limits', log);
+  const take = async (key: string, { intervalUs, burst }: Gcra, cost: number): Promise<Taken> => {
+    const [admitted, debtUs, waitUs] = (await connection.run(takeScript, [key], [intervalUs, burst, cost])) as [number, number, number];
+    return { admitted: admitted === 1, debtUs, waitUs };
+  };
+  return {
+    take: (key, gcra, cost) => take(keyOf(key), gcra, cost),
+    probe: async () => void (await take(probeKey, probeGcra, 0)),
+    close: () => connection.close(),
+  };
+}

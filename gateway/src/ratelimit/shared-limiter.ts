@@ -1,0 +1,181 @@
+import { RedisFault } from '@sluice/shared/bus/bus-error.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { decisionOf, gcraOf, type Gcra, type Taken } from './gcra.ts';
+import type { LimitClock } from './limit-clock.ts';
+import type { CountingLimiter, LimitDecision, Quota } from './limiter.ts';
+import { LocalLimits } from './local-limits.ts';
+import type { SharedLimits } from './redis-limits.ts';
+
+/** How long a request waits for Redis before it is counted here. */
+const answerWithinMs = 50;
+/** How often Redis is asked whether it answers again. */
+const probeEveryMs = 100;
+/** Takes that wait for Redis at one time; one more is counted here at once. */
+const maxPending = 10_000;
+/** A refusal by Redis that is no outage is logged at most this often. */
+const refusalLogEveryUs = 60e6;
+
+interface Pending {
+  readonly atUs: number;
+  /** Counts it here instead; does nothing where it was answered. */
+  readonly giveUp: () => void;
+  done: boolean;
+}
+
+export interface SharedLimiterOptions {
+  readonly shared: SharedLimits;
+  /** Gateways that count together, as far as it is known; this one is among them. */
+  readonly gateways: () => number;
+  readonly clock: LimitClock;
+  readonly log: Logger;
+}
+
+/**
+ * Counts in Redis, with all gateways together. While Redis does not answer each gateway counts against its own share of the
+ * quota, beginning with what it last knew the key to owe; what is taken meanwhile is not told to Redis afterwards. So an
+ * outage gives a key at most one more burst. A take whose answer comes too late may count in both places.
+ */
+export class SharedLimiter implements CountingLimiter {
+  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  readonly #options: SharedLimiterOptions;
+  readonly #local = new LocalLimits();
+  /** In the order of their times. */
+  #pending: Pending[] = [];
+  #stopTimer: (() => void) | null = null;
+  #away = false;
+  #closed = false;
+  #refusalLoggedAtUs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SharedLimiterOptions) {
+    this.#options = options;
+  }
+
+  get away(): boolean {
+    return this.#away;
+  }
+
+  take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision> {
+    if (this.#away || this.#closed || this.#pending.length >= maxPending) return this.#takeHere(key, quota, cost);
+    const { clock, shared } = this.#options;
+    const gcra = gcraOf(quota);
+    return new Promise((resolve) => {
+      const atUs = clock.nowUs();
+      const settle = (decide: () => LimitDecision): void => {
+        if (pending.done) return;
+        pending.done = true;
+        resolve(decide());
+      };
+      const here = (): LimitDecision => this.#takeHere(key, quota, cost);
+      const pending: Pending = { atUs, giveUp: () => settle(here), done: false };
+      this.#wait(pending);
+      shared.take(key, gcra, cost).then(
+        (taken) => settle(() => this.#counted(key, gcra, cost, taken)),
+        (error: unknown) => {
+          this.#failed(error);
+          settle(here);
+        },
+      );
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopTimer?.();
+    this.#giveUpAll();
+    this.#options.shared.close();
+  }
+
+  #counted(key: string, gcra: Gcra, cost: number, taken: Taken): LimitDecision {
+    if (cost > 0) this.#local.atLeast(key, taken.debtUs, this.#options.clock.nowUs());
+    return this.#told(decisionOf(taken, gcra, 'shared'), cost);
+  }
+
+  #takeHere(key: string, { perMinute, burst }: Quota, cost: number): LimitDecision {
+    const gateways = Math.max(1, this.#options.gateways());
+    const share = gcraOf({ perMinute: perMinute / gateways, burst: burst / gateways });
+    this.counters.local++;
+    const taken = this.#local.take(key, share, cost, this.#options.clock.nowUs());
+    return this.#told(decisionOf(taken, share, 'local'), cost);
+  }
+
+  #told(decision: LimitDecision, cost: number): LimitDecision {
+    if (cost > 0) this.counters[decision.admitted ? 'taken' : 'refused']++;
+    return decision;
+  }
+
+  // --- Waiting.
+
+  #wait(pending: Pending): void {
+    this.#pending.push(pending);
+    if (this.#pending.length === 1) this.#watch(answerWithinMs);
+    // Answers come in order, but for a cluster's: what is done stands in front, and goes when the timer looks.
+    else if (this.#pending.length >= maxPending) this.#pending = this.#pending.filter((one) => !one.done);
+  }
+
+  #watch(delayMs: number): void {
+    this.#stopTimer = this.#options.clock.after(delayMs, () => {
+      this.#stopTimer = null;
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    const first = this.#pending.findIndex((pending) => !pending.done);
+    this.#pending = first === -1 ? [] : this.#pending.slice(first);
+    const [oldest] = this.#pending;
+    if (oldest === undefined) return;
+    const waitedMs = (this.#options.clock.nowUs() - oldest.atUs) / 1000;
+    if (waitedMs < answerWithinMs) this.#watch(Math.ceil(answerWithinMs - waitedMs));
+    else this.#goAway(`no answer within ${answerWithinMs} ms`);
+  }
+
+  #giveUpAll(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const { giveUp } of pending) giveUp();
+  }
+
+  // --- Outages.
+
+  #failed(error: unknown): void {
+    const refused = !(error instanceof RedisFault) || error.kind === 'refused';
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!refused) {
+      this.#goAway(reason);
+      return;
+    }
+    // Redis answers, and may do so well for every other key.
+    const nowUs = this.#options.clock.nowUs();
+    if (nowUs - this.#refusalLoggedAtUs < refusalLogEveryUs) return;
+    this.#refusalLoggedAtUs = nowUs;
+    this.#options.log.warn({ reason }, 'limit_refused_by_redis');
+  }
+
+  #goAway(reason: string): void {
+    if (this.#away || this.#closed) return;
+    this.#away = true;
+    this.counters.outages++;
+    this.#options.log.warn({ reason, gateways: this.#options.gateways() }, 'limits_counted_locally');
+    this.#stopTimer?.();
+    this.#giveUpAll();
+    this.#probeLater();
+  }
+
+  #probeLater(): void {
+    this.#stopTimer = this.#options.clock.after(probeEveryMs, () => {
+      this.#stopTimer = null;
+      this.#options.shared.probe().then(
+        () => this.#comeBack(),
+        () => {
+          if (!this.#closed) this.#probeLater();
+        },
+      );
+    });
+  }
+
+  #comeBack(): void {
+    if (this.#closed) return;
+    this.#away = false;
+    this.#options.log.info({}, 'limits_counted_together');
+  }
+}
