@@ -36,9 +36,9 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'fast-check': [],
   vitest: [],
   'node:child_process': ['cli/'],
-  'node:net': ['gateway/src/transport/', 'cli/', 'shared/src/config/'],
-  'node:http': ['gateway/src/transport/'],
-  'node:https': ['gateway/src/transport/'],
+  'node:net': ['gateway/src/transport/', 'cli/', 'shared/src/config/', 'shared/src/metadata/'],
+  'node:http': ['gateway/src/transport/', 'shared/src/metadata/'],
+  'node:https': ['gateway/src/transport/', 'shared/src/metadata/'],
   'node:tls': ['gateway/src/transport/'],
 };
 

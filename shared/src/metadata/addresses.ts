@@ -1,0 +1,23 @@
+import { parseUrl } from './parse-url.ts';
+
+/** Characters of a `uri`, but for those that carry the document themselves. */
+const maxUriChars = 2_048;
+const cid = /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120}|[zf][0-9A-Za-z]{40,120})(\/.*)?$/s;
+
+/** Where the document behind a `uri` may be had: first here, then there. Null where the `uri` names no place that is ever asked. */
+export function placesOf(uri: string, ipfsGateways: readonly string[]): readonly URL[] | null {
+  if (uri.length > maxUriChars) return null;
+  const ipfs = /^(?:ipfs:\/\/(?:ipfs\/)?|\/?ipfs\/)(.*)$/is.exec(uri)?.[1];
+  if (ipfs !== undefined) return gatewayUrls(ipfs, ipfsGateways);
+  const url = parseUrl(uri);
+  if (url === null) return null;
+  // What a gateway of IPFS does not give, another may: the name of the content is its hash.
+  const named = /^\/ipfs\/(.*)$/s.exec(url.pathname)?.[1];
+  const others = named === undefined ? null : gatewayUrls(named, ipfsGateways);
+  return [url, ...(others ?? []).filter(({ host }) => host !== url.host)];
+}
+
+function gatewayUrls(path: string, ipfsGateways: readonly string[]): readonly URL[] | null {
+  if (!cid.test(path) || /(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path)) return null;
+  return ipfsGateways.map((gateway) => new URL(path, gateway));
+}

@@ -1,0 +1,115 @@
+import { placesOf } from './addresses.ts';
+import { dataUriBytes } from './data-uri.ts';
+import { readDocument } from './document.ts';
+import { guardedGet, Life, type Fetched, type Wanted } from './guarded-get.ts';
+import { imageTypeOf, type ImageType } from './image-type.ts';
+import type { FetchFault, MetadataOutcome } from './outcome.ts';
+import { internetRules, type FetchRules } from './rules.ts';
+import { FetchSlots } from './slots.ts';
+
+/** Times, bytes, and how many at a time. */
+export interface FetchLimits {
+  readonly documentBytes: number;
+  readonly imageBytes: number;
+  readonly timeoutMs: number;
+  readonly waitMs: number;
+  readonly total: number;
+  readonly perHost: number;
+  readonly maxWaiting: number;
+}
+
+export const fetchLimits: FetchLimits = {
+  /** Bytes of a document, as it comes and unpacked. */
+  documentBytes: 64 * 1024,
+  imageBytes: 5 * 1024 * 1024,
+  /** Time for all of one fetch: names, redirects, further gateways. */
+  timeoutMs: 5_000,
+  /** Time that a fetch waits for its turn. */
+  waitMs: 5_000,
+  /** Requests at one time: in all, and to one host. */
+  total: 24,
+  perHost: 6,
+  /** Fetches that wait for their turn. */
+  maxWaiting: 1_000,
+};
+
+/** Asked in this order. */
+const publicGateways = ['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/'] as const;
+
+export interface FetcherOptions {
+  /** Where IPFS is read, each ending in `/ipfs/`. */
+  readonly ipfsGateways?: readonly string[];
+  readonly rules?: FetchRules;
+  readonly limits?: Partial<FetchLimits>;
+}
+
+export type ImageOutcome =
+  | { readonly ok: true; readonly image: { readonly type: ImageType; readonly bytes: Buffer } }
+  | { readonly ok: false; readonly reason: FetchFault };
+
+/**
+ * Fetches what tokens' creators point at: the JSON behind a `uri`, and the image that it names. Creators are anybody, so nothing
+ * but the public internet is ever asked (`internetRules`), and time, bytes and requests at a time are bounded. Never rejects.
+ */
+export class MetadataFetcher {
+  readonly #gateways: readonly string[];
+  readonly #rules: FetchRules;
+  readonly #limits: FetchLimits;
+  readonly #slots: FetchSlots;
+  readonly #life = new Life();
+
+  constructor({ ipfsGateways = publicGateways, rules = internetRules, limits = {} }: FetcherOptions = {}) {
+    this.#gateways = ipfsGateways;
+    this.#rules = rules;
+    this.#limits = { ...fetchLimits, ...limits };
+    this.#slots = new FetchSlots(this.#limits);
+  }
+
+  /** The document behind a `uri`: at an address, on IPFS, or in the `uri` itself (`data:`). */
+  async metadata(uri: string): Promise<MetadataOutcome> {
+    // On chain a text may be filled up with zeros.
+    const place = uri.replaceAll('\0', '').trim();
+    const fetched = /^data:/i.test(place) ? this.#carried(place) : await this.#fetch(place, 'application/json', this.#limits.documentBytes);
+    if (!fetched.ok) return fetched;
+    const metadata = readDocument(fetched.body);
+    return metadata === null ? { ok: false, reason: 'malformed' } : { ok: true, metadata };
+  }
+
+  /** The image at an address, of `imageTypes` by its own bytes. */
+  async image(address: string): Promise<ImageOutcome> {
+    const fetched = await this.#fetch(address, 'image/avif,image/webp,image/png,image/jpeg,image/gif', this.#limits.imageBytes);
+    if (!fetched.ok) return fetched;
+    const type = imageTypeOf(fetched.body);
+    return type === null ? { ok: false, reason: 'malformed' } : { ok: true, image: { type, bytes: fetched.body } };
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.#life.close();
+  }
+
+  #carried(uri: string): Fetched {
+    // Base64 and percent signs only make it longer.
+    if (uri.length > 3 * this.#limits.documentBytes) return { ok: false, reason: 'too_large' };
+    const body = dataUriBytes(uri);
+    if (body === null) return { ok: false, reason: 'malformed' };
+    return body.length > this.#limits.documentBytes ? { ok: false, reason: 'too_large' } : { ok: true, body };
+  }
+
+  async #fetch(uri: string, accept: string, maxBytes: number): Promise<Fetched> {
+    if (this.#life.closed) return { ok: false, reason: 'closed' };
+    const places = placesOf(uri, this.#gateways);
+    if (places === null) return { ok: false, reason: 'refused' };
+    let last: Fetched = { ok: false, reason: 'refused' };
+    let leftMs = this.#limits.timeoutMs;
+    for (let i = 0; i < places.length; i++) {
+      // Of the time that is left, each place has an even part.
+      const wanted: Wanted = { accept, maxBytes, timeoutMs: leftMs / (places.length - i), waitMs: this.#limits.waitMs };
+      const beganMs = performance.now();
+      last = await guardedGet(places[i]!, wanted, this.#rules, this.#slots, this.#life);
+      if (last.ok || last.reason === 'refused' || last.reason === 'closed') return last;
+      leftMs = Math.max(1, leftMs - (performance.now() - beganMs));
+    }
+    return last;
+  }
+}

@@ -1,0 +1,4 @@
+/** A URL; null where the text is none. */
+export function parseUrl(text: string, base?: URL): URL | null {
+  return URL.canParse(text, base?.href) ? new URL(text, base) : null;
+}
