@@ -1,16 +1,19 @@
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import type { AnswerOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { readDashboard } from './dashboard/page.ts';
 import { commonHeaders, errorAnswer } from './http/answers.ts';
-import { createRouter, staticPage, type Route, type RouteHandler } from './http/router.ts';
-import { healthRoutes } from './http/routes/health.ts';
-import { metricsRoute } from './http/routes/metrics.ts';
-import { statusRoutes } from './http/routes/status.ts';
+import type { BoundEndpoint } from './http/endpoint.ts';
+import { createRouter, staticPage, type Route, type Router } from './http/router.ts';
+import { healthEndpoints } from './http/routes/health.ts';
+import { metricsBinding } from './http/routes/metrics.ts';
+import { statusBinding } from './http/routes/status.ts';
 import { metricsOf, statusOf } from './report.ts';
 import { openStore, type Store } from './store/store.ts';
 import { judgeHandshake, streamPaths } from './stream/handshake.ts';
@@ -31,6 +34,8 @@ export interface GatewayOptions {
   readonly authenticator?: Authenticator;
   /** Pages and routes beside the gateway's own. */
   readonly routes?: readonly Route[];
+  /** Endpoints beside those of the interface. */
+  readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
   /** Another process may listen on the same port: a handover without a pause. */
   readonly sharePort?: boolean;
@@ -41,6 +46,8 @@ export interface Gateway {
   /** `http://127.0.0.1:8080`, or with `https`. */
   readonly url: string;
   readonly transport: 'uws' | 'node';
+  /** What it serves. */
+  readonly endpoints: readonly EndpointSpec[];
   /** Closes every connection that stands on this credential (`Principal.credential`). */
   disconnect(credential: string): number;
   /** Tells clients to come back elsewhere, closes them with 4012 and ends. May be called more than once. */
@@ -74,21 +81,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const startedAtMs = Date.now();
   const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
   const statuses = cachedStatuses(bus);
-  const report = async (): Promise<unknown> =>
+  const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses() });
   const page = readDashboard();
-  const router = createRouter([
-    ...healthRoutes(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
-    ...statusRoutes(report),
-    metricsRoute(() => metricsOf(hub, startedAtMs)),
-    ...streamPaths.map((path): Route => ({
-      method: 'GET',
-      path,
-      handler: (request) => errorAnswer(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
-    })),
-    staticPage('/', page.headers, page.body),
-    ...(options.routes ?? []),
-  ]);
+  // Every part of the interface adds its endpoints here.
+  const endpoints: readonly BoundEndpoint[] = [
+    ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
+    statusBinding(report),
+    metricsBinding(() => metricsOf(hub, startedAtMs)),
+    ...(options.endpoints ?? []),
+  ];
+  const router = createRouter({
+    endpoints,
+    routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...(options.routes ?? [])],
+    authenticator: keys.authenticator,
+    limiter: null,
+    corsOrigins: config.corsOrigins,
+    log,
+  });
   const end = async (): Promise<void> => {
     stopRevocations();
     hub.close();
@@ -129,6 +139,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port: started.port,
     url: `${config.tls === null ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${started.port}`,
     transport: started.kind,
+    endpoints: endpoints.map(({ spec }) => spec),
     disconnect: (credential) => hub.disconnect(credential),
     close: () => (closing ??= drainAndEnd()),
   };
@@ -147,14 +158,19 @@ function openKeys({ config, store, authenticator }: GatewayOptions): { authentic
   };
 }
 
-function handlersOf(hub: Hub, authenticator: Authenticator, router: RouteHandler, isDraining: () => boolean): TransportHandlers {
+/** A stream's path without an upgrade. */
+function streamRoutes(): Route[] {
+  return streamPaths.map((path) => ({
+    method: 'GET',
+    path,
+    handler: (request) => errorAnswer(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
+  }));
+}
+
+function handlersOf(hub: Hub, authenticator: Authenticator, router: Router, isDraining: () => boolean): TransportHandlers {
   return {
-    http: router,
-    refuse: (request, reason) => {
-      if (reason === 'body_too_large') return errorAnswer(request, 'PAYLOAD_TOO_LARGE');
-      if (reason === 'fault') return errorAnswer(request, 'INTERNAL');
-      return errorAnswer(request, 'INVALID_REQUEST', 'The request is malformed, or its length is ambiguous.');
-    },
+    ...router,
+    fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
       const judged = judgeHandshake(request, { authenticator, hub, draining: isDraining() });
       if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), headers: commonHeaders(request) };

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { apiVersion } from './http/answers.ts';
 import type { Metric } from './http/routes/metrics.ts';
 import type { Hub } from './stream/hub.ts';
@@ -19,7 +21,7 @@ export interface StatusParts {
 }
 
 /** The body of `/status`. Says nothing of keys, clients or addresses. */
-export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses }: StatusParts): Record<string, unknown> {
+export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses }: StatusParts): AnswerOf<typeof statusEndpoint> {
   const { stats, fanout, dialect, history } = hub;
   const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
   return {
@@ -42,7 +44,7 @@ export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses 
       latencyUs: stats.latencyUs.summary(),
       history: { entries: history.entries, bytes: history.bytes },
     },
-    ingest: ingests,
+    ingest: ingests.map(({ name, value }) => ({ name, value })),
   };
 }
 

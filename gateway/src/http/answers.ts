@@ -33,10 +33,6 @@ export function pageAnswer(request: HttpRequest, headers: Readonly<Record<string
   return { status: 200, headers: { ...Object.fromEntries(common), ...headers }, body };
 }
 
-export function textAnswer(request: HttpRequest, contentType: string, body: string | Uint8Array): HttpAnswer {
-  return { status: 200, headers: { ...commonHeaders(request), 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body };
-}
-
 /** `{"error":{code,message,retryable,details},"requestId"}` with the status of the table. */
 export function errorAnswer(
   request: HttpRequest,

@@ -1,9 +1,17 @@
-import { transportLimits, type HttpAnswer, type HttpRequest } from '../transport/transport.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
 import { commonHeaders, errorAnswer, pageAnswer } from './answers.ts';
+import { createCallers, type Caller, type CallerOptions } from './callers.ts';
+import { corsPolicy } from './cors.ts';
+import type { BoundEndpoint } from './endpoint.ts';
+import { PathTable } from './path-table.ts';
+import { rateHeaders } from './rate-headers.ts';
+import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
 
 export type RouteHandler = (request: HttpRequest, body: Uint8Array) => HttpAnswer | Promise<HttpAnswer>;
 
-/** One method at one exact path. HEAD and OPTIONS are answered by the router. */
+/** One method at one exact path, for what is no part of the interface: pages, and what only our own pages call. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -15,28 +23,98 @@ export function staticPage(path: string, headers: Readonly<Record<string, string
   return { method: 'GET', path, handler: (request) => pageAnswer(request, headers, body) };
 }
 
-/** The same route at `/x` and at `/api/x`. */
-export function bothForms(route: Route): Route[] {
-  return [route, { ...route, path: `/api${route.path}` }];
+export interface RouterOptions extends CallerOptions {
+  readonly routes: readonly Route[];
+  readonly endpoints: readonly BoundEndpoint[];
+  /** Origins whose pages may call the endpoints; `*`: any. */
+  readonly corsOrigins: readonly string[];
+  readonly log: Logger;
 }
 
-/** Finds the route of a request; 404, 405, HEAD and OPTIONS are settled here. Throws at start where two routes are the same. */
-export function createRouter(routes: readonly Route[]): RouteHandler {
-  const paths = new Map<string, Map<string, RouteHandler>>();
-  for (const { method, path, handler } of routes) {
-    const methods = paths.get(path) ?? new Map<string, RouteHandler>();
-    if (methods.has(method)) throw new Error(`two routes for ${method} ${path}`);
-    paths.set(path, methods.set(method, handler));
-  }
-  return (request, body) => {
-    if (request.urlChars > transportLimits.urlChars) return errorAnswer(request, 'INVALID_REQUEST', 'The URL is too long.');
-    const methods = paths.get(request.path);
-    if (methods === undefined) return errorAnswer(request, 'NOT_FOUND');
-    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-    if (request.method === 'OPTIONS') return { status: 204, headers: { ...commonHeaders(request), Allow: allow }, body: '' };
-    const handler = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
-    return handler === undefined
-      ? errorAnswer(request, 'METHOD_NOT_ALLOWED', undefined, undefined, { Allow: allow })
-      : handler(request, body);
+/** Answers whatever comes; never rejects for what a client does. */
+export interface Router {
+  http(request: HttpRequest, body: ReceivedBody): HttpAnswer | Promise<HttpAnswer>;
+  /** A request whose form leaves open where it ends. */
+  malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
+}
+
+interface Place {
+  readonly methods: Map<string, RunEndpoint>;
+  /** Pages of other origins may call it, and keys are counted at it. */
+  readonly isPublic: boolean;
+}
+
+/** Pages of our own, with sessions of their own: no key counts there, and no other origin may call. */
+const isPrivate = (path: string): boolean => path === '/' || path === '/dashboard' || path.startsWith('/dashboard/');
+
+/** Finds what stands at a path; 404, 405, HEAD and OPTIONS are settled here. Throws at start where two things stand at one place. */
+export function createRouter(options: RouterOptions): Router {
+  const { corsOrigins, log } = options;
+  const callers = createCallers(options);
+  const cors = corsPolicy(corsOrigins);
+  const headersOf = (request: HttpRequest, { principal, decision }: Caller): Readonly<Record<string, string>> => ({
+    ...cors.onAnswer(request),
+    ...(principal === null || decision === null ? {} : rateHeaders(principal.plan, decision, Date.now())),
+  });
+  const places = placesOf(options, (bound) => prepareEndpoint(bound, { callers, headersOf, log }));
+
+  /** An answer that is the same for all; a key that comes along is counted, and told what it has left. */
+  const forAll = (request: HttpRequest, cost: 0 | 1, make: () => HttpAnswer): HttpAnswer | Promise<HttpAnswer> => {
+    const answer = (caller: Caller): HttpAnswer => {
+      const { refusal } = caller;
+      const made =
+        refusal?.error === 'RATE_LIMIT'
+          ? errorAnswer(request, refusal.error, refusal.message, refusal.details, { 'Retry-After': String(refusal.retryAfterSeconds) })
+          : make();
+      return { ...made, headers: { ...made.headers, ...headersOf(request, caller) } };
+    };
+    const caller = callers.identify(request, cost);
+    return caller instanceof Promise ? caller.then(answer) : answer(caller);
   };
+  const refuse = (request: HttpRequest, code: ErrorCode, message?: string, headers?: Readonly<Record<string, string>>) => {
+    const make = (): HttpAnswer => errorAnswer(request, code, message, undefined, headers);
+    return isPrivate(request.path) ? make() : forAll(request, 1, make);
+  };
+
+  return {
+    http: (request, body) => {
+      if (request.urlChars > transportLimits.urlChars) return refuse(request, 'INVALID_REQUEST', 'The URL is too long.');
+      const found = places.find(request.path);
+      if (found === null) return refuse(request, 'NOT_FOUND');
+      const { methods, isPublic } = found.value;
+      const run = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
+      if (run !== undefined) return run(request, found.segments, body);
+      const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+      if (request.method !== 'OPTIONS') return refuse(request, 'METHOD_NOT_ALLOWED', undefined, { Allow: allow });
+      const options204 = (extra: Readonly<Record<string, string>>): HttpAnswer => ({
+        status: 204,
+        headers: { ...commonHeaders(request), Allow: allow, ...extra },
+        body: '',
+      });
+      return isPublic ? forAll(request, 0, () => options204(cors.onPreflight(request, allow))) : options204({});
+    },
+    malformed: (request) => refuse(request, 'INVALID_REQUEST', 'The request is malformed, or its length is ambiguous.'),
+  };
+}
+
+function placesOf({ routes, endpoints }: RouterOptions, prepare: (bound: BoundEndpoint) => RunEndpoint): PathTable<Place> {
+  const places = new PathTable<Place>();
+  const put = (method: string, path: string, isPublic: boolean, run: RunEndpoint): void => {
+    const { methods } = places.at(path, () => ({ methods: new Map(), isPublic }));
+    if (methods.has(method)) throw new Error(`two things stand at ${method} ${path}`);
+    methods.set(method, run);
+  };
+  for (const { method, path, handler } of routes) {
+    put(method, path, false, (request, _segments, body) =>
+      body === 'too_large' ? errorAnswer(request, 'PAYLOAD_TOO_LARGE') : handler(request, body),
+    );
+  }
+  for (const bound of endpoints) {
+    const { method, path, bothForms } = bound.spec;
+    if (isPrivate(path)) throw new Error(`${path}: an endpoint of the interface cannot stand among our own pages`);
+    const run = prepare(bound);
+    put(method, path, true, run);
+    if (bothForms) put(method, `/api${path}`, true, run);
+  }
+  return places;
 }

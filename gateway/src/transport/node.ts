@@ -10,6 +10,7 @@ import {
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
+  type ReceivedBody,
   type Socket,
   type SocketHandlers,
   type Transport,
@@ -87,20 +88,18 @@ async function serve(req: IncomingMessage, res: ServerResponse, handlers: Transp
   res.on('error', () => res.destroy());
   const body = await readBody(req);
   if (body === 'aborted') return;
-  if (body === 'too_large') {
-    respond(res, handlers.refuse(request, 'body_too_large'), true);
-    req.resume();
-    return;
-  }
+  // What was not read still comes: the connection is of no more use.
+  const unread = body === 'too_large';
   try {
-    respond(res, await handlers.http(request, body));
+    respond(res, await handlers.http(request, body), unread);
   } catch (error) {
     log.error({ err: error, requestId: request.requestId, path: request.path }, 'http_handler_failed');
-    respond(res, handlers.refuse(request, 'fault'));
+    respond(res, handlers.fault(request), unread);
   }
+  if (unread) req.resume();
 }
 
-function readBody(req: IncomingMessage): Promise<Uint8Array | 'too_large' | 'aborted'> {
+function readBody(req: IncomingMessage): Promise<ReceivedBody | 'aborted'> {
   if (Number(req.headers['content-length'] ?? 0) > transportLimits.bodyBytes) return Promise.resolve('too_large');
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -152,7 +151,7 @@ function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: Trans
     remoteAddress: '',
     requestId: requestId(undefined),
   };
-  writeRaw(raw, handlers.refuse(request, 'ambiguous_length'));
+  void Promise.resolve(handlers.malformed(request)).then((answer) => writeRaw(raw, answer));
 }
 
 function writeRaw(raw: Duplex, answer: HttpAnswer): void {
@@ -199,7 +198,7 @@ function upgrade(
     sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
   } catch (error) {
     log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
-    writeRaw(raw, handlers.refuse(request, 'fault'));
+    writeRaw(raw, handlers.fault(request));
   }
 }
 

@@ -54,11 +54,16 @@ export type UpgradeOutcome =
   | { readonly refused: HttpAnswer }
   | { readonly accept: (socket: Socket) => SocketHandlers; readonly headers: Readonly<Record<string, string>> };
 
+/** A request's body, at most `transportLimits.bodyBytes` of it; `too_large`: there is more, and it was not read. */
+export type ReceivedBody = Uint8Array | 'too_large';
+
 export interface TransportHandlers {
-  /** Answers a request whose `body` is at most `transportLimits.bodyBytes`. Must not throw; a rejection is answered with 500. */
-  http(request: HttpRequest, body: Uint8Array): HttpAnswer | Promise<HttpAnswer>;
-  /** Answers a request that was refused before its body was read. */
-  refuse(request: HttpRequest, reason: 'body_too_large' | 'ambiguous_length' | 'fault'): HttpAnswer;
+  /** Answers a request. Must not throw; a rejection is answered with `fault`. */
+  http(request: HttpRequest, body: ReceivedBody): HttpAnswer | Promise<HttpAnswer>;
+  /** Answers a request of which it cannot be said where it ends. Must neither throw nor reject. */
+  malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
+  /** Answers a request whose handler threw. */
+  fault(request: HttpRequest): HttpAnswer;
   /** Decides on a WebSocket handshake at `streamPaths`. */
   upgrade(request: HttpRequest): UpgradeOutcome;
 }

@@ -6,6 +6,7 @@ import {
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
+  type ReceivedBody,
   type Socket,
   type SocketHandlers,
   type Transport,
@@ -100,7 +101,7 @@ function serve(res: Res, req: Req, handlers: TransportHandlers, { log }: Transpo
   if (ambiguousLength) {
     // Two lengths are two readings of where the next request begins. The answer waits for a turn of the loop: while it is
     // due, a request hidden behind this one makes uWebSockets.js cut the connection; after it, the connection is closed.
-    setImmediate(() => responder.end(handlers.refuse(request, 'ambiguous_length'), true));
+    setImmediate(() => void answerMalformed(responder, request, handlers));
     return;
   }
   const declared = request.headers.get('content-length');
@@ -109,16 +110,18 @@ function serve(res: Res, req: Req, handlers: TransportHandlers, { log }: Transpo
     return;
   }
   if (declared !== undefined && Number(declared) > transportLimits.bodyBytes) {
-    responder.end(handlers.refuse(request, 'body_too_large'), true);
+    handle(responder, request, 'too_large', handlers, log);
     return;
   }
   const chunks: Buffer[] = [];
   let length = 0;
+  let handed = false;
   res.onData((chunk, isLast) => {
-    if (!responder.open) return;
+    if (handed || !responder.open) return;
     length += chunk.byteLength;
+    handed = isLast || length > transportLimits.bodyBytes;
     if (length > transportLimits.bodyBytes) {
-      responder.end(handlers.refuse(request, 'body_too_large'), true);
+      handle(responder, request, 'too_large', handlers, log);
       return;
     }
     if (chunk.byteLength > 0) chunks.push(Buffer.from(Buffer.from(chunk)));
@@ -126,21 +129,27 @@ function serve(res: Res, req: Req, handlers: TransportHandlers, { log }: Transpo
   });
 }
 
+async function answerMalformed(responder: Responder, request: HttpRequest, handlers: TransportHandlers): Promise<void> {
+  responder.end(await handlers.malformed(request), true);
+}
+
 function handle(
   responder: Responder,
   request: HttpRequest,
-  body: Uint8Array,
+  body: ReceivedBody,
   handlers: TransportHandlers,
   log: TransportOptions['log'],
 ): void {
   const fault = (error: unknown): void => {
     log.error({ err: error, requestId: request.requestId, path: request.path }, 'http_handler_failed');
-    responder.end(handlers.refuse(request, 'fault'));
+    responder.end(handlers.fault(request), unread);
   };
+  // What was not read still comes: the connection is of no more use.
+  const unread = body === 'too_large';
   try {
     const outcome = handlers.http(request, body);
-    if (outcome instanceof Promise) outcome.then((made) => responder.end(made), fault);
-    else responder.end(outcome);
+    if (outcome instanceof Promise) outcome.then((made) => responder.end(made, unread), fault);
+    else responder.end(outcome, unread);
   } catch (error) {
     fault(error);
   }
@@ -243,7 +252,7 @@ function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions):
         });
       } catch (error) {
         log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
-        responder.end(handlers.refuse(request, 'fault'));
+        responder.end(handlers.fault(request));
       }
     },
     open: (native) => {

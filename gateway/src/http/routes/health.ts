@@ -1,5 +1,5 @@
-import { errorAnswer, jsonAnswer } from '../answers.ts';
-import type { Route } from '../router.ts';
+import { liveEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
 export interface Health {
   readonly draining: boolean;
@@ -8,19 +8,15 @@ export interface Health {
 }
 
 /** `/livez`: the loop turns. `/readyz`: the bus is followed, its link is up, and no restart is due. */
-export function healthRoutes(health: () => Health): Route[] {
+export function healthEndpoints(health: () => Health): BoundEndpoint[] {
   return [
-    { method: 'GET', path: '/livez', handler: (request) => jsonAnswer(request, { live: true }) },
-    {
-      method: 'GET',
-      path: '/readyz',
-      handler: (request) => {
-        const { draining, ready, busLinkUp } = health();
-        if (draining) return errorAnswer(request, 'DRAINING');
-        if (ready) return jsonAnswer(request, { ready: true });
-        const message = busLinkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.';
-        return errorAnswer(request, 'UPSTREAM_UNAVAILABLE', message, { busLinkUp });
-      },
-    },
+    bindEndpoint(liveEndpoint, () => ({ json: { live: true as const } })),
+    bindEndpoint(readyEndpoint, () => {
+      const { draining, ready, busLinkUp } = health();
+      if (draining) return { error: 'DRAINING' };
+      if (ready) return { json: { ready: true as const } };
+      const message = busLinkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.';
+      return { error: 'UPSTREAM_UNAVAILABLE', message, details: { busLinkUp } };
+    }),
   ];
 }

@@ -1,7 +1,8 @@
-import { jsonAnswer } from '../answers.ts';
-import { bothForms, type Route } from '../router.ts';
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
-/** `/status`, with and without `/api`: what the gateway knows of itself. */
-export function statusRoutes(status: () => Promise<unknown>): Route[] {
-  return bothForms({ method: 'GET', path: '/status', handler: async (request) => jsonAnswer(request, await status()) });
+/** `/status`: what the gateway knows of itself. */
+export function statusBinding(status: () => Promise<AnswerOf<typeof statusEndpoint>>): BoundEndpoint {
+  return bindEndpoint(statusEndpoint, async () => ({ json: await status() }));
 }

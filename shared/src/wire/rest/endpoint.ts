@@ -44,7 +44,7 @@ export interface EndpointSpec {
   readonly deprecated?: Deprecation;
 }
 
-type Shape<S> = S extends TSchema ? Static<S> : Record<never, never>;
+type Shape<S> = S extends TSchema ? Static<S> : Record<string, never>;
 export type ParamsOf<E extends EndpointSpec> = Shape<E['params']>;
 export type QueryOf<E extends EndpointSpec> = Shape<E['query']>;
 export type BodyOf<E extends EndpointSpec> = Shape<E['body']>;

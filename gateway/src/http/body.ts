@@ -1,0 +1,49 @@
+import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
+import { Type, type TObject } from 'typebox';
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { HttpRequest, ReceivedBody } from '../transport/transport.ts';
+import { readJson } from './read-json.ts';
+
+export type BodyOutcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly error: ErrorCode;
+      readonly message?: string;
+      readonly details?: Readonly<Record<string, unknown>>;
+    };
+
+const whole = '(body)';
+const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+const NoFields = Type.Object({}, { additionalProperties: false });
+
+/** Reads a JSON body by its schema; where there is none, a body must be empty or `{}`. */
+export function bodyCheck<T = Readonly<Record<string, unknown>>>(
+  schema: TObject | undefined,
+): (request: HttpRequest, body: ReceivedBody) => BodyOutcome<T> {
+  const validate = validator(schema ?? NoFields) as Validate<T>;
+  const nothing = Object.freeze({}) as T;
+  return (request, body) => {
+    if (body === 'too_large') return { ok: false, error: 'PAYLOAD_TOO_LARGE' };
+    const encoding = request.headers.get('content-encoding');
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'A compressed body is not read; send it as it is.' };
+    }
+    if (schema === undefined && body.byteLength === 0) return { ok: true, value: nothing };
+    const type = request.headers.get('content-type');
+    if (type === undefined ? body.byteLength > 0 : !jsonType.test(type.trim())) {
+      return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'The body must be `application/json` in UTF-8.' };
+    }
+    if (body.byteLength === 0) return invalid({ [whole]: 'required' }, 'The request has no body.');
+    const json = readJson(body);
+    if (!json.ok) return invalid({ [json.path === '' ? whole : json.path.slice(0, 256)]: json.what });
+    const checked = validate(json.value);
+    if (checked.ok) return checked;
+    const { '(message)': root, ...fields } = checked.fields;
+    return invalid(root === undefined ? fields : { [whole]: root, ...fields });
+  };
+}
+
+function invalid(fields: Readonly<Record<string, string>>, message?: string): BodyOutcome<never> {
+  return { ok: false, error: 'INVALID_REQUEST', details: { fields }, ...(message === undefined ? {} : { message }) };
+}

@@ -1,0 +1,91 @@
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
+import type { TObject } from 'typebox';
+
+/** Names of fields with what is wrong with each. */
+type Fields = Readonly<Record<string, string>>;
+export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fields: Fields };
+
+type Values = Readonly<Record<string, unknown>>;
+const nothing: Values = Object.freeze({});
+/** The credential may stand beside any parameters. */
+const credentialName = 'api-key';
+/** Faults named in one answer. */
+const maxFaults = 16;
+const maxNameChars = 64;
+
+interface Property {
+  readonly type?: string;
+}
+
+/** The parameters in the path: `segments` as they were sent, in the order of the path. */
+export function pathCheck({ path, params }: EndpointSpec): (segments: readonly string[]) => Checked<Values> {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  const declared = Object.keys(params?.properties ?? {});
+  if (names.toSorted().join() !== declared.toSorted().join()) throw new Error(`${path}: its parameters are not those of its schema`);
+  if (params === undefined) return () => ({ ok: true, value: nothing });
+  const read = reader(params);
+  return (segments) => {
+    const texts = new Map<string, string>();
+    for (const [i, name] of names.entries()) {
+      const text = decoded(segments[i]!);
+      if (text === null) return { ok: false, fields: { [name]: 'is not percent-encoded UTF-8' } };
+      texts.set(name, text);
+    }
+    return read(texts);
+  };
+}
+
+/** The parameters behind the `?`: those of the schema, each once, and no other but `api-key`. */
+export function queryCheck({ query }: EndpointSpec): (parameters: URLSearchParams) => Checked<Values> {
+  const known = new Set(Object.keys(query?.properties ?? {}));
+  const read = query === undefined ? null : reader(query);
+  return (parameters) => {
+    const texts = new Map<string, string>();
+    const fields: Record<string, string> = {};
+    let faults = 0;
+    for (const [name, value] of parameters) {
+      if (name === credentialName) continue;
+      const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'is given twice' : null;
+      if (what === null) texts.set(name, value);
+      else if (faults++ < maxFaults) fields[name.slice(0, maxNameChars)] = what;
+    }
+    if (faults > 0) return { ok: false, fields };
+    return read === null ? { ok: true, value: nothing } : read(texts);
+  };
+}
+
+/** Texts become the types that the schema names (`integer`, `number`, `boolean`), and are then checked by it. */
+function reader(schema: TObject): (texts: ReadonlyMap<string, string>) => Checked<Values> {
+  const properties = schema.properties as Readonly<Record<string, Property>>;
+  const validate = validator(schema) as Validate<Values>;
+  return (texts) => {
+    const values: Record<string, unknown> = {};
+    for (const [name, text] of texts) values[name] = converted(properties[name]?.type, text);
+    return validate(values);
+  };
+}
+
+/** What is not of the wanted form stays a text, which the schema then refuses. */
+function converted(type: string | undefined, text: string): unknown {
+  switch (type) {
+    case 'integer':
+      return /^-?(0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text;
+    case 'number':
+      return /^-?(0|[1-9]\d{0,15})(\.\d{1,18})?$/.test(text) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text;
+    default:
+      return text;
+  }
+}
+
+/** Null where the escapes are no UTF-8. */
+function decoded(segment: string): string | null {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,199 @@
+import { isUtf8 } from 'node:buffer';
+
+/** Bounds of a JSON body, beside its bytes. */
+export const jsonLimits = {
+  /** Lists and objects inside each other. */
+  depth: 16,
+  /** Names of all objects together. */
+  keys: 256,
+} as const;
+
+export type JsonOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  /** `path` of the value (`filter.minSol`); empty where the text as a whole is meant. */
+  | { readonly ok: false; readonly path: string; readonly what: string };
+
+/**
+ * JSON (RFC 8259) as strictly as money wants it: UTF-8 only, no name twice in an object, none that reaches prototypes, no
+ * number that would be kept as another one, depth and names bounded. Never throws.
+ */
+export function readJson(bytes: Uint8Array): JsonOutcome {
+  if (!isUtf8(bytes)) return { ok: false, path: '', what: 'must be UTF-8' };
+  return new Reader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')).read();
+}
+
+const refusedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const escapes = /^(?:[^\\]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*$/;
+const loneSurrogate = /[\ud800-\udfff]/u;
+const numberForm = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+/** Significant digits that a double always keeps. */
+const safeDigits = 15;
+/** In place of a value where there is none: the fault is told. */
+const broken = Symbol('broken');
+
+class Reader {
+  readonly #text: string;
+  readonly #path: (string | number)[] = [];
+  #at = 0;
+  #keys = 0;
+  #what: string | null = null;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): JsonOutcome {
+    const value = this.#value(0);
+    this.#space();
+    if (this.#what === null && this.#at < this.#text.length) this.#malformed();
+    return this.#what === null ? { ok: true, value } : { ok: false, path: this.#path.join('.'), what: this.#what };
+  }
+
+  /** The first fault stands, and the path is where it was found. */
+  #fault(what: string): typeof broken {
+    this.#what ??= what;
+    return broken;
+  }
+
+  #malformed(): typeof broken {
+    if (this.#what === null) this.#path.length = 0;
+    return this.#fault(
+      this.#at < this.#text.length ? `must be JSON: it is wrong at character ${this.#at + 1}` : 'must be JSON: it ends too early',
+    );
+  }
+
+  #space(): void {
+    const text = this.#text;
+    for (;;) {
+      const code = text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
+      this.#at++;
+    }
+  }
+
+  #value(depth: number): unknown {
+    this.#space();
+    switch (this.#text.charCodeAt(this.#at)) {
+      case 0x22:
+        return this.#string();
+      case 0x7b:
+        return depth === jsonLimits.depth ? this.#fault(`must not be deeper than ${jsonLimits.depth} levels`) : this.#object(depth + 1);
+      case 0x5b:
+        return depth === jsonLimits.depth ? this.#fault(`must not be deeper than ${jsonLimits.depth} levels`) : this.#list(depth + 1);
+      case 0x74:
+        return this.#word('true', true);
+      case 0x66:
+        return this.#word('false', false);
+      case 0x6e:
+        return this.#word('null', null);
+      default:
+        return this.#number();
+    }
+  }
+
+  #word(word: string, value: boolean | null): unknown {
+    if (!this.#text.startsWith(word, this.#at)) return this.#malformed();
+    this.#at += word.length;
+    return value;
+  }
+
+  #string(): string | typeof broken {
+    const text = this.#text;
+    const start = ++this.#at;
+    let escaped = false;
+    for (; ; this.#at++) {
+      const code = text.charCodeAt(this.#at);
+      if (code === 0x22) break;
+      // Beyond the end the code is NaN.
+      if (!(code >= 0x20)) return this.#malformed();
+      if (code === 0x5c) {
+        escaped = true;
+        this.#at++;
+      }
+    }
+    const inner = text.slice(start, this.#at++);
+    if (!escaped) return inner;
+    if (!escapes.test(inner)) {
+      this.#at = start;
+      return this.#malformed();
+    }
+    const value = JSON.parse(`"${inner}"`) as string;
+    return !loneSurrogate.test(value) ? value : this.#fault('must be well-formed Unicode');
+  }
+
+  #number(): number | typeof broken {
+    numberForm.lastIndex = this.#at;
+    const match = numberForm.exec(this.#text);
+    if (match === null) return this.#malformed();
+    this.#at = numberForm.lastIndex;
+    const value = Number(match[0]);
+    return isKept(match[0], value, match[2] !== undefined)
+      ? value
+      : this.#fault('has more digits than a number keeps; where the field allows it, send it as a string');
+  }
+
+  #object(depth: number): unknown {
+    const object: Record<string, unknown> = {};
+    this.#at++;
+    this.#space();
+    if (this.#take(0x7d)) return object;
+    for (;;) {
+      this.#space();
+      if (this.#text.charCodeAt(this.#at) !== 0x22) return this.#malformed();
+      const name = this.#string();
+      if (name === broken) return broken;
+      this.#path.push(name);
+      if (++this.#keys > jsonLimits.keys) return this.#fault(`is one name too many: at most ${jsonLimits.keys} in all`);
+      if (refusedNames.has(name)) return this.#fault('is a name that is not allowed');
+      if (Object.hasOwn(object, name)) return this.#fault('is given twice');
+      this.#space();
+      if (!this.#take(0x3a)) return this.#malformed();
+      const value = this.#value(depth);
+      if (value === broken) return broken;
+      object[name] = value;
+      this.#path.pop();
+      this.#space();
+      if (this.#take(0x7d)) return object;
+      if (!this.#take(0x2c)) return this.#malformed();
+    }
+  }
+
+  #list(depth: number): unknown {
+    const list: unknown[] = [];
+    this.#at++;
+    this.#space();
+    if (this.#take(0x5d)) return list;
+    for (;;) {
+      this.#path.push(list.length);
+      const value = this.#value(depth);
+      if (value === broken) return broken;
+      list.push(value);
+      this.#path.pop();
+      this.#space();
+      if (this.#take(0x5d)) return list;
+      if (!this.#take(0x2c)) return this.#malformed();
+    }
+  }
+
+  #take(code: number): boolean {
+    if (this.#text.charCodeAt(this.#at) !== code) return false;
+    this.#at++;
+    return true;
+  }
+}
+
+/**
+ * Whether a number is kept as it was written. A fraction is rounded as ever; what reads as an integer must have been exactly
+ * that integer, and what was not 0 must not have become 0.
+ */
+function isKept(text: string, value: number, hasExponent: boolean): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (!Number.isInteger(value) || (text.length <= safeDigits && !hasExponent)) return true;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '').replace(/0+$/, '');
+  if (digits === '') return true;
+  // The value is below 1.8e308 and digits were trimmed on the right, so the power of ten says all.
+  const trimmed = `${whole}${fraction}`.replace(/^0+/, '').length - digits.length;
+  const power = Number(exponent) - fraction.length + trimmed;
+  return power >= 0 && BigInt(`${sign}${digits}`) * 10n ** BigInt(power) === BigInt(value);
+}

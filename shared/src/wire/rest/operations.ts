@@ -1,0 +1,113 @@
+import { Type } from 'typebox';
+import { defineEndpoint } from './endpoint.ts';
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
+const closed = { additionalProperties: false } as const;
+
+export const Status = Type.Object(
+  {
+    name: Type.Literal('sluice'),
+    version: Type.String({ description: 'Of the program.' }),
+    apiVersion: Type.String({ description: 'Of the interface, as in `X-API-Version`.' }),
+    node: Type.String({ description: 'Version of Node.js.' }),
+    transport: Type.Union([Type.Enum(['uws', 'node']), Type.Null()], { description: 'What speaks HTTP.' }),
+    startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
+    uptimeMs: Count('Time since then.'),
+    draining: Type.Boolean({ description: 'A restart is due: it takes no new connections.' }),
+    cluster: Type.Object(
+      { simulated: Type.Union([Type.Boolean(), Type.Null()], { description: 'The chain is simnet; null while no ingest tells.' }) },
+      closed,
+    ),
+    bus: Type.Object(
+      {
+        kind: Type.Enum(['in-process', 'redis']),
+        linkUp: Type.Boolean(),
+        caughtUp: Type.Boolean({ description: 'The history was read whole.' }),
+        epoch: Type.Union([Type.String(), Type.Null()], { description: 'The run of numbers that positions count in.' }),
+      },
+      closed,
+    ),
+    stream: Type.Object(
+      {
+        connections: Count('Open stream connections.'),
+        topics: Count('Topics that somebody follows.'),
+        events: Count('Events taken from the bus.'),
+        gaps: Count('Gaps told to clients.'),
+        slowCloses: Count('Connections closed as too slow.'),
+        latencyUs: Type.Object(
+          {
+            count: Count('Events measured.'),
+            p50: Percentile('From publishing to sending, microseconds, median.'),
+            p90: Percentile('90th percentile.'),
+            p99: Percentile('99th percentile.'),
+            max: Type.Number({ minimum: 0, description: 'Longest.' }),
+          },
+          closed,
+        ),
+        history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their memory.') }, closed),
+      },
+      closed,
+    ),
+    ingest: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          value: Type.Record(Type.String(), Type.Unknown(), { description: 'What the process tells of itself: sources, lag, counts.' }),
+        },
+        closed,
+      ),
+      { description: 'Ingest processes that report.' },
+    ),
+  },
+  { ...closed, title: 'status' },
+);
+
+export const statusEndpoint = defineEndpoint({
+  id: 'status',
+  method: 'GET',
+  path: '/status',
+  bothForms: true,
+  access: 'open',
+  tag: 'operations',
+  summary: 'Versions, uptime, lag and the percentiles that the server measured itself.',
+  answer: Status,
+  errors: [],
+});
+
+export const liveEndpoint = defineEndpoint({
+  id: 'live',
+  method: 'GET',
+  path: '/livez',
+  bothForms: false,
+  access: 'open',
+  tag: 'operations',
+  summary: 'The process lives.',
+  answer: Type.Object({ live: Type.Literal(true) }, closed),
+  errors: [],
+});
+
+export const readyEndpoint = defineEndpoint({
+  id: 'ready',
+  method: 'GET',
+  path: '/readyz',
+  bothForms: false,
+  access: 'open',
+  tag: 'operations',
+  summary: 'It may be given traffic: the bus is followed, its link is up, and no restart is due.',
+  answer: Type.Object({ ready: Type.Literal(true) }, closed),
+  errors: ['DRAINING', 'UPSTREAM_UNAVAILABLE'],
+});
+
+export const metricsEndpoint = defineEndpoint({
+  id: 'metrics',
+  method: 'GET',
+  path: '/metrics',
+  bothForms: false,
+  access: 'open',
+  tag: 'operations',
+  summary: "Metrics in Prometheus' text form, for callers on this machine; to others there is nothing here.",
+  answer: null,
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  errors: ['NOT_FOUND'],
+});
