@@ -94,3 +94,18 @@ export function isOnCurve(bytes: Uint8Array): boolean {
   const product = reduce((ySquared + prime - 1n) * reduce(edwardsD * ySquared + 1n));
   return product === 0n || isSquare(product);
 }
+
+/** y of the points whose order divides 8: 0 and the two of order 4, the identity and the one of order 2, and order 8. */
+const order8Y = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
+const smallOrderYs: ReadonlySet<bigint> = new Set([0n, 1n, prime - 1n, order8Y, prime - order8Y]);
+
+/**
+ * Whether 32 bytes name one of the eight points of small order, however encoded. Under such a public key signatures can be made
+ * by anybody: it is nobody's.
+ */
+export function isSmallOrder(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, 32);
+  let y = 0n;
+  for (let at = 24; at >= 0; at -= 8) y = (y << 64n) | view.getBigUint64(at, true);
+  return smallOrderYs.has(reduce(y & low255));
+}
