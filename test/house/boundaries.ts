@@ -36,7 +36,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'fast-check': [],
   vitest: [],
   'node:child_process': ['cli/'],
-  'node:net': ['gateway/src/transport/', 'cli/', 'shared/src/config/', 'shared/src/metadata/'],
+  'node:net': ['gateway/src/transport/', 'gateway/src/http/client-address.ts', 'cli/', 'shared/src/config/', 'shared/src/metadata/'],
   'node:http': ['gateway/src/transport/', 'shared/src/metadata/'],
   'node:https': ['gateway/src/transport/', 'shared/src/metadata/'],
   'node:tls': ['gateway/src/transport/'],
