@@ -14,6 +14,8 @@ import { createRouter, staticPage, type Route, type Router } from './http/router
 import { healthEndpoints } from './http/routes/health.ts';
 import { metricsBinding } from './http/routes/metrics.ts';
 import { statusBinding } from './http/routes/status.ts';
+import { createLimiter } from './ratelimit/create.ts';
+import type { RateLimiter } from './ratelimit/limiter.ts';
 import { metricsOf, statusOf } from './report.ts';
 import { openStore, type Store } from './store/store.ts';
 import { judgeHandshake, streamPaths } from './stream/handshake.ts';
@@ -32,6 +34,8 @@ export interface GatewayOptions {
   /** Where API keys are; opened under `config.dataDir` where neither it nor an authenticator is given. */
   readonly store?: Store;
   readonly authenticator?: Authenticator;
+  /** Counts the requests of keys; closed by whoever made it. Made here where none is given: over all gateways where there is Redis. */
+  readonly limiter?: RateLimiter;
   /** Pages and routes beside the gateway's own. */
   readonly routes?: readonly Route[];
   /** Endpoints beside those of the interface. */
@@ -68,7 +72,9 @@ const statusAgeMs = 1_000;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
+  const statuses = cachedStatuses(bus);
   const keys = openKeys(options);
+  const limiter = options.limiter ?? (await createLimiter({ redisUrls: config.redisUrls, log, gateways: statuses.gateways }));
   const subscriber = await bus.subscriber();
   let transport: Transport | null = null;
   let draining = false;
@@ -80,9 +86,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const startedAtMs = Date.now();
   const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
-  const statuses = cachedStatuses(bus);
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
-    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses() });
+    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses.read() });
   const page = readDashboard();
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
@@ -95,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     endpoints,
     routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...(options.routes ?? [])],
     authenticator: keys.authenticator,
-    limiter: null,
+    limiter,
     corsOrigins: config.corsOrigins,
     log,
   });
@@ -104,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hub.close();
     await transport?.close();
     await subscriber.close();
+    if (options.limiter === undefined) limiter.close();
     keys.close();
   };
   try {
@@ -180,15 +186,31 @@ function handlersOf(hub: Hub, authenticator: Authenticator, router: Router, isDr
   };
 }
 
+interface Statuses {
+  read(): Promise<readonly BusStatus[]>;
+  /** Gateways among the last ones that were read; this one at least. */
+  gateways(): number;
+}
+
 /** The statuses of all processes, asked for at most once in `statusAgeMs`; empty while the bus does not answer. */
-function cachedStatuses(bus: Bus): () => Promise<readonly BusStatus[]> {
+function cachedStatuses(bus: Bus): Statuses {
   let asked: Promise<readonly BusStatus[]> = Promise.resolve([]);
   let askedAtMs = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (performance.now() - askedAtMs > statusAgeMs) {
-      askedAtMs = performance.now();
-      asked = bus.statuses().catch(() => []);
-    }
-    return asked;
+  let gateways = 1;
+  const ask = async (): Promise<readonly BusStatus[]> => {
+    const found = await bus.statuses().catch(() => null);
+    // What was known last holds while the bus does not answer.
+    if (found !== null) gateways = Math.max(1, found.filter(({ name }) => name.startsWith('gateway:')).length);
+    return found ?? [];
+  };
+  return {
+    read: () => {
+      if (performance.now() - askedAtMs > statusAgeMs) {
+        askedAtMs = performance.now();
+        asked = ask();
+      }
+      return asked;
+    },
+    gateways: () => gateways,
   };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Authenticator, Principal } from '@sluice/gateway/auth/principal.ts';
-import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway/gateway.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
@@ -80,7 +80,9 @@ export interface TestGatewayOptions {
   readonly transport?: 'uws' | 'node';
   readonly config?: Partial<Config>;
   readonly bus?: Bus;
-  readonly routes?: Parameters<typeof startGateway>[0]['routes'];
+  readonly routes?: GatewayOptions['routes'];
+  readonly endpoints?: GatewayOptions['endpoints'];
+  readonly limiter?: GatewayOptions['limiter'];
 }
 
 /** A gateway on real sockets, with a bus of this process unless one is given. */
@@ -98,6 +100,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     authenticator: keys,
     ...(options.transport === undefined ? {} : { transport: options.transport }),
     ...(options.routes === undefined ? {} : { routes: options.routes }),
+    ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
+    ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
   });
   let publisher: BusPublisher | null = null;
   return {

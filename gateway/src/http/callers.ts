@@ -25,7 +25,7 @@ const stranger: Caller = { principal: null, decision: null, refusal: null };
 
 export interface CallerOptions {
   readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter | null;
+  readonly limiter: RateLimiter;
 }
 
 export interface Callers {
@@ -35,7 +35,6 @@ export interface Callers {
 
 export function createCallers({ authenticator, limiter }: CallerOptions): Callers {
   const count = (principal: Principal, cost: 0 | 1, refusal: Refusal | null): Caller | Promise<Caller> => {
-    if (limiter === null) return { principal, decision: null, refusal };
     const { requestsPerMinute, burst } = principal.plan;
     const taken = limiter.take(`key:${principal.keyId}`, { perMinute: requestsPerMinute, burst }, cost);
     return taken instanceof Promise
