@@ -38,13 +38,12 @@ export function requestOnce(
   return new Promise((resolve) => {
     let isAnswered = false;
     const request = url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options);
-    request.on(
-      'response',
-      (response) =>
-        void readAnswer(response, maxBytes)
-          .then(resolve)
-          .finally(() => request.destroy()),
-    );
+    request.on('response', (response) => {
+      isAnswered = true;
+      void readAnswer(response, maxBytes)
+        .then(resolve)
+        .finally(() => request.destroy());
+    });
     request.on('error', (error: NodeJS.ErrnoException) =>
       resolve(fault(error.code === 'HPE_HEADER_OVERFLOW' ? 'too_large' : 'unreachable')),
     );
