@@ -9,9 +9,10 @@ import { PathTable } from './path-table.ts';
 import { rateHeaders } from './rate-headers.ts';
 import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
 
-export type RouteHandler = (request: HttpRequest, body: Uint8Array) => HttpAnswer | Promise<HttpAnswer>;
+/** `segments`: what stands in the path in place of its parameters, as it was sent. */
+export type RouteHandler = (request: HttpRequest, body: Uint8Array, segments: readonly string[]) => HttpAnswer | Promise<HttpAnswer>;
 
-/** One method at one exact path, for what is no part of the interface: pages, and what only our own pages call. */
+/** One method at one path, parameters (`{id}`) and all, for what is no part of the interface: pages, and what only our own pages call. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -105,8 +106,8 @@ function placesOf({ routes, endpoints }: RouterOptions, prepare: (bound: BoundEn
     methods.set(method, run);
   };
   for (const { method, path, handler } of routes) {
-    put(method, path, false, (request, _segments, body) =>
-      body === 'too_large' ? errorAnswer(request, 'PAYLOAD_TOO_LARGE') : handler(request, body),
+    put(method, path, false, (request, segments, body) =>
+      body === 'too_large' ? errorAnswer(request, 'PAYLOAD_TOO_LARGE') : handler(request, body, segments),
     );
   }
   for (const bound of endpoints) {
