@@ -16,6 +16,7 @@ import {
   type Transport,
   type TransportHandlers,
   type TransportOptions,
+  type UpgradeOutcome,
 } from './transport.ts';
 
 /**
@@ -179,6 +180,20 @@ function upgrade(
 ): void {
   const request = readRequest(req);
   raw.on('error', () => raw.destroy());
+  const fault = (error: unknown): void => {
+    log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
+    writeRaw(raw, handlers.fault(request));
+  };
+  const carryOut = (outcome: UpgradeOutcome): void => {
+    if (raw.destroyed) return;
+    if ('refused' in outcome) {
+      writeRaw(raw, outcome.refused);
+      return;
+    }
+    responses.set(req, outcome.headers);
+    raw.once('close', () => responses.delete(req));
+    sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
+  };
   try {
     if (!streamPaths.includes(request.path)) {
       const answer = handlers.http(request, new Uint8Array(0));
@@ -189,16 +204,10 @@ function upgrade(
       return;
     }
     const outcome = handlers.upgrade(request);
-    if ('refused' in outcome) {
-      writeRaw(raw, outcome.refused);
-      return;
-    }
-    responses.set(req, outcome.headers);
-    raw.once('close', () => responses.delete(req));
-    sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
+    if (outcome instanceof Promise) outcome.then(carryOut).catch(fault);
+    else carryOut(outcome);
   } catch (error) {
-    log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
-    writeRaw(raw, handlers.fault(request));
+    fault(error);
   }
 }
 

@@ -64,8 +64,8 @@ export interface TransportHandlers {
   malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
   /** Answers a request whose handler threw. */
   fault(request: HttpRequest): HttpAnswer;
-  /** Decides on a WebSocket handshake at `streamPaths`. */
-  upgrade(request: HttpRequest): UpgradeOutcome;
+  /** Decides on a WebSocket handshake at `streamPaths`. What `accept` takes over it does at once, or never where the client has gone. */
+  upgrade(request: HttpRequest): UpgradeOutcome | Promise<UpgradeOutcome>;
 }
 
 export interface TransportOptions {

@@ -12,6 +12,7 @@ import {
   type Transport,
   type TransportHandlers,
   type TransportOptions,
+  type UpgradeOutcome,
 } from './transport.ts';
 import type { Uws } from './uws-load.ts';
 
@@ -80,6 +81,13 @@ class Responder {
 
   get open(): boolean {
     return this.#open;
+  }
+
+  /** Leaves the response to `write`, which ends it otherwise; not called where the client has gone. */
+  handOver(write: () => void): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#res.cork(write);
   }
 
   end(answer: HttpAnswer, closeConnection = false): void {
@@ -221,6 +229,21 @@ class UwsSocket implements Socket {
   }
 }
 
+type Accepted = Exclude<UpgradeOutcome, { readonly refused: HttpAnswer }>;
+
+function upgrade(res: Res, { headers }: HttpRequest, accepted: Accepted, context: UwsModule.us_socket_context_t): void {
+  res.writeStatus('101 Switching Protocols');
+  for (const name of Object.keys(accepted.headers)) res.writeHeader(name, accepted.headers[name]!);
+  res.upgrade<SocketData>(
+    { accept: accepted.accept, socket: null, handlers: null },
+    headers.get('sec-websocket-key') ?? '',
+    // One of those that were offered, not the whole list.
+    (headers.get('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
+    headers.get('sec-websocket-extensions') ?? '',
+    context,
+  );
+}
+
 function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions): UwsModule.WebSocketBehavior<SocketData> {
   const handlersOf = (native: NativeSocket): SocketHandlers => native.getUserData().handlers!;
   return {
@@ -232,27 +255,20 @@ function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions):
     upgrade: (res, req, context) => {
       const responder = new Responder(res, false);
       const { request } = readRequest(res, req);
-      try {
-        const outcome = handlers.upgrade(request);
-        if ('refused' in outcome) {
-          responder.end(outcome.refused);
-          return;
-        }
-        res.cork(() => {
-          res.writeStatus('101 Switching Protocols');
-          for (const name of Object.keys(outcome.headers)) res.writeHeader(name, outcome.headers[name]!);
-          res.upgrade<SocketData>(
-            { accept: outcome.accept, socket: null, handlers: null },
-            request.headers.get('sec-websocket-key') ?? '',
-            // One of those that were offered, not the whole list.
-            (request.headers.get('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
-            request.headers.get('sec-websocket-extensions') ?? '',
-            context,
-          );
-        });
-      } catch (error) {
+      const fault = (error: unknown): void => {
         log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
         responder.end(handlers.fault(request));
+      };
+      const carryOut = (outcome: UpgradeOutcome): void => {
+        if ('refused' in outcome) responder.end(outcome.refused);
+        else responder.handOver(() => upgrade(res, request, outcome, context));
+      };
+      try {
+        const outcome = handlers.upgrade(request);
+        if (outcome instanceof Promise) outcome.then(carryOut).catch(fault);
+        else carryOut(outcome);
+      } catch (error) {
+        fault(error);
       }
     },
     open: (native) => {
