@@ -174,6 +174,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
         creator: '6w1b2T7rDXrdtbfUXQJWDr5RDXz8MV3fLEfKqPp65iyB',
         coinCreator: 'Hh9UQQzb9SKguRpUMZbDLo2MnRzKktGkCjDcjWq8PNf7',
         virtualQuote: 17_584_505_289n,
+        waitingFees: 0n,
         mayhemMode: false,
         cashback: false,
         holderReward: false,

@@ -1024,6 +1024,8 @@ describe('accounts', () => {
             creator: anchor['creator']!.toString(),
             coinCreator: anchor['coin_creator']!.toString(),
             virtualQuote: BigInt(anchor['virtual_quote_reserves']!.toString(10)),
+            // Behind the layout of this IDL; the bytes there are zero.
+            waitingFees: 0n,
             mayhemMode: anchor['is_mayhem_mode'],
             cashback: anchor['is_cashback_coin'],
             holderReward: anchor['is_holder_reward'],

@@ -1,4 +1,5 @@
 import type { VenueName } from '../wire/events.ts';
+import type { VenueQuoting } from './quoting.ts';
 
 /**
  * What a venue tells about its program. Everything here is pure: no I/O, no clock, no logger; no function throws on any
@@ -17,6 +18,19 @@ export interface Venue {
   decodeAccount(data: Uint8Array): DecodedAccount;
   /** The pool of a mint where the address follows from the mint alone (bonding curves); otherwise null. */
   poolOfMint(mint: string): string | null;
+  /** Every pool of a mint whose address follows from it, with the accounts to read its reserves from; empty for text that is no address. */
+  derivedPools(mint: string): readonly DerivedPool[];
+  /** Part of a bonding curve's tokens that was sold, percent, by what is left; null where the venue has no curves. */
+  curveProgress(realBase: bigint): number | null;
+  /** What a trade would give, by the program's own arithmetic; null where that is not known here. */
+  readonly quoting: VenueQuoting | null;
+}
+
+/** A pool whose address follows from the mint. Whether it exists, its account shows. */
+export interface DerivedPool {
+  readonly address: string;
+  /** Where its base coin may stand (one account for each token program), then its quote coin; empty where its own account tells its reserves. */
+  readonly vaults: readonly string[];
 }
 
 /** `ignored`: known and of no interest. `unknown`: a discriminator never seen. `malformed`: too short or senseless. */
@@ -182,6 +196,8 @@ export interface PoolAccount {
   readonly coinCreator: string;
   /** Added to the quote vault's balance for the price; may be negative. */
   readonly virtualQuote: bigint;
+  /** Fees in the quote vault that wait to be paid out; `virtualQuote` is less by as much. */
+  readonly waitingFees: bigint;
   readonly mayhemMode: boolean;
   readonly cashback: boolean;
   readonly holderReward: boolean;

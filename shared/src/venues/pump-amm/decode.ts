@@ -198,6 +198,7 @@ function decodePool(data: Uint8Array): DecodedAccount {
   const view = new DataView(data.buffer, data.byteOffset, length);
   const key = (at: number): string => (length >= at + 32 ? encodeBase58(data, at, 32) : zeroAddress);
   const flag = (at: number): boolean => length > at && data[at] === 1;
+  const u64 = (at: number): bigint => (length >= at + 8 ? view.getBigUint64(at, true) : 0n);
   const quoteMint = key(poolAt.quoteMint);
   return {
     kind: 'decoded',
@@ -214,10 +215,11 @@ function decodePool(data: Uint8Array): DecodedAccount {
         length >= poolAt.virtualQuote + 16
           ? view.getBigUint64(poolAt.virtualQuote, true) | (view.getBigInt64(poolAt.virtualQuote + 8, true) << 64n)
           : 0n,
+      waitingFees: u64(poolAt.protocolFeesWaiting) + u64(poolAt.creatorFeesWaiting),
       mayhemMode: flag(poolAt.mayhemMode),
       cashback: flag(poolAt.cashback),
       holderReward: flag(poolAt.holderReward),
-      creatorFeeBps: length >= poolAt.creatorFeeBps + 8 ? Number(view.getBigUint64(poolAt.creatorFeeBps, true)) : 0,
+      creatorFeeBps: Number(u64(poolAt.creatorFeeBps)),
     },
   };
 }

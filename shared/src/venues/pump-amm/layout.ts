@@ -23,6 +23,11 @@ export const pool = {
   creatorFeeBps: 261,
   canEditCreatorFee: 269,
   holderReward: 270,
+  protocolFeesWaiting: 271,
+  creatorFeesWaiting: 279,
 } as const;
-/** The shortest Pool ends after `lp_supply`; one with every field known has 271 bytes, and 301 are allocated. */
+/** The shortest Pool ends after `lp_supply`; the layout of 2026-09 has 271 bytes, that of 2026-10 has 287, and 301 are allocated. */
 export const poolMinLength = 211;
+
+/** The shortest GlobalConfig read here ends after `reserved_fee_recipients`; 907, 940 and 949 bytes have been seen. */
+export const globalConfigMinLength = 642;

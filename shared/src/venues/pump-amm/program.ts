@@ -2,11 +2,16 @@ import { addressBytes, findProgramAddress } from '../../solana/pda.ts';
 
 /** PumpSwap. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
 export const programId = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA';
+/** pump.fun bonding curves, which open pools here. */
+const curveProgramId = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
 export const globalConfig = 'ADyA8hdefvWN2dbGGWFotbzWxrAvLW83WG6QCVXvJKqw';
 export const eventAuthority = 'GS4CU59F31iL7aR2Q8zVS8DRrcRnXX1yjQ66TqNVQnaR';
 export const globalVolumeAccumulator = 'C2aFPdENg4A2HQsmrd5rTw5TaYBX5Ku887cWjbFKtZpw';
 export const feeConfig = '5PHirr8joyTMp9JMm6nW7hNDVyEYdkzDqazxPD7RaTjx';
 export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
+
+/** Supply that the market cap of a mayhem coin's pool is reckoned with, for its fee tier. */
+export const mayhemTierSupply = 1_000_000_000_000_000n;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
@@ -73,6 +78,11 @@ const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, progr
 /** Pool of an index, creator and pair; a curve's canonical pool has index 0 and pump's pool authority as creator. Like those below it throws TypeError where an argument is no address. */
 export function poolAddress(index: number, creator: string, baseMint: string, quoteMint: string): string {
   return find(seed('pool'), Uint8Array.of(index & 255, index >> 8), addressBytes(creator), addressBytes(baseMint), addressBytes(quoteMint));
+}
+/** Pool 0 of pump's pool authority, which a completed curve moves to. */
+export function canonicalPoolAddress(baseMint: string, quoteMint: string): string {
+  const authority = findProgramAddress([seed('pool-authority'), addressBytes(baseMint)], curveProgramId).address;
+  return poolAddress(0, authority, baseMint, quoteMint);
 }
 export const poolV2Address = (baseMint: string): string => find(seed('pool-v2'), addressBytes(baseMint));
 export const lpMintAddress = (pool: string): string => find(seed('pool_lp_mint'), addressBytes(pool));

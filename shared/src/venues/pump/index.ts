@@ -1,7 +1,8 @@
 import { isAddress } from '../../solana/base58.ts';
 import type { Venue } from '../venue.ts';
 import { decodeAccount, decodeEvent } from './decode.ts';
-import { accountDiscriminators, bondingCurveAddress, eventAuthority, programId } from './program.ts';
+import { accountDiscriminators, bondingCurveAddress, eventAuthority, initialRealToken, programId } from './program.ts';
+import { quoting } from './quote.ts';
 
 /** pump.fun bonding curves. `poolOfMint` hashes and checks curve points on every call (no cache): callers keep what they got. */
 export const pump: Venue = {
@@ -12,4 +13,7 @@ export const pump: Venue = {
   decodeEvent,
   decodeAccount,
   poolOfMint: (mint) => (isAddress(mint) ? bondingCurveAddress(mint) : null),
+  derivedPools: (mint) => (isAddress(mint) ? [{ address: bondingCurveAddress(mint), vaults: [] }] : []),
+  curveProgress: (realBase) => Math.min(100, Math.max(0, Number(((initialRealToken - realBase) * 1_000_000n) / initialRealToken) / 10_000)),
+  quoting,
 };

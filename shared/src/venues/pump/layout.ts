@@ -36,3 +36,6 @@ export const curve = {
  * `extend_account` grew curves to 151, and the layout of 2026-10 has 166.
  */
 export const curveMinLength = 49;
+
+/** The shortest Global read here ends after `reserved_fee_recipients`; 1,045, 1,054 and 1,087 bytes have been seen. */
+export const globalMinLength = 740;

@@ -1,0 +1,32 @@
+const basisPoints = 10_000n;
+
+/** Fee on an amount, rounded up: `ceil(amount × bps / 10,000)`, as both pump programs charge each of their fees. */
+export function feeOf(amount: bigint, bps: bigint): bigint {
+  return (amount * bps + basisPoints - 1n) / basisPoints;
+}
+
+/** The programs' buyback share, of the protocol fee and rounded down. */
+export function shareOf(amount: bigint, bps: bigint): bigint {
+  return (amount * bps) / basisPoints;
+}
+
+export interface ExactIn {
+  /** What goes through the pool. */
+  readonly net: bigint;
+  /** One for each rate, in its order. `net` and these together are what is charged: at most the sum to spend. */
+  readonly fees: readonly bigint[];
+}
+
+/**
+ * Takes all fees out of a sum to spend, as `buy_exact_sol_in`, `buy_exact_quote_in` and their later versions do (formula in the
+ * IDL of pump, instruction `buy_exact_sol_in`): the fees are those of the amount before it is made smaller by what they
+ * overshoot. Null where nothing is left.
+ */
+export function splitExactIn(spendable: bigint, rates: readonly bigint[]): ExactIn | null {
+  const total = rates.reduce((sum, bps) => sum + bps, 0n);
+  let net = (spendable * basisPoints) / (basisPoints + total);
+  const fees = rates.map((bps) => feeOf(net, bps));
+  const cost = fees.reduce((sum, fee) => sum + fee, net);
+  if (cost > spendable) net -= cost - spendable;
+  return net > 0n ? { net, fees } : null;
+}

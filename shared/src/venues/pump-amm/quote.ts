@@ -1,0 +1,168 @@
+import { associatedTokenAddress } from '../../solana/pda.ts';
+import { token2022Program, tokenProgram, zeroAddress } from '../../solana/well-known.ts';
+import { curveRates, decodeFeeConfig, type FeeConfig, type FeeRates } from '../fee-config.ts';
+import { feeOf, splitExactIn } from '../fee-math.ts';
+import { feesOfCoin } from '../fees.ts';
+import {
+  maxU64,
+  ownedData,
+  quoteFault,
+  type AccountLookup,
+  type OpenedPool,
+  type QuoteAccounts,
+  type QuotedMint,
+  type QuotedTrade,
+  type QuoteOutcome,
+  type VenueQuoting,
+} from '../quoting.ts';
+import type { PoolAccount, PoolReserves } from '../venue.ts';
+import { decodeAccount } from './decode.ts';
+import { canonicalPoolAddress, feeConfig, feeProgram, globalConfig, mayhemTierSupply, programId } from './program.ts';
+import { decodeGlobalConfig, type PumpAmmSettings } from './settings.ts';
+
+const noBytes = new Uint8Array(0);
+
+/** Everything that a trade on a pool depends on. */
+export interface PoolState {
+  readonly pool: PoolAccount;
+  /** It is the pool that a curve moved to: others pay the flat fees. */
+  readonly canonical: boolean;
+  /** What the vaults hold. */
+  readonly baseVault: bigint;
+  readonly quoteVault: bigint;
+  readonly settings: PumpAmmSettings;
+  readonly feeConfig: FeeConfig;
+  readonly mintSupply: bigint;
+}
+
+function ratesOf(state: PoolState, base: bigint, quote: bigint): FeeRates {
+  const { pool, settings, feeConfig: config, mintSupply } = state;
+  const supply = pool.mayhemMode ? mayhemTierSupply : mintSupply;
+  const rates = state.canonical ? curveRates(config, pool.quoteMint, (quote * supply) / base) : config.flat;
+  if (pool.coinCreator === zeroAddress) return { ...rates, creator: 0n };
+  const isOwn = settings.creatorFeeConfigurable && pool.creatorFeeBps !== 0;
+  return isOwn ? { ...rates, creator: BigInt(pool.creatorFeeBps) } : rates;
+}
+
+interface Amounts {
+  readonly base: bigint;
+  readonly quote: bigint;
+  readonly lp: bigint;
+  readonly protocol: bigint;
+  readonly creator: bigint;
+}
+
+function withFees(base: bigint, quote: bigint, rates: FeeRates): Amounts {
+  return { base, quote, lp: feeOf(quote, rates.lp), protocol: feeOf(quote, rates.protocol), creator: feeOf(quote, rates.creator) };
+}
+
+/** Null where the pool has not so much; base 0 where nothing is left of the sum. */
+function amountsOf(base: bigint, quote: bigint, { exact, amount }: QuotedTrade, rates: FeeRates): Amounts | null {
+  if (exact === 'baseIn') return withFees(amount, (quote * amount) / (base + amount), rates);
+  if (exact === 'baseOut') {
+    const left = base - amount;
+    return left <= 0n ? null : withFees(amount, (quote * amount + left - 1n) / left, rates);
+  }
+  const split = splitExactIn(amount, [rates.lp, rates.protocol, rates.creator]);
+  if (split === null) return withFees(0n, 0n, rates);
+  const { net, fees } = split;
+  return { base: (base * (net - 1n)) / (quote + net - 1n), quote: net, lp: fees[0]!, protocol: fees[1]!, creator: fees[2]! };
+}
+
+/**
+ * A trade on a pool as `buy`, `buy_exact_quote_in` and `sell` do it (and their v2), the rent of accounts that it must make apart.
+ * Formulas: README.md.
+ */
+export function quotePool(state: PoolState, trade: QuotedTrade): QuoteOutcome {
+  const { pool, settings, baseVault, quoteVault } = state;
+  const side = trade.exact === 'baseIn' ? 'sell' : 'buy';
+  if (side === 'buy' ? settings.buyDisabled : settings.sellDisabled) return quoteFault('disabled');
+  if (trade.amount <= 0n) return quoteFault('too_small');
+  if (trade.amount > maxU64) return quoteFault('too_large');
+  const before = reservesOf(state);
+  const { virtualBase, virtualQuote } = before;
+  if (virtualBase <= 0n || virtualQuote <= 0n) return quoteFault('too_large');
+  const rates = ratesOf(state, virtualBase, virtualQuote);
+  const amounts = amountsOf(virtualBase, virtualQuote, trade, rates);
+  if (amounts === null) return quoteFault('too_large');
+  const { base, quote, lp, protocol, creator } = amounts;
+  const traderQuote = side === 'buy' ? quote + lp + protocol + creator : quote - lp - protocol - creator;
+  if (base <= 0n || traderQuote <= 0n) return quoteFault('too_small');
+  // The LP fee stays in the pool. Fees that wait for a sweep are in the vault and pay nobody else.
+  const vaultChange = side === 'buy' ? quote + lp : lp - quote;
+  const baseChange = side === 'buy' ? -base : base;
+  if (quoteVault - pool.waitingFees + vaultChange < 0n) return quoteFault('too_large');
+  const after: PoolReserves = {
+    virtualBase: virtualBase + baseChange,
+    virtualQuote: virtualQuote + vaultChange,
+    realBase: baseVault + baseChange,
+    realQuote: quoteVault + vaultChange,
+  };
+  if (traderQuote > maxU64 || after.realQuote > maxU64 || after.realBase > maxU64) return quoteFault('too_large');
+  return {
+    ok: true,
+    quote: {
+      side,
+      baseAmount: base,
+      quoteAmount: quote,
+      traderQuote,
+      ...feesOfCoin({ protocol, creator, lp, rates }, pool, settings.buybackBps),
+      before,
+      after,
+      cut: false,
+      completes: false,
+    },
+  };
+}
+
+function reservesOf({ pool, baseVault, quoteVault }: PoolState): PoolReserves {
+  return { virtualBase: baseVault, virtualQuote: quoteVault + pool.virtualQuote, realBase: baseVault, realQuote: quoteVault };
+}
+
+const amountAt = 64;
+const tokenAccountMinLength = 165;
+
+/** Balance of a token account; null where it is none. */
+function balanceOf(accounts: AccountLookup, address: string): bigint | null {
+  const data = ownedData(accounts, address, tokenProgram) ?? ownedData(accounts, address, token2022Program);
+  if (data === null || data.length < tokenAccountMinLength) return null;
+  return new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(amountAt, true);
+}
+
+/** The canonical pool of a pair, whose creator is part of its address. */
+function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLookup): OpenedPool {
+  const data = ownedData(accounts, address, programId);
+  if (data === null) return { kind: 'absent' };
+  const decoded = decodeAccount(data);
+  if (decoded.kind === 'malformed') return decoded;
+  if (decoded.kind !== 'decoded' || decoded.account.type !== 'pool') return { kind: 'absent' };
+  const pool = decoded.account;
+  const settings = decodeGlobalConfig(ownedData(accounts, globalConfig, programId) ?? noBytes);
+  const fees = decodeFeeConfig(ownedData(accounts, feeConfig, feeProgram) ?? noBytes);
+  const [baseVault, quoteVault] = [balanceOf(accounts, pool.baseVault), balanceOf(accounts, pool.quoteVault)];
+  if (settings.kind === 'malformed') return settings;
+  if (fees.kind === 'malformed') return fees;
+  if (baseVault === null || quoteVault === null) return { kind: 'malformed', reason: 'a vault of the pool is not where it should be' };
+  const state: PoolState = {
+    pool,
+    canonical: true,
+    baseVault,
+    quoteVault,
+    settings: settings.settings,
+    feeConfig: fees.settings,
+    mintSupply: mint.supply,
+  };
+  return {
+    kind: 'open',
+    pool: { address, quoteMint: pool.quoteMint, complete: false, reserves: reservesOf(state), quote: (trade) => quotePool(state, trade) },
+  };
+}
+
+/** The canonical pool and its vaults; which token program each mint is of is not known yet, so the vaults are named for both. */
+function accountsOf(mint: string, quoteMint: string): QuoteAccounts {
+  const pool = canonicalPoolAddress(mint, quoteMint);
+  const programs = [tokenProgram, token2022Program];
+  return [pool, ...[mint, quoteMint].flatMap((coin) => programs.map((program) => associatedTokenAddress(pool, coin, program)))];
+}
+
+export const quoting: VenueQuoting = { settings: [globalConfig, feeConfig], accountsOf, open };

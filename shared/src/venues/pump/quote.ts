@@ -1,0 +1,150 @@
+import { zeroAddress } from '../../solana/well-known.ts';
+import { curveRates, decodeFeeConfig, type FeeConfig } from '../fee-config.ts';
+import { feeOf, splitExactIn } from '../fee-math.ts';
+import { feesOfCoin } from '../fees.ts';
+import {
+  maxU64,
+  ownedData,
+  quoteFault,
+  type AccountLookup,
+  type OpenedPool,
+  type QuoteAccounts,
+  type QuotedMint,
+  type QuotedTrade,
+  type QuoteOutcome,
+  type VenueQuoting,
+} from '../quoting.ts';
+import type { CurveAccount, PoolReserves } from '../venue.ts';
+import { decodeAccount } from './decode.ts';
+import { bondingCurveAddress, feeConfig, feeProgram, globalAddress, initialSupply, programId } from './program.ts';
+import { decodeGlobal, type PumpSettings } from './settings.ts';
+
+const noBytes = new Uint8Array(0);
+
+/** Everything that a trade on a curve depends on. */
+export interface CurveState {
+  readonly curve: CurveAccount;
+  readonly settings: PumpSettings;
+  readonly feeConfig: FeeConfig;
+  /** Counts for the fees of mayhem coins only. */
+  readonly mintSupply: bigint;
+}
+
+interface Rates {
+  readonly protocol: bigint;
+  readonly creator: bigint;
+}
+
+function ratesOf({ curve, settings, feeConfig: config, mintSupply }: CurveState): Rates {
+  const { virtualBase, virtualQuote } = curve.reserves;
+  const supply = curve.mayhemMode ? mintSupply : initialSupply;
+  const { protocol, creator } = curveRates(config, curve.quoteMint, (virtualQuote * supply) / virtualBase);
+  if (curve.creator === zeroAddress) return { protocol, creator: 0n };
+  const isOwn = settings.creatorFeeConfigurable && curve.creatorFeeBps !== 0;
+  return { protocol, creator: isOwn ? BigInt(curve.creatorFeeBps) : creator };
+}
+
+interface Amounts {
+  readonly side: 'buy' | 'sell';
+  readonly base: bigint;
+  readonly quote: bigint;
+  readonly protocol: bigint;
+  readonly creator: bigint;
+  readonly cut: boolean;
+}
+
+function withFees(side: 'buy' | 'sell', base: bigint, quote: bigint, rates: Rates, cut: boolean): Amounts {
+  return { side, base, quote, protocol: feeOf(quote, rates.protocol), creator: feeOf(quote, rates.creator), cut };
+}
+
+/** Buying tokens; what the curve no longer has is not bought. */
+function buyBase({ virtualBase, virtualQuote, realBase }: PoolReserves, wanted: bigint, rates: Rates): Amounts | null {
+  const base = wanted < realBase ? wanted : realBase;
+  if (base >= virtualBase) return null;
+  return withFees('buy', base, (base * virtualQuote) / (virtualBase - base) + 1n, rates, base < wanted);
+}
+
+/** Buying for a sum, fees inside. A sum beyond what the curve has left buys the rest at its price. */
+function buyForQuote(reserves: PoolReserves, spendable: bigint, rates: Rates): Amounts | null {
+  const split = splitExactIn(spendable, [rates.protocol, rates.creator]);
+  if (split === null) return { side: 'buy', base: 0n, quote: 0n, protocol: 0n, creator: 0n, cut: false };
+  const { net, fees } = split;
+  const base = ((net - 1n) * reserves.virtualBase) / (reserves.virtualQuote + net - 1n);
+  if (base > reserves.realBase) {
+    const rest = buyBase(reserves, reserves.realBase, rates);
+    return rest === null ? null : { ...rest, cut: true };
+  }
+  return { side: 'buy', base, quote: net, protocol: fees[0]!, creator: fees[1]!, cut: false };
+}
+
+function amountsOf(reserves: PoolReserves, { exact, amount }: QuotedTrade, rates: Rates): Amounts | null {
+  if (exact === 'quoteIn') return buyForQuote(reserves, amount, rates);
+  if (exact === 'baseOut') return buyBase(reserves, amount, rates);
+  return withFees('sell', amount, (amount * reserves.virtualQuote) / (reserves.virtualBase + amount), rates, false);
+}
+
+/**
+ * A trade on a curve as `buy_v2`, `buy_exact_quote_in_v2` and `sell_v2` do it (and their older forms), the rent of accounts that
+ * it must make apart. Formulas: README.md.
+ */
+export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome {
+  const { curve, settings } = state;
+  const before = curve.reserves;
+  if (curve.complete || before.virtualBase === 0n || before.virtualQuote === 0n) return quoteFault('complete');
+  if (trade.amount <= 0n) return quoteFault('too_small');
+  if (trade.amount > maxU64) return quoteFault('too_large');
+  if (before.realBase === 0n && trade.exact !== 'baseIn') return quoteFault('complete');
+  const rates = ratesOf(state);
+  const amounts = amountsOf(before, trade, rates);
+  if (amounts === null) return quoteFault('too_large');
+  const { side, base, quote, protocol, creator, cut } = amounts;
+  const traderQuote = side === 'buy' ? quote + protocol + creator : quote - protocol - creator;
+  if (base <= 0n || traderQuote <= 0n) return quoteFault('too_small');
+  const sign = side === 'buy' ? 1n : -1n;
+  const after: PoolReserves = {
+    virtualBase: before.virtualBase - sign * base,
+    virtualQuote: before.virtualQuote + sign * quote,
+    realBase: before.realBase - sign * base,
+    realQuote: before.realQuote + sign * quote,
+  };
+  if (after.realQuote < 0n || traderQuote > maxU64 || after.virtualQuote > maxU64 || after.virtualBase > maxU64)
+    return quoteFault('too_large');
+  const charged = { protocol, creator, lp: 0n, rates: { ...rates, lp: 0n } };
+  return {
+    ok: true,
+    quote: {
+      side,
+      baseAmount: base,
+      quoteAmount: quote,
+      traderQuote,
+      ...feesOfCoin(charged, curve, settings.buybackBps),
+      before,
+      after,
+      cut,
+      completes: after.realBase === 0n,
+    },
+  };
+}
+
+function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLookup): OpenedPool {
+  const data = ownedData(accounts, address, programId);
+  if (data === null) return { kind: 'absent' };
+  const decoded = decodeAccount(data);
+  if (decoded.kind === 'malformed') return decoded;
+  if (decoded.kind !== 'decoded' || decoded.account.type !== 'curve') return { kind: 'absent' };
+  const curve = decoded.account;
+  const settings = decodeGlobal(ownedData(accounts, globalAddress, programId) ?? noBytes);
+  const fees = decodeFeeConfig(ownedData(accounts, feeConfig, feeProgram) ?? noBytes);
+  if (settings.kind === 'malformed') return settings;
+  if (fees.kind === 'malformed') return fees;
+  const state: CurveState = { curve, settings: settings.settings, feeConfig: fees.settings, mintSupply: mint.supply };
+  const { quoteMint, complete, reserves } = curve;
+  return { kind: 'open', pool: { address, quoteMint, complete, reserves, quote: (trade) => quoteCurve(state, trade) } };
+}
+
+/** The curve is the mint's, whatever the quote coin: its account tells that. */
+export const quoting: VenueQuoting = {
+  settings: [globalAddress, feeConfig],
+  accountsOf: (mint) => [bondingCurveAddress(mint)],
+  open,
+};

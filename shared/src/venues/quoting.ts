@@ -1,0 +1,113 @@
+import type { FeePart, PoolReserves, TradeFees } from './venue.ts';
+
+/**
+ * Quotes: what a trade gives and costs, in the integers of the program, rounded as it rounds. Pure; whoever keeps the state of
+ * the accounts fresh can quote without asking anybody.
+ */
+
+/** An account as it was read, or as a subscription told it. */
+export interface AccountBytes {
+  readonly owner: string;
+  readonly data: Uint8Array;
+}
+/** Null where there is no such account. */
+export type AccountLookup = (address: string) => AccountBytes | null;
+
+/** What of a token's mint the price and the fees depend on. */
+export interface QuotedMint {
+  readonly address: string;
+  readonly decimals: number;
+  readonly supply: bigint;
+}
+
+export type QuoteAccounts = readonly [pool: string, ...others: string[]];
+
+export interface VenueQuoting {
+  /** Settings of the program, the same for all its pools and seldom changed. */
+  readonly settings: readonly string[];
+  /**
+   * Every account beside the settings and the mint that the quote of this pair may need; the pool comes first. Derives addresses
+   * (about 0.1 ms each): callers keep them. Throws TypeError where an argument is no address.
+   */
+  accountsOf(mint: string, quoteMint: string): QuoteAccounts;
+  /** Puts the state of a pool together: `addresses` are those that `accountsOf` gave, `accounts` knows them and the settings. */
+  open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup): OpenedPool;
+}
+
+/** `absent`: there is no such pool. */
+export type OpenedPool =
+  | { readonly kind: 'open'; readonly pool: QuotedPool }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'malformed'; readonly reason: string };
+
+/** One pool at one moment. */
+export interface QuotedPool {
+  readonly address: string;
+  readonly quoteMint: string;
+  /** Everything was sold: nothing trades here any more. */
+  readonly complete: boolean;
+  readonly reserves: PoolReserves;
+  /** What this trade would do now. */
+  quote(trade: QuotedTrade): QuoteOutcome;
+}
+
+/** `quoteIn`: a sum to spend, all fees inside. `baseOut`: tokens to get. `baseIn`: tokens to give. Raw integers. */
+export type QuotedTrade = { readonly exact: 'quoteIn' | 'baseOut' | 'baseIn'; readonly amount: bigint };
+
+/**
+ * `complete`: the curve sold everything. `disabled`: the program's settings forbid this side. `too_small`: nothing would be left
+ * of it. `too_large`: more than the pool has, or than a u64 holds.
+ */
+export type QuoteFault = 'complete' | 'disabled' | 'too_small' | 'too_large';
+export type QuoteOutcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly fault: QuoteFault };
+
+export interface Quote {
+  readonly side: 'buy' | 'sell';
+  readonly baseAmount: bigint;
+  /** Through the pool, fees apart. */
+  readonly quoteAmount: bigint;
+  /** What the trader pays in all (buy) or receives (sell). */
+  readonly traderQuote: bigint;
+  readonly fees: TradeFees;
+  /** Part of the protocol fee, not beside it. */
+  readonly buyback: FeePart;
+  readonly before: PoolReserves;
+  readonly after: PoolReserves;
+  /** The curve had no more than this; less is spent than was offered. */
+  readonly cut: boolean;
+  /** This buy completes the curve. */
+  readonly completes: boolean;
+}
+
+export const maxU64 = (1n << 64n) - 1n;
+const basisPoints = 10_000n;
+
+/**
+ * Least to get and most to give, rounded so that the bound is never looser than the slippage says. What the trader named is
+ * exact, and so bounds itself.
+ */
+export function slippageBounds(trade: QuotedTrade, quote: Quote, slippageBps: bigint): { readonly minOut: bigint; readonly maxIn: bigint } {
+  const least = (amount: bigint): bigint => (amount * (basisPoints - slippageBps) + basisPoints - 1n) / basisPoints;
+  if (trade.exact === 'quoteIn') return { minOut: least(quote.baseAmount), maxIn: trade.amount };
+  if (trade.exact === 'baseIn') return { minOut: least(quote.traderQuote), maxIn: trade.amount };
+  const most = (quote.traderQuote * (basisPoints + slippageBps)) / basisPoints;
+  return { minOut: quote.baseAmount, maxIn: most < maxU64 ? most : maxU64 };
+}
+
+/** How much worse than the pool's price before it the trade is on average, fees apart; basis points, rounded up. */
+export function priceImpactBps({ side, baseAmount, quoteAmount, before }: Quote): number {
+  const atPrice = baseAmount * before.virtualQuote;
+  const worse = side === 'buy' ? quoteAmount * before.virtualBase - atPrice : atPrice - quoteAmount * before.virtualBase;
+  if (worse <= 0n || atPrice === 0n) return 0;
+  return Number((worse * basisPoints + atPrice - 1n) / atPrice);
+}
+
+export function quoteFault(fault: QuoteFault): QuoteOutcome {
+  return { ok: false, fault };
+}
+
+/** Bytes of an account that this program owns; none where it is missing or another's. */
+export function ownedData(accounts: AccountLookup, address: string, owner: string): Uint8Array | null {
+  const account = accounts(address);
+  return account?.owner === owner ? account.data : null;
+}
