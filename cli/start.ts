@@ -30,11 +30,11 @@ async function start(config: Config): Promise<void> {
   closers.add('lock', async () => lock.release());
   const signal = stopOnSignals(log, closers);
   try {
-    const store = openStore(config);
-    closers.add('store', async () => store.close());
+    const store = await openStore(config);
+    closers.add('store', () => store.close());
     const simnet = config.rpc === null ? await startSimnet({ host: '127.0.0.1', port: 0, seed: 1, log, signal }) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
-    else if (endReadyKey(store)) log.warn('simnet_api_key_revoked');
+    else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
     const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), store, log, closers, signal);
     if (signal.aborted) return;
     console.log(simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url));
@@ -82,7 +82,7 @@ function clusterBlock(url: string): string {
 
 /** A key and a wallet to play with, made and shown only because the chain is simulated. */
 async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: string): Promise<string> {
-  const key = readyKey(store, embeddedLabel);
+  const key = await readyKey(store, embeddedLabel);
   const wallet = await embeddedWallet(config, store);
   simnet.chain.airdrop(wallet, airdropSol * lamportsPerSol);
   return [
@@ -101,7 +101,7 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
 
 async function embeddedWallet(config: Config, store: Store): Promise<string> {
   const name = keystoreName(config);
-  const known = listWallets(store, name).find((wallet) => wallet.label === embeddedLabel);
+  const known = (await listWallets(store, name)).find((wallet) => wallet.label === embeddedLabel);
   if (known !== undefined) return known.publicKey;
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new Error('simnet has no passphrase');
@@ -112,7 +112,7 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
       'the passphrase does not unlock the keystore of simnet',
     );
   }
-  const wallet = outcome.keystore.create(embeddedLabel);
+  const wallet = await outcome.keystore.create(embeddedLabel);
   if (wallet === null) throw new SettingError('DATA_DIR', 'the keystore of simnet in it is full');
   return wallet.publicKey;
 }

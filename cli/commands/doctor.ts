@@ -29,5 +29,5 @@ async function examine(): Promise<readonly Finding[]> {
   if (!settings.ok) return [...machine, ...settings.faults.map((fault) => fail('settings', fault))];
   const { config } = settings;
   const reached = await Promise.all([checkRedis(config), checkChain(config), checkGateway(config).then((finding) => [finding])]);
-  return [...machine, ok('settings', 'all right'), ...checkDataDir(config), checkPassphrase(config), ...reached.flat()];
+  return [...machine, ok('settings', 'all right'), ...(await checkDataDir(config)), checkPassphrase(config), ...reached.flat()];
 }

@@ -1,10 +1,10 @@
-import { createApiKey, endOfKeyMs, rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
-import type { StoredKey } from '@sluice/gateway/store/key-table.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
+import { knownEverywhereMs } from '@sluice/gateway/auth/authenticator.ts';
+import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/key-table.ts';
+import { planNames } from '@sluice/shared/wire/plans.ts';
 import {
   CommandError,
-  UsageError,
   actionOf,
   loadConfig,
   parseCommand,
@@ -15,118 +15,133 @@ import {
   shown,
   type Command,
 } from '../command.ts';
+import { readInteger } from '../integer.ts';
+import { readLabel, readPlan, readRanges, readScopes } from '../key-options.ts';
+import { isoTime } from '../times.ts';
+import { withStore } from '../with-store.ts';
 
-const maxLabelLength = 64;
+const maxRequestsPerMinute = 10_000_000;
 
 export const keysCommand: Command = {
   help: `Usage:
-  sluice keys create --plan standard|premium|enterprise [--scopes stream,read,trade] [--label L] [--expires 30d]
-      makes a key and shows it: this once, for only its hash is stored. Without --scopes it has all of them.
+  sluice keys create --plan ${planNames.join('|')} [--scopes stream,read,trade] [--label L] [--expires 30d]
+                     [--ip CIDR,CIDR] [--requests-per-minute N] [--account ID]
+      makes a key and shows it: this once, for only its hash is stored. Without --scopes it has all of them. With --ip it may be
+      used from these addresses only. --requests-per-minute stands in place of the plan's. Running gateways know it by then.
   sluice keys list
   sluice keys rotate <id> [--overlap 24h]
       gives the key a new secret; the old one ends at once, or works on for the overlap.
   sluice keys revoke <id>
       ends the key; running gateways refuse it, and close its sockets, within a second.
 
-All take --json. They act on the store under DATA_DIR, also while gateways run on it.`,
+All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also while gateways run on it.`,
   async run(argv) {
     const [work, rest] = actionOf('keys', argv, actions);
     return work(rest);
   },
 };
 
-type Action = (argv: readonly string[]) => number;
+type Action = (argv: readonly string[]) => Promise<number>;
 const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, rotate, revoke }));
 
-function withStore<T>(work: (store: Store) => T): T {
-  const store = openStore(loadConfig());
-  try {
-    return work(store);
-  } finally {
-    store.close();
-  }
-}
-
-function create(argv: readonly string[]): number {
+async function create(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, {
     plan: { type: 'string' },
     scopes: { type: 'string' },
     label: { type: 'string' },
     expires: { type: 'string' },
+    ip: { type: 'string' },
+    'requests-per-minute': { type: 'string' },
+    account: { type: 'string' },
     json: { type: 'boolean' },
   });
   positionalsOf(positionals);
-  const plan = readPlan(values.plan);
-  const scopes = readScopes(values.scopes);
-  const label = readLabel(values.label);
-  const expiresAtMs = values.expires === undefined ? null : Date.now() + parseDuration('--expires', values.expires);
-  const shownKey = withStore((store) => createApiKey(store, { plan, scopes, label, expiresAtMs }));
-  if (values.json === true) printJson(shownKey);
-  else console.log(`${shownKey.key}\n\nKey ${shownKey.id}, ${plan}: ${scopes.join(', ')}. It is shown this once; only its hash is stored.`);
+  const perMinute = values['requests-per-minute'];
+  const request = {
+    plan: readPlan('--plan', values.plan),
+    scopes: readScopes(values.scopes),
+    label: readLabel(values.label),
+    expiresAtMs: values.expires === undefined ? null : Date.now() + parseDuration('--expires', values.expires),
+    ipRanges: readRanges(values.ip),
+    limits:
+      perMinute === undefined ? null : { requestsPerMinute: readInteger('--requests-per-minute', perMinute, 1, maxRequestsPerMinute) },
+    accountId: values.account ?? null,
+  };
+  const made = await withStore(loadConfig(), (store) => createApiKey(store, request));
+  if (!made.ok) throw new CommandError(whyNot(made.reason, request.accountId));
+  const { id, plan, scopes } = made.shown;
+  await show(made.shown, values.json === true, `Key ${id}, ${plan}: ${scopes.join(', ')}. It is shown this once; only its hash is stored.`);
   return 0;
 }
 
-function list(argv: readonly string[]): number {
+/** Shown only when every running gateway knows it: whoever reads it may use it. */
+async function show(key: ShownKey, json: boolean, note: string): Promise<void> {
+  await delay(knownEverywhereMs);
+  if (json) printJson(key);
+  else console.log(`${key.key}\n\n${note}`);
+}
+
+function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string | null): string {
+  if (reason === 'no-account') return `There is no account ${shown(accountId ?? '')} that is not disabled: sluice accounts list`;
+  if (reason === 'account-full') return `The account has ${maxKeysPerAccount} keys already, or has made and deleted too many.`;
+  return `The store holds ${maxKeys} keys already.`;
+}
+
+async function list(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  const keys = withStore((store) => store.keys.all());
+  const keys = await withStore(loadConfig(), (store) => store.keys.all());
   if (values.json === true) {
     printJson(keys.map(keyJson));
   } else if (keys.length === 0) {
     console.log('There are no keys yet: sluice keys create --plan standard');
   } else {
     printTable(
-      ['id', 'plan', 'scopes', 'state', 'created', 'label'],
-      keys.map((key) => [key.id, key.plan, key.scopes.join(','), stateOf(key), isoTime(key.createdAtMs), key.label ?? '']),
+      ['id', 'prefix', 'plan', 'scopes', 'account', 'state', 'created', 'last used', 'label'],
+      keys.map((key) => [
+        key.id,
+        prefixOf(key),
+        key.plan,
+        key.scopes.join(','),
+        key.accountId ?? '',
+        stateOf(key),
+        isoTime(key.createdAtMs),
+        key.lastUsedAtMs === null ? 'never' : isoTime(key.lastUsedAtMs),
+        key.label ?? '',
+      ]),
     );
   }
   return 0;
 }
 
-function rotate(argv: readonly string[]): number {
+async function rotate(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { overlap: { type: 'string' }, json: { type: 'boolean' } });
   const [id = ''] = positionalsOf(positionals, '<id>');
   const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap);
-  const shownKey = withStore((store) => rotateApiKey(store, id, overlapMs));
-  if (shownKey === null) throw noSuchKey(id);
-  if (values.json === true) printJson(shownKey);
-  else console.log(`${shownKey.key}\n\nThe old key ${overlapMs === 0 ? 'has ended' : `works for another ${values.overlap}`}.`);
+  const rotated = await withStore(loadConfig(), (store) => rotateApiKey(store, id, overlapMs));
+  if (rotated === null) throw noSuchKey(id, 'revoked or expired');
+  const note = `The old key ${overlapMs === 0 ? 'has ended' : `works for another ${values.overlap}`}.`;
+  await show(rotated, values.json === true, note);
   return 0;
 }
 
-function revoke(argv: readonly string[]): number {
+async function revoke(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [id = ''] = positionalsOf(positionals, '<id>');
-  if (!withStore((store) => store.keys.revoke(id, Date.now()))) throw noSuchKey(id);
+  if (!(await withStore(loadConfig(), (store) => store.keys.revoke(id, Date.now())))) throw noSuchKey(id, 'revoked');
   if (values.json === true) printJson({ id, revoked: true });
   else console.log(`Key ${id} is revoked.`);
   return 0;
 }
 
-function noSuchKey(id: string): CommandError {
+function noSuchKey(id: string, ended: string): CommandError {
   const hint = id.startsWith('sluice_') ? ' The id is the part between the two underscores.' : '';
-  return new CommandError(`There is no key ${shown(id)} that is not revoked.${hint}`);
+  return new CommandError(`There is no key ${shown(id)} that is not ${ended}.${hint}`);
 }
 
-function readPlan(text: string | undefined): PlanName {
-  const plan = planNames.find((name) => name === text);
-  if (plan === undefined) throw new UsageError(`--plan takes one of ${planNames.join(', ')}`);
-  return plan;
-}
-
-function readScopes(text: string | undefined): readonly Scope[] {
-  if (text === undefined) return allScopes;
-  const asked = text.split(',').map((scope) => scope.trim());
-  const known = allScopes.filter((scope) => asked.includes(scope));
-  if (known.length !== asked.length) throw new UsageError(`--scopes takes some of ${allScopes.join(',')}, each once, separated by commas`);
-  return known;
-}
-
-export function readLabel(text: string | undefined): string | null {
-  if (text === undefined || text === '') return null;
-  if (text.length > maxLabelLength || /\p{C}/u.test(text))
-    throw new UsageError(`--label takes ${maxLabelLength} printable characters at most`);
-  return text;
+/** What its owner sees of a key that was shown once. */
+function prefixOf({ id }: StoredKey): string {
+  return `sluice_${id}`;
 }
 
 function stateOf(key: StoredKey): string {
@@ -137,12 +152,10 @@ function stateOf(key: StoredKey): string {
 }
 
 function keyJson(key: StoredKey): Readonly<Record<string, unknown>> {
-  const { id, plan, scopes, label, createdAtMs, revokedAtMs } = key;
+  const { id, plan, scopes, label, accountId, ipRanges, limits, createdAtMs, lastUsedAtMs, revokedAtMs } = key;
   const endMs = endOfKeyMs(key);
   const live = endMs === null || endMs > Date.now();
-  return { id, plan, scopes, label, live, createdAtMs, revokedAtMs, expiresAtMs: revokedAtMs === null ? endMs : null };
-}
-
-export function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ');
+  const expiresAtMs = revokedAtMs === null ? endMs : null;
+  const prefix = prefixOf(key);
+  return { id, prefix, plan, scopes, label, accountId, ipRanges, limits, live, createdAtMs, lastUsedAtMs, revokedAtMs, expiresAtMs };
 }

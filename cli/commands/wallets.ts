@@ -3,10 +3,10 @@ import { text as readAll } from 'node:stream/consumers';
 import { listWallets, openKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
 import { CommandError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, printTable, type Command } from '../command.ts';
-import { isoTime, readLabel } from './keys.ts';
+import { readLabel } from '../key-options.ts';
+import { isoTime } from '../times.ts';
+import { withStore } from '../with-store.ts';
 
 export const walletsCommand: Command = {
   help: `Usage:
@@ -52,7 +52,7 @@ async function list(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
   const config = loadConfig();
-  const wallets = await withStore(config, async (store) => listWallets(store, keystoreName(config)));
+  const wallets = await withStore(config, (store) => listWallets(store, keystoreName(config)));
   if (values.json === true) {
     printJson(wallets);
   } else if (wallets.length === 0) {
@@ -66,16 +66,7 @@ async function list(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-async function withStore<T>(config: Config, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = openStore(config);
-  try {
-    return await work(store);
-  } finally {
-    store.close();
-  }
-}
-
-function withKeystore<T>(work: (keystore: Keystore) => T): Promise<T> {
+function withKeystore<T>(work: (keystore: Keystore) => Promise<T>): Promise<T> {
   const config = loadConfig();
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: nothing would seal the wallet.');

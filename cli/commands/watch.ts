@@ -1,4 +1,6 @@
-import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { knownEverywhereMs } from '@sluice/gateway/auth/authenticator.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -29,7 +31,7 @@ the store under DATA_DIR and takes it back when it ends. --json prints one event
     const subscription = readSubscription(positionals);
     const config = loadConfig();
     const url = streamUrl(values.url ?? gatewayUrl(config));
-    const key = openKey(values.key ?? process.env['SLUICE_API_KEY'], config);
+    const key = await openKey(values.key ?? process.env['SLUICE_API_KEY'], config);
     const controller = new AbortController();
     const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
     process.on('SIGINT', stop);
@@ -50,7 +52,7 @@ the store under DATA_DIR and takes it back when it ends. --json prints one event
       if (end !== null) throw new CommandError(end);
       return 0;
     } finally {
-      key.close();
+      await key.close();
     }
   },
 };
@@ -79,33 +81,38 @@ function streamUrl(base: string): string {
 
 interface WatchKey {
   readonly isOwn: boolean;
-  get(): string;
-  close(): void;
+  get(): Promise<string>;
+  close(): Promise<void>;
 }
 
-function openKey(given: string | undefined, config: Config): WatchKey {
-  if (given !== undefined && given !== '') return { isOwn: false, get: () => given, close: () => {} };
-  const store = openStore(config);
+async function openKey(given: string | undefined, config: Config): Promise<WatchKey> {
+  if (given !== undefined && given !== '') return { isOwn: false, get: async () => given, close: async () => {} };
+  const store = await openStore(config);
   let id: string | null = null;
-  const takeBack = (): void => {
-    if (id !== null) store.keys.remove(id);
+  const takeBack = async (): Promise<void> => {
+    if (id !== null) await deleteApiKey(store, id);
     id = null;
   };
   return {
     isOwn: true,
-    get: () => {
-      takeBack();
-      const made = makeKey(store);
+    get: async () => {
+      await takeBack();
+      const made = await makeKey(store);
       id = made.id;
       return made.key;
     },
-    close: () => {
-      takeBack();
-      store.close();
+    close: async () => {
+      await takeBack();
+      await store.close();
     },
   };
 }
 
-function makeKey(store: Store): { readonly id: string; readonly key: string } {
-  return createApiKey(store, { plan: 'enterprise', scopes: ['stream'], label: keyLabel, expiresAtMs: Date.now() + keyLifeMs });
+async function makeKey(store: Store): Promise<{ readonly id: string; readonly key: string }> {
+  const expiresAtMs = Date.now() + keyLifeMs;
+  const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
+  const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream'], expiresAtMs });
+  if (!made.ok) throw new CommandError('The store holds as many keys as it takes.');
+  await delay(knownEverywhereMs);
+  return made.shown;
 }

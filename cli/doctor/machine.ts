@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { openKeyHash } from '@sluice/gateway/auth/pepper.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -23,9 +24,13 @@ export function checkNativeServer(): Finding {
   return warn('native server', `does not load (${load.reason}: ${load.detail}); the slower server on node:http serves`);
 }
 
-export function checkDataDir(config: Config): readonly Finding[] {
+/** The data folder, and the store in it or in PostgreSQL. */
+export async function checkDataDir(config: Config): Promise<readonly Finding[]> {
+  const shared = config.databaseUrl === null ? [] : [await checkStore(config)];
   const dir = resolve(config.dataDir);
-  if (!existsSync(dir)) return [isWritable(parentThere(dir)) ? ok('data', `${dir} will be made`) : fail('data', `${dir} cannot be made`)];
+  if (!existsSync(dir)) {
+    return [isWritable(parentThere(dir)) ? ok('data', `${dir} will be made`) : fail('data', `${dir} cannot be made`), ...shared];
+  }
   const mode = statSync(dir).mode & 0o777;
   const findings = [
     (mode & 0o077) === 0 ? ok('data', dir) : warn('data', `${dir} is open to other users (mode ${mode.toString(8)}); chmod 700 shuts it`),
@@ -34,16 +39,21 @@ export function checkDataDir(config: Config): readonly Finding[] {
     .filter((name) => existsSync(join(dir, name)))
     .filter((name) => (statSync(join(dir, name)).mode & 0o077) !== 0);
   if (loose.length > 0) findings.push(fail('data', `other users can read ${loose.join(', ')} in it; chmod 600 shuts them`));
-  if (!existsSync(join(dir, 'sluice.db'))) return findings;
-  return [...findings, checkStore(config)];
+  if (config.databaseUrl !== null || !existsSync(join(dir, 'sluice.db'))) return [...findings, ...shared];
+  return [...findings, await checkStore(config)];
 }
 
-function checkStore(config: Config): Finding {
+async function checkStore(config: Config): Promise<Finding> {
   try {
-    const store = openStore(config);
-    const keys = store.keys.all().filter((key) => key.revokedAtMs === null).length;
-    store.close();
-    return ok('store', `${keys} ${keys === 1 ? 'key' : 'keys'}`);
+    const store = await openStore(config);
+    try {
+      // A pepper that is not the store's is found here.
+      if ((await store.keys.countLive()) > 0) await openKeyHash(store);
+      const keys = await store.keys.countLive();
+      return ok('store', `${config.databaseUrl === null ? 'SQLite' : 'PostgreSQL'}, ${keys} ${keys === 1 ? 'key' : 'keys'}`);
+    } finally {
+      await store.close();
+    }
   } catch (error) {
     return fail('store', reason(error));
   }

@@ -17,7 +17,7 @@ export interface StreamOptions {
   readonly url: string;
   readonly subscription: Subscription;
   /** Asked before each connection. */
-  readonly apiKey: () => string;
+  readonly apiKey: () => Promise<string>;
   /** A key that was refused may be replaced by asking again. */
   readonly renewsKey: boolean;
   readonly handlers: StreamHandlers;
@@ -97,14 +97,16 @@ class StreamSession {
   }
 
   /** One connection from its beginning to its end. */
-  connect(): Promise<Outcome> {
-    const { url, signal, apiKey } = this.#options;
+  async connect(): Promise<Outcome> {
+    const apiKey = await this.#options.apiKey();
+    const { url, signal } = this.#options;
+    if (signal.aborted) return { kind: 'final', why: null };
     this.#waitMs = null;
     this.#isLive = false;
     this.#refusal = null;
     return new Promise((resolve) => {
       const socket = new WebSocket(url, {
-        headers: { authorization: `Bearer ${apiKey()}` },
+        headers: { authorization: `Bearer ${apiKey}` },
         handshakeTimeout: handshakeTimeoutMs,
         maxPayload: 16 * 1024 * 1024,
       });

@@ -5,7 +5,7 @@ import type { AnswerOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.t
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
-import { createAuthenticator } from './auth/authenticator.ts';
+import { createAuthenticator, type StoreAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { readDashboard } from './dashboard/page.ts';
 import { commonHeaders, errorAnswer } from './http/answers.ts';
@@ -73,7 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
   const statuses = cachedStatuses(bus);
-  const keys = openKeys(options);
+  const keys = await openKeys(options);
   const limiter = options.limiter ?? (await createLimiter({ redisUrls: config.redisUrls, log, gateways: statuses.gateways }));
   const subscriber = await bus.subscriber();
   let transport: Transport | null = null;
@@ -110,7 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await transport?.close();
     await subscriber.close();
     if (options.limiter === undefined) limiter.close();
-    keys.close();
+    await keys.close();
   };
   try {
     await hub.start();
@@ -151,15 +151,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function openKeys({ config, store, authenticator }: GatewayOptions): { authenticator: Authenticator; close(): void } {
-  if (authenticator !== undefined) return { authenticator, close: () => undefined };
-  const own = store === undefined ? openStore(config) : null;
-  const made = createAuthenticator(store ?? own!);
+async function openKeys(options: GatewayOptions): Promise<{ readonly authenticator: Authenticator; close(): Promise<void> }> {
+  const { config, store, authenticator, log } = options;
+  if (authenticator !== undefined) return { authenticator, close: async () => undefined };
+  if (store !== undefined) return own(await createAuthenticator({ store, plans: config.plans, log }));
+  const opened = await openStore(config);
+  try {
+    return own(await createAuthenticator({ store: opened, plans: config.plans, log }), opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function own(authenticator: StoreAuthenticator, store?: Store): { readonly authenticator: Authenticator; close(): Promise<void> } {
   return {
-    authenticator: made,
-    close: () => {
-      made.close();
-      own?.close();
+    authenticator,
+    close: async () => {
+      await authenticator.close();
+      await store?.close();
     },
   };
 }

@@ -16,8 +16,8 @@ async function main(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel, name: 'gateway' });
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
-  const store = openStore(config);
-  if (config.rpc !== null && endReadyKey(store)) log.warn('simnet_api_key_revoked');
+  const store = await openStore(config);
+  if (config.rpc !== null && (await endReadyKey(store))) log.warn('simnet_api_key_revoked');
   const bus = await createBus({ redisUrls: config.redisUrls, log });
   let market: Market | null = null;
   try {
@@ -32,7 +32,7 @@ async function main(config: Config): Promise<void> {
   } finally {
     await market?.close();
     await bus.close();
-    store.close();
+    await store.close();
   }
 }
 

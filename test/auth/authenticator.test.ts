@@ -1,32 +1,47 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApiKey, rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
+import { deleteApiKey, rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { createAuthenticator, knownEverywhereMs, type StoreAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { newApiKey, newKeyId, parseApiKey } from '@sluice/gateway/auth/key-format.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { authenticatorOf, makeKey, openEmbeddedStore } from '../support/keys.ts';
 
 let dataDir: string;
 let store: Store;
-let authenticator: ReturnType<typeof createAuthenticator>;
+let authenticator: StoreAuthenticator;
 /** Another process, as far as the store can tell: a connection of its own. */
 let elsewhere: Store;
 
-beforeEach(() => {
+beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'sluice-auth-'));
-  store = openStore({ dataDir });
-  elsewhere = openStore({ dataDir });
-  authenticator = createAuthenticator(store);
+  store = await openEmbeddedStore(dataDir);
+  elsewhere = await openEmbeddedStore(dataDir);
+  authenticator = await authenticatorOf(store);
 });
-afterEach(() => {
-  authenticator.close();
-  store.close();
-  elsewhere.close();
+afterEach(async () => {
+  await authenticator.close();
+  await store.close();
+  await elsewhere.close();
   rmSync(dataDir, { recursive: true });
 });
 
-const request = { plan: 'premium', scopes: ['stream', 'read'], label: 'a label', expiresAtMs: null } as const;
+const request = { plan: 'premium', scopes: ['stream', 'read'], label: 'a label' } as const;
+
+/** A key that the authenticator knows. */
+async function knownKey(more: Parameters<typeof makeKey>[1] = {}): Promise<{ readonly id: string; readonly key: string }> {
+  const made = await makeKey(store, { ...request, ...more });
+  await authenticator.refresh();
+  return made;
+}
+
+function soon(check: () => void, timeout = 1000): Promise<void> {
+  return vi.waitFor(check, { timeout, interval: 5 });
+}
 
 describe('the form of an API key', () => {
   it('is letters, digits and underscores, 40 characters or more, and reads back', () => {
@@ -53,79 +68,225 @@ describe('the form of an API key', () => {
 });
 
 describe('the authenticator', () => {
-  it('knows a key, and what it may do', () => {
-    const { id, key } = createApiKey(store, request);
+  it('knows a key, and what it may do', async () => {
+    const { id, key } = await knownKey({ ipRanges: ['10.0.0.0/8'] });
     expect(authenticator.authenticate(key)).toEqual({
       keyId: id,
       credential: `${id}.1`,
-      plan: 'premium',
+      accountId: null,
+      plan: defaultPlans.premium,
       scopes: ['stream', 'read'],
+      ipRanges: ['10.0.0.0/8'],
       label: 'a label',
     });
   });
 
-  it('refuses a key with the right id and another secret, and one that was never made', () => {
-    const { id } = createApiKey(store, request);
-    expect(authenticator.authenticate(newApiKey(id).key)).toBeNull();
-    expect(authenticator.authenticate(newApiKey(newKeyId()).key)).toBeNull();
-    expect(authenticator.authenticate('')).toBeNull();
+  it('grants what is set for the key in place of the plan, and the burst that belongs to it', async () => {
+    const plain = await knownKey({ limits: { requestsPerMinute: 5_000 } });
+    expect(authenticator.authenticate(plain.key)?.plan).toEqual({ ...defaultPlans.premium, requestsPerMinute: 5_000, burst: 5_000 });
+    const own = await knownKey({ plan: 'enterprise', limits: { requestsPerMinute: 30, burst: 7, connections: 2 } });
+    expect(authenticator.authenticate(own.key)?.plan).toEqual({
+      ...defaultPlans.enterprise,
+      requestsPerMinute: 30,
+      burst: 7,
+      connections: 2,
+    });
+    const slow = await knownKey({ plan: 'enterprise', limits: { requestsPerMinute: 1 } });
+    expect(authenticator.authenticate(slow.key)?.plan.burst).toBe(1);
   });
 
-  it('knows a key that another process made, at once', () => {
-    const { key } = createApiKey(elsewhere, request);
+  it('takes its plans from the settings', async () => {
+    const { key } = await makeKey(store, request);
+    const premium = { ...defaultPlans.premium, requestsPerMinute: 7 };
+    const other = await createAuthenticator({
+      store,
+      plans: { ...defaultPlans, premium },
+      log: createLog({ level: 'silent', name: 'test' }),
+    });
+    expect(other.authenticate(key)?.plan).toEqual(premium);
+    await other.close();
+  });
+
+  it('refuses a key with the right id and another secret, and one that was never made', async () => {
+    const { id, key } = await knownKey();
+    for (let round = 0; round < 2; round++) {
+      expect(authenticator.authenticate(newApiKey(id).key)).toBeNull();
+      expect(authenticator.authenticate(newApiKey(newKeyId()).key)).toBeNull();
+      expect(authenticator.authenticate('')).toBeNull();
+      // The second round meets a secret that was shown before.
+      expect(authenticator.authenticate(key)).not.toBeNull();
+    }
+  });
+
+  it('knows a key that was just made, here or by another process, with a refresh', async () => {
+    for (const maker of [store, elsewhere]) {
+      const { key } = await makeKey(maker, request);
+      await authenticator.refresh();
+      expect(authenticator.authenticate(key)).not.toBeNull();
+    }
+  });
+
+  it('knows a key that another process made within a quarter of a second', async () => {
+    const { key } = await makeKey(elsewhere, request);
+    await soon(() => expect(authenticator.authenticate(key)).not.toBeNull(), knownEverywhereMs);
+  });
+
+  it('looks at the store a few times a second at most, however many unknown keys are shown', async () => {
+    const version = vi.spyOn(store.keys, 'version');
+    const beganAt = performance.now();
+    const unknown = Array.from({ length: 64 }, () => newApiKey(newKeyId()).key);
+    let shown = 0;
+    while (performance.now() - beganAt < 500) {
+      for (const key of unknown) expect(authenticator.authenticate(key)).toBeNull();
+      shown += unknown.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const seconds = (performance.now() - beganAt) / 1000;
+    expect(shown).toBeGreaterThan(500);
+    expect(version.mock.calls.length).toBeLessThanOrEqual(20 * seconds + 2);
+    // Nobody is kept out meanwhile.
+    const { key } = await makeKey(elsewhere, request);
+    await authenticator.refresh();
     expect(authenticator.authenticate(key)).not.toBeNull();
+  });
+
+  it('reads what changed, not all keys, when one changes', async () => {
+    for (let count = 0; count < 50; count++) await makeKey(store, request);
+    await authenticator.refresh();
+    const changed = vi.spyOn(store.keys, 'changed');
+    const { id } = await makeKey(elsewhere, request);
+    await authenticator.refresh();
+    expect(changed).toHaveBeenCalledTimes(1);
+    const read = await changed.mock.results[0]?.value;
+    expect(read).toMatchObject([{ id }]);
   });
 
   it('refuses within a second a key that another process revoked, and tells of its credential once', async () => {
-    const { id, key } = createApiKey(store, request);
+    const { id, key } = await knownKey();
     expect(authenticator.authenticate(key)).not.toBeNull();
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
-    elsewhere.keys.revoke(id, Date.now());
-    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'revoked'), { timeout: 1000, interval: 10 });
+    await elsewhere.keys.revoke(id, Date.now());
+    await soon(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'revoked'));
     expect(authenticator.authenticate(key)).toBeNull();
+    await authenticator.refresh();
     expect(revoked).toHaveBeenCalledTimes(1);
   });
 
-  it('lets both secrets of a rotated key work for the overlap, then only the new one', async () => {
-    const { id, key } = createApiKey(store, request);
+  it('refuses a key that was deleted, or whose account was disabled', async () => {
+    await store.accounts.create({ id: 'holder', wallet: 'a wallet', plan: 'premium', createdAtMs: Date.now() });
+    const [deleted, disabled] = [await knownKey(), await knownKey({ accountId: 'holder' })];
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
-    const rotated = rotateApiKey(elsewhere, id, 1500);
+    expect(authenticator.authenticate(disabled.key)?.accountId).toBe('holder');
+    expect(await deleteApiKey(elsewhere, deleted.id)).toBe(true);
+    expect(await elsewhere.accounts.disable('holder', Date.now())).toBe(true);
+    await soon(() => expect(revoked).toHaveBeenCalledTimes(2));
+    for (const { id, key } of [deleted, disabled]) {
+      expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'revoked');
+      expect(authenticator.authenticate(key)).toBeNull();
+    }
+    expect((await store.keys.all()).map(({ id }) => id)).toEqual([disabled.id]);
+  });
+
+  it('gives keys the plan that their account gets', async () => {
+    await store.accounts.create({ id: 'holder', wallet: 'a wallet', plan: 'standard', createdAtMs: Date.now() });
+    const { key } = await knownKey({ plan: 'standard', accountId: 'holder' });
+    await elsewhere.accounts.setPlan('holder', 'premium');
+    await soon(() => expect(authenticator.authenticate(key)?.plan.name).toBe('premium'));
+  });
+
+  it('lets both secrets of a rotated key work for the overlap, then only the new one', async () => {
+    const { id, key } = await knownKey();
+    const revoked = vi.fn();
+    authenticator.onRevoked(revoked);
+    const rotated = await rotateApiKey(elsewhere, id, 800);
     if (rotated === null) throw new Error('not rotated');
-    expect(authenticator.authenticate(rotated.key)).toMatchObject({ keyId: id, credential: `${id}.2`, plan: 'premium' });
+    await authenticator.refresh();
+    expect(authenticator.authenticate(rotated.key)).toMatchObject({ keyId: id, credential: `${id}.2`, plan: { name: 'premium' } });
     expect(authenticator.authenticate(key)?.credential).toBe(`${id}.1`);
-    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'), { timeout: 3000, interval: 20 });
+    await soon(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'), 2000);
     expect(authenticator.authenticate(key)).toBeNull();
     expect(authenticator.authenticate(rotated.key)).not.toBeNull();
   });
 
   it('ends the old secret at once where there is no overlap', async () => {
-    const { id, key } = createApiKey(store, request);
-    const rotated = rotateApiKey(elsewhere, id, 0);
-    await vi.waitFor(() => expect(authenticator.authenticate(key)).toBeNull(), { timeout: 1000, interval: 10 });
+    const { id, key } = await knownKey();
+    const rotated = await rotateApiKey(elsewhere, id, 0);
+    await authenticator.refresh();
+    expect(authenticator.authenticate(key)).toBeNull();
     expect(authenticator.authenticate(rotated?.key ?? '')).not.toBeNull();
   });
 
-  it('refuses a key that has expired', async () => {
-    const { id, key } = createApiKey(store, { ...request, expiresAtMs: Date.now() + 300 });
+  it('refuses a key that has expired, and tells of it though the store is away', async () => {
+    const { id, key } = await knownKey({ expiresAtMs: Date.now() + 400 });
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
+    vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('away'));
     expect(authenticator.authenticate(key)).not.toBeNull();
-    await vi.waitFor(() => expect(authenticator.authenticate(key)).toBeNull(), { timeout: 1000, interval: 10 });
-    await vi.waitFor(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'), { timeout: 1000, interval: 10 });
+    await soon(() => expect(authenticator.authenticate(key)).toBeNull());
+    await soon(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'));
+    vi.restoreAllMocks();
   });
 
-  it('does not rotate a revoked key, nor revoke one twice', () => {
-    const { id } = createApiKey(store, request);
-    expect(store.keys.revoke(id, Date.now())).toBe(true);
-    expect(store.keys.revoke(id, Date.now())).toBe(false);
-    expect(rotateApiKey(store, id, 0)).toBeNull();
-    expect(rotateApiKey(store, 'nothing', 0)).toBeNull();
+  it('keeps the end of a key over its rotation, and does not rotate an expired one', async () => {
+    const endsAtMs = Date.now() + 60_000;
+    const { id } = await knownKey({ expiresAtMs: endsAtMs });
+    await rotateApiKey(store, id, 0);
+    expect((await store.keys.byId(id))?.secrets.at(-1)?.endsAtMs).toBe(endsAtMs);
+    const expired = await knownKey({ expiresAtMs: Date.now() - 1 });
+    expect(await rotateApiKey(store, expired.id, 0)).toBeNull();
   });
 
-  it('checks a known key in well under 20 microseconds', () => {
-    const { key } = createApiKey(store, request);
+  it('does not rotate a revoked key, nor revoke one twice', async () => {
+    const { id } = await knownKey();
+    expect(await store.keys.revoke(id, Date.now())).toBe(true);
+    expect(await store.keys.revoke(id, Date.now())).toBe(false);
+    expect(await rotateApiKey(store, id, 0)).toBeNull();
+    expect(await rotateApiKey(store, 'nothing', 0)).toBeNull();
+  });
+
+  it('holds known keys while the store is away for half a minute, then none, and all again when it is back', async () => {
+    const { key } = await knownKey();
+    const away = vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('away'));
+    await authenticator.refresh();
+    expect(authenticator.authenticate(key)).not.toBeNull();
+    const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 31_000);
+    expect(authenticator.authenticate(key)).toBeNull();
+    away.mockRestore();
+    await authenticator.refresh();
+    expect(authenticator.authenticate(key)).not.toBeNull();
+    now.mockRestore();
+  });
+
+  it('reads all keys anew where the store was put back to an older state', async () => {
+    const { key } = await knownKey();
+    const gone = await knownKey();
+    const revoked = vi.fn();
+    authenticator.onRevoked(revoked);
+    const db = await openSqlite(join(dataDir, 'sluice.db'));
+    await db.run('DELETE FROM api_keys WHERE id = ?', gone.id);
+    await db.run("UPDATE versions SET value = value - 1 WHERE name = 'api_keys'");
+    await db.close();
+    await authenticator.refresh();
+    expect(revoked).toHaveBeenCalledWith(`${gone.id}.1`, 'revoked');
+    expect(authenticator.authenticate(gone.key)).toBeNull();
+    expect(authenticator.authenticate(key)).not.toBeNull();
+  });
+
+  it('notes the last use when it ends, and no version changes by it', async () => {
+    const { id, key } = await knownKey();
+    const version = await store.keys.version();
+    const before = Date.now();
+    expect(authenticator.authenticate(key)).not.toBeNull();
+    expect((await store.keys.byId(id))?.lastUsedAtMs).toBeNull();
+    await authenticator.close();
+    expect((await store.keys.byId(id))?.lastUsedAtMs).toBeGreaterThanOrEqual(before);
+    expect(await store.keys.version()).toBe(version);
+  });
+
+  it('checks a known key in well under 20 microseconds', async () => {
+    const { key } = await knownKey();
     const rounds = 5_000;
     // Processor time, the best of several: other work on the machine is not the authenticator's.
     const costsUs = Array.from({ length: 8 }, () => {
@@ -139,8 +300,8 @@ describe('the authenticator', () => {
 });
 
 describe('what is stored', () => {
-  it('holds no key, and is readable by its owner only', () => {
-    const { key } = createApiKey(store, request);
+  it('holds no key, and is readable by its owner only', async () => {
+    const { key } = await makeKey(store, request);
     const secret = parseApiKey(key)?.secret ?? '';
     const files = readdirSync(dataDir);
     expect(files).toEqual(expect.arrayContaining(['pepper', 'sluice.db', 'sluice.db-wal']));
@@ -150,32 +311,51 @@ describe('what is stored', () => {
     }
   });
 
-  it('checks no key under another pepper', () => {
-    const { key } = createApiKey(store, request);
-    writeFileSync(join(dataDir, 'pepper'), `${'00'.repeat(32)}\n`);
-    const other = createAuthenticator(store);
-    expect(other.authenticate(key)).toBeNull();
-    other.close();
+  it('opens no key of which any bit of the hash was changed', async () => {
+    const { id, key } = await makeKey(store, request);
+    const hash = (await store.keys.byId(id))?.secrets[0]?.hash ?? new Uint8Array();
+    expect(hash.length).toBe(32);
+    const db = await openSqlite(join(dataDir, 'sluice.db'));
+    const opensWith = async (bytes: Uint8Array): Promise<boolean> => {
+      await db.run('UPDATE api_key_secrets SET hash = ? WHERE key_id = ?', bytes, id);
+      const fresh = await authenticatorOf(store);
+      const opened = fresh.authenticate(key) !== null;
+      await fresh.close();
+      return opened;
+    };
+    for (let bit = 0; bit < hash.length * 8; bit += 5) {
+      const flipped = Uint8Array.from(hash);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(await opensWith(flipped), `bit ${bit}`).toBe(false);
+    }
+    expect(await opensWith(hash)).toBe(true);
+    await db.close();
+  });
+
+  it('is refused under another pepper, and under none', async () => {
+    await makeKey(store, request);
+    const file = join(dataDir, 'pepper');
+    const pepper = readFileSync(file, 'utf8');
+    writeFileSync(file, `${'00'.repeat(32)}\n`);
+    await expect(authenticatorOf(store)).rejects.toThrow(/^DATA_DIR: .*copy DATA_DIR\/pepper from the first machine/);
+    await expect(makeKey(store, request)).rejects.toThrow(/^DATA_DIR: /);
+    rmSync(file);
+    await expect(authenticatorOf(store)).rejects.toThrow(/^DATA_DIR: there is no .*copy DATA_DIR\/pepper from the first machine/);
+    expect(readdirSync(dataDir)).not.toContain('pepper');
+    writeFileSync(file, pepper);
+    await (await authenticatorOf(store)).close();
   });
 
   it('is the same for two processes that make it at the same time', async () => {
     const folder = join(dataDir, 'fresh');
-    const stores = Array.from({ length: 4 }, () => openStore({ dataDir: folder }));
-    const keys = stores.map((one) => createApiKey(one, request).key);
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openEmbeddedStore(folder)));
+    const keys = await Promise.all(stores.map((one) => makeKey(one, request)));
     for (const one of stores) {
-      const check = createAuthenticator(one);
-      for (const key of keys) expect(check.authenticate(key)).not.toBeNull();
-      check.close();
-      one.close();
+      const check = await authenticatorOf(one);
+      for (const { key } of keys) expect(check.authenticate(key)).not.toBeNull();
+      await check.close();
+      await one.close();
     }
     expect(readdirSync(folder).filter((name) => name.startsWith('pepper'))).toEqual(['pepper']);
-  });
-
-  it('refuses a store that a newer version wrote', async () => {
-    const { openDatabase } = await import('@sluice/gateway/store/database.ts');
-    const db = openDatabase(join(dataDir, 'sluice.db'));
-    db.run('INSERT INTO migrations (step, applied_at_ms) VALUES (?, ?)', 999, 0);
-    db.close();
-    expect(() => openStore({ dataDir })).toThrow(/newer version/);
   });
 });

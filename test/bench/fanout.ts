@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { openStore } from '@sluice/gateway/store/store.ts';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { startRedis } from '../support/redis.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import type { LoadOrder, LoadReport } from './load-client.ts';
@@ -263,9 +262,9 @@ export async function run(): Promise<BenchRow[]> {
   const awake = setInterval(() => undefined, 1_000);
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {
-    const store = openStore({ dataDir });
-    const { key } = createApiKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'bench', expiresAtMs: null });
-    store.close();
+    const store = await openEmbeddedStore(dataDir);
+    const { key } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'bench' });
+    await store.close();
     const setup = { redisUrl: redis.url, dataDir, key };
     const plain = await compare('gateway', setup);
     const batched = await compare('gateway, batch=1', setup);

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { openStore } from '@sluice/gateway/store/store.ts';
 import { buyFrames, firstBuySlot } from '../ingest/pump-frames.ts';
 import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
 import { until } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { startRedis } from '../support/redis.ts';
 import type { BenchRow } from './row.ts';
 
@@ -126,9 +125,9 @@ async function measureBoth(node: ScriptedNode, listener: Listener): Promise<read
 /** A scripted node → ingest process → Redis → gateway process → subscriber, all on this machine. */
 export async function run(): Promise<readonly BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-latency-'));
-  const store = openStore({ dataDir: join(folder, 'data') });
-  const { key } = createApiKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'latency', expiresAtMs: null });
-  store.close();
+  const store = await openEmbeddedStore(join(folder, 'data'));
+  const { key } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'latency' });
+  await store.close();
   const redis = await startRedis();
   const node = await startScriptedNode();
   node.slot = firstBuySlot;

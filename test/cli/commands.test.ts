@@ -1,11 +1,10 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
-import { openStore } from '@sluice/gateway/store/store.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sluice, type CommandResult } from '../support/command-line.ts';
+import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -110,8 +109,8 @@ describe('sluice keys', () => {
     expect(created).toEqual({ id: created.id, key: created.key, plan: 'standard', scopes: ['stream', 'read'] });
     expect(created.key).toMatch(/^sluice_[A-Za-z0-9]+_[A-Za-z0-9]{40}$/);
 
-    const store = openStore({ dataDir: join(folder, '.data') });
-    const authenticator = createAuthenticator(store);
+    const store = await openEmbeddedStore(join(folder, '.data'));
+    const authenticator = await authenticatorOf(store);
     expect(authenticator.authenticate(created.key)?.keyId).toBe(created.id);
 
     const rotated = (await json(['keys', 'rotate', created.id])) as { readonly key: string };
@@ -120,8 +119,8 @@ describe('sluice keys', () => {
 
     expect(await json(['keys', 'revoke', created.id])).toEqual({ id: created.id, revoked: true });
     await vi.waitFor(() => expect(authenticator.authenticate(rotated.key)).toBeNull(), { timeout: 1000, interval: 20 });
-    authenticator.close();
-    store.close();
+    await authenticator.close();
+    await store.close();
 
     expect(await json(['keys', 'list'])).toMatchObject([{ id: created.id, plan: 'standard', label: 'a label', live: false }]);
     const again = await run(['keys', 'revoke', created.id]);

@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startProgram, sluice } from '../support/command-line.ts';
 import { testConfig } from '../support/gateway.ts';
+import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
@@ -29,7 +29,7 @@ function startOn(port: number): Promise<Gateway> {
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-watch-'));
-  store = openStore({ dataDir: join(folder, '.data') });
+  store = await openEmbeddedStore(join(folder, '.data'));
   bus = await createBus({ redisUrls: null, log });
   publisher = await bus.publisher();
   gateway = await startOn(await freePort());
@@ -39,7 +39,7 @@ afterEach(async () => {
   await gateway.close();
   await publisher.close();
   await bus.close();
-  store.close();
+  await store.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -107,10 +107,10 @@ describe('sluice watch', () => {
   });
 
   it('ends when its key is revoked', { timeout: 40_000 }, async () => {
-    const { id, key } = createApiKey(store, { plan: 'standard', scopes: ['stream'], label: null, expiresAtMs: null });
+    const { id, key } = await makeKey(store, { scopes: ['stream'] });
     const { notices, ended } = watch('newTokens', '--key', key);
     await waitFor(() => expect(notices()).toContain('connected'));
-    store.keys.revoke(id, Date.now());
+    await store.keys.revoke(id, Date.now());
     expect(await ended).toBe(1);
     expect(notices()).toContain('4501');
   });

@@ -3,20 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listWallets, openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { openDatabase } from '@sluice/gateway/store/database.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair, verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openEmbeddedStore } from '../support/keys.ts';
 
 let dataDir: string;
 let store: Store;
-beforeEach(() => {
+beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'sluice-custody-'));
-  store = openStore({ dataDir });
+  store = await openEmbeddedStore(dataDir);
 });
-afterEach(() => {
-  store.close();
+afterEach(async () => {
+  await store.close();
   rmSync(dataDir, { recursive: true });
 });
 
@@ -28,12 +29,12 @@ async function unlock(passphrase = 'a passphrase', name = 'cluster'): Promise<Ke
 
 describe('the keystore', () => {
   it('signs with a wallet that it made, also after it was opened again', async () => {
-    const wallet = (await unlock()).create('mine');
+    const wallet = await (await unlock()).create('mine');
     if (wallet === null) throw new Error('no wallet');
     const message = Buffer.from('a message');
-    const signature = (await unlock()).signer(wallet.publicKey)?.sign(message) ?? new Uint8Array();
+    const signature = (await (await unlock()).signer(wallet.publicKey))?.sign(message) ?? new Uint8Array();
     expect(verifySignature(wallet.publicKey, message, signature)).toBe(true);
-    expect(listWallets(store, 'cluster')).toMatchObject([{ publicKey: wallet.publicKey, label: 'mine', imported: false }]);
+    expect(await listWallets(store, 'cluster')).toMatchObject([{ publicKey: wallet.publicKey, label: 'mine', imported: false }]);
   });
 
   it('refuses another passphrase', async () => {
@@ -43,39 +44,39 @@ describe('the keystore', () => {
   });
 
   it('keeps the wallets of two keystores apart', async () => {
-    const wallet = (await unlock('a', 'simnet')).create(null);
+    const wallet = await (await unlock('a', 'simnet')).create(null);
     const cluster = await unlock('b', 'cluster');
-    expect(cluster.signer(wallet?.publicKey ?? '')).toBeNull();
-    expect(listWallets(store, 'cluster')).toEqual([]);
+    expect(await cluster.signer(wallet?.publicKey ?? '')).toBeNull();
+    expect(await listWallets(store, 'cluster')).toEqual([]);
   });
 
   it('opens no wallet of which any one bit was changed, nor one moved to another address', async () => {
     const keystore = await unlock();
-    const wallet = keystore.create(null);
-    const other = keystore.create(null);
+    const wallet = await keystore.create(null);
+    const other = await keystore.create(null);
     if (wallet === null || other === null) throw new Error('no wallet');
-    const db = openDatabase(join(dataDir, 'sluice.db'));
-    const sealed = store.wallets.list('cluster').find(({ publicKey }) => publicKey === wallet.publicKey)?.sealedSeed ?? new Uint8Array();
+    const db = await openSqlite(join(dataDir, 'sluice.db'));
+    const sealed = (await store.wallets.byPublicKey('cluster', wallet.publicKey))?.sealedSeed ?? new Uint8Array();
     expect(sealed.length).toBe(1 + 12 + 16 + 32);
-    const put = (publicKey: string, bytes: Uint8Array): void =>
-      void db.run('UPDATE wallets SET sealed_seed = ? WHERE public_key = ?', bytes, publicKey);
+    const put = (publicKey: string, bytes: Uint8Array): Promise<number> =>
+      db.run('UPDATE wallets SET sealed_seed = ? WHERE public_key = ?', bytes, publicKey);
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const flipped = Uint8Array.from(sealed);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      put(wallet.publicKey, flipped);
-      expect(() => keystore.signer(wallet.publicKey), `bit ${bit}`).toThrow(/was changed/);
+      await put(wallet.publicKey, flipped);
+      await expect(keystore.signer(wallet.publicKey), `bit ${bit}`).rejects.toThrow(/was changed/);
     }
-    put(wallet.publicKey, sealed);
-    expect(keystore.signer(wallet.publicKey)).not.toBeNull();
-    put(other.publicKey, sealed);
-    expect(() => keystore.signer(other.publicKey)).toThrow(/was changed/);
-    db.close();
+    await put(wallet.publicKey, sealed);
+    expect(await keystore.signer(wallet.publicKey)).not.toBeNull();
+    await put(other.publicKey, sealed);
+    await expect(keystore.signer(other.publicKey)).rejects.toThrow(/was changed/);
+    await db.close();
   });
 
   it('stores neither seed nor passphrase', async () => {
     const { seed } = generateKeypair();
     const keystore = await unlock('a passphrase of some length');
-    keystore.import(seed, null);
+    await keystore.import(seed, null);
     for (const file of readdirSync(dataDir)) {
       const content = readFileSync(join(dataDir, file));
       expect(content.includes(Buffer.from(seed)), file).toBe(false);
@@ -86,8 +87,8 @@ describe('the keystore', () => {
   it('imports a wallet once', async () => {
     const { seed, publicKey } = generateKeypair();
     const keystore = await unlock();
-    expect(keystore.import(seed, null)?.publicKey).toBe(publicKey);
-    expect(keystore.import(seed, null)).toBeNull();
+    expect((await keystore.import(seed, null))?.publicKey).toBe(publicKey);
+    expect(await keystore.import(seed, null)).toBeNull();
   });
 });
 

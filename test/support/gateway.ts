@@ -56,6 +56,8 @@ export class TestKeys implements Authenticator {
     return this.#principals.get(apiKey) ?? null;
   }
 
+  async refresh(): Promise<void> {}
+
   onRevoked(listener: Parameters<Authenticator['onRevoked']>[0]): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,8 +1,9 @@
-import { maxKeys, type StoredKey } from '../store/key-table.ts';
-import type { Store } from '../store/store.ts';
-import { newApiKey, newKeyId } from './key-format.ts';
-import { openKeyHash } from './pepper.ts';
+import { timingSafeEqual } from 'node:crypto';
 import type { PlanName, Scope } from '@sluice/shared/wire/plans.ts';
+import type { KeyInsertOutcome, KeyLimits, StoredKey } from '../store/key-table.ts';
+import type { Store } from '../store/store.ts';
+import { newApiKey, newKeyId, parseApiKey } from './key-format.ts';
+import { openKeyHash } from './pepper.ts';
 
 export interface KeyRequest {
   readonly plan: PlanName;
@@ -10,6 +11,12 @@ export interface KeyRequest {
   readonly label: string | null;
   /** Null: until revoked. */
   readonly expiresAtMs: number | null;
+  /** Null: a key of the operator's. */
+  readonly accountId: string | null;
+  /** As `readIpRanges` gives them; empty: from anywhere. */
+  readonly ipRanges: readonly string[];
+  /** In place of the plan's; null: the plan's. */
+  readonly limits: KeyLimits | null;
 }
 
 /** A key as it is shown, once, to the one who made it. */
@@ -20,33 +27,57 @@ export interface ShownKey {
   readonly scopes: readonly Scope[];
 }
 
-/** Throws where the store holds `maxKeys` already. */
-export function createApiKey(store: Store, { plan, scopes, label, expiresAtMs }: KeyRequest): ShownKey {
+export type CreateKeyOutcome =
+  | { readonly ok: true; readonly shown: ShownKey }
+  | { readonly ok: false; readonly reason: Exclude<KeyInsertOutcome, 'stored'> };
+
+/** Makes a key. A gateway of this process knows it after `Authenticator.refresh`, the others within a quarter of a second. */
+export async function createApiKey(store: Store, { expiresAtMs, ...request }: KeyRequest): Promise<CreateKeyOutcome> {
   const id = newKeyId();
-  const { key, hash } = newSecret(store, id);
+  const { key, hash } = await newSecret(store, id);
   const createdAtMs = Date.now();
-  const stored = store.keys.insert({ id, plan, scopes, label, createdAtMs, secret: { hash, createdAtMs, endsAtMs: expiresAtMs } });
-  if (!stored) throw new Error(`the store holds ${maxKeys} keys already`);
-  return { id, key, plan, scopes };
+  const outcome = await store.keys.insert({ id, ...request, createdAtMs, secret: { hash, createdAtMs, endsAtMs: expiresAtMs } });
+  if (outcome !== 'stored') return { ok: false, reason: outcome };
+  return { ok: true, shown: { id, key, plan: request.plan, scopes: request.scopes } };
 }
 
-/** Gives the key a new secret; the old one works for another `overlapMs`. Null: no such key, or revoked. */
-export function rotateApiKey(store: Store, id: string, overlapMs: number): ShownKey | null {
+/**
+ * Gives the key a new secret, which ends when the key was to end; the old one works for another `overlapMs`. Null: no such key, or
+ * revoked, or expired.
+ */
+export async function rotateApiKey(store: Store, id: string, overlapMs: number): Promise<ShownKey | null> {
+  const { key, hash } = await newSecret(store, id);
   const nowMs = Date.now();
-  const { key, hash } = newSecret(store, id);
-  if (!store.keys.addSecret(id, { hash, createdAtMs: nowMs, endsAtMs: null }, nowMs + overlapMs)) return null;
-  const stored = store.keys.all().find((candidate) => candidate.id === id);
-  return stored === undefined ? null : { id, key, plan: stored.plan, scopes: stored.scopes };
+  const stored = await store.keys.addSecret(id, { hash, createdAtMs: nowMs }, nowMs + overlapMs);
+  return stored === null ? null : { id, key, plan: stored.plan, scopes: stored.scopes };
+}
+
+/** Ends a key and lists it no more. False: no such key, or deleted before. */
+export function deleteApiKey(store: Store, id: string): Promise<boolean> {
+  return store.keys.remove(id, Date.now());
 }
 
 /** When the last of the key's secrets ends; null: it does not end by itself. */
 export function endOfKeyMs(key: StoredKey): number | null {
   if (key.revokedAtMs !== null) return key.revokedAtMs;
   const ends = key.secrets.map((secret) => secret.endsAtMs);
-  return ends.includes(null) ? null : Math.max(...ends.filter((end) => end !== null));
+  return ends.includes(null) ? null : Math.max(0, ...ends.filter((end) => end !== null));
 }
 
-function newSecret(store: Store, id: string): { readonly key: string; readonly hash: Uint8Array } {
+/** The stored key that this key opens now, asked of the store itself; null where it opens none. For the odd look, not for callers. */
+export async function storedKeyOf(store: Store, apiKey: string): Promise<StoredKey | null> {
+  const parts = parseApiKey(apiKey);
+  const stored = parts === null ? null : await store.keys.byId(parts.id);
+  if (parts === null || stored === null || stored.revokedAtMs !== null) return null;
+  const hash = (await openKeyHash(store))(parts.id, parts.secret);
+  const nowMs = Date.now();
+  const isLive = stored.secrets.some(
+    (secret) => timingSafeEqual(secret.hash, hash) && (secret.endsAtMs ?? Number.POSITIVE_INFINITY) > nowMs,
+  );
+  return isLive ? stored : null;
+}
+
+async function newSecret(store: Store, id: string): Promise<{ readonly key: string; readonly hash: Uint8Array }> {
   const { key, secret } = newApiKey(id);
-  return { key, hash: openKeyHash(store.dataDir)(id, secret) };
+  return { key, hash: (await openKeyHash(store))(id, secret) };
 }

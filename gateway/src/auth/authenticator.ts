@@ -1,130 +1,181 @@
-import { timingSafeEqual } from 'node:crypto';
-import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import type { StoredKey } from '../store/key-table.ts';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { Plans } from '@sluice/shared/config/plans.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { keepRemovedMs, type KeyCursor } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
 import { parseApiKey } from './key-format.ts';
+import { KeyRing } from './key-ring.ts';
 import { openKeyHash } from './pepper.ts';
-import type { Authenticator, Principal } from './principal.ts';
+import type { Authenticator } from './principal.ts';
 
 /** How often the store is asked whether another process changed the keys, milliseconds. */
-const pollMs = 250;
+const pollMs = 150;
+/** Between two looks at the store, however many unknown keys are shown, milliseconds. */
+const spacingMs = 50;
+/** By then every gateway on the store knows a key that was just made, milliseconds. */
+export const knownEverywhereMs = 250;
 /** How long keys that can no longer be checked for revocation go on working, milliseconds. */
 const maxStaleMs = 30_000;
+/** Keys that are read at once. */
+const pageSize = 2_000;
+/** How often the store hears which keys were used, milliseconds. */
+const noteUsesMs = 10_000;
 
-interface Credential {
-  readonly principal: Principal;
-  readonly hash: Uint8Array;
-  readonly endsAtMs: number;
+export interface StoreAuthenticator extends Authenticator {
+  /** Notes the last uses and ends. */
+  close(): Promise<void>;
 }
 
 /**
- * Checks API keys against the store. All live keys are held in memory (at most `maxKeys`), so a check costs one HMAC; a
- * change by another process is seen within `pollMs`, a key just made at once. Does the same work for ids that don't exist.
- * While the store cannot be read the last known keys hold for `maxStaleMs`, then none does; `onFault` hears of each failure.
+ * Checks API keys against the store. All live keys are held in memory (at most `maxKeys`), so that a check asks nobody; a change by
+ * another process is seen within 250 ms, as what changed alone is read. A key that is unknown has the store looked at early.
+ * While the store cannot be read the last known keys hold for `maxStaleMs`, then none does. Rejects where it cannot be read at all.
  */
-export function createAuthenticator(store: Store, onFault: (error: unknown) => void = warn): Authenticator & { close(): void } {
-  const hashKey = openKeyHash(store.dataDir);
+export async function createAuthenticator(options: {
+  readonly store: Store;
+  readonly plans: Plans;
+  readonly log: Logger;
+}): Promise<StoreAuthenticator> {
+  const { store, plans, log } = options;
   const listeners = new Set<Parameters<Authenticator['onRevoked']>[0]>();
-  let version = store.keys.version();
-  let live = liveCredentials(store.keys.all(), Date.now());
-  let nextEndMs = firstEndMs(live);
-  let readAtMs = Date.now();
-
-  const replace = (next: Map<string, readonly Credential[]>): void => {
-    const kept = new Set([...next.values()].flat().map((credential) => credential.principal.credential));
-    const gone = [...live.values()].flat().filter((credential) => !kept.has(credential.principal.credential));
-    live = next;
-    nextEndMs = firstEndMs(live);
-    const nowMs = Date.now();
-    for (const { principal, endsAtMs } of gone) {
-      for (const listener of listeners) listener(principal.credential, endsAtMs <= nowMs ? 'expired' : 'revoked');
-    }
-  };
-  const refresh = (): void => {
-    try {
-      const nowMs = Date.now();
-      const current = store.keys.version();
-      if (current !== version || nextEndMs <= nowMs) replace(liveCredentials(store.keys.all(), nowMs));
-      version = current;
-      readAtMs = nowMs;
-    } catch (error) {
-      onFault(error);
-    }
-  };
-  const timer = setInterval(refresh, pollMs);
-  timer.unref();
+  const ring = new KeyRing(plans, await openKeyHash(store), (credential, reason) => {
+    for (const listener of listeners) listener(credential, reason);
+  });
+  const reader = createReader(store, ring);
+  await reader.read();
+  const closing = new AbortController();
+  const refresh = coalesced(
+    () => reader.read(),
+    closing.signal,
+    (fault) => {
+      if (fault === null) log.info({}, 'keys_readable_again');
+      else log.error({ reason: fault }, 'keys_unreadable');
+    },
+  );
+  const uses = createUses(store, log);
+  const pollTimer = setInterval(() => {
+    ring.sweep(Date.now());
+    void refresh();
+  }, pollMs).unref();
+  const usesTimer = setInterval(() => void uses.note(), noteUsesMs).unref();
 
   return {
     authenticate: (apiKey) => {
       const parts = parseApiKey(apiKey);
       if (parts === null) return null;
-      const hash = hashKey(parts.id, parts.secret);
-      const isStale = Date.now() - readAtMs > maxStaleMs;
-      const found = isStale ? null : match(live.get(parts.id), hash);
-      if (found !== null) return found;
-      // Perhaps made or changed since the last look; the same for every key that does not match.
-      refresh();
-      return Date.now() - readAtMs > maxStaleMs ? null : match(live.get(parts.id), hash);
+      const nowMs = Date.now();
+      const found = ring.match(parts, nowMs);
+      if (found === null) {
+        // Perhaps made or changed since the last look; the same for every key that does not match.
+        void refresh();
+        return null;
+      }
+      if (nowMs - reader.readAtMs() > maxStaleMs) return null;
+      uses.used(found.keyId, nowMs);
+      return found;
     },
     onRevoked: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    close: () => {
-      clearInterval(timer);
+    refresh,
+    close: async () => {
+      clearInterval(pollTimer);
+      clearInterval(usesTimer);
       listeners.clear();
+      closing.abort();
+      await refresh();
+      await uses.note();
+      // What came while that was under way.
+      await uses.note();
     },
   };
 }
 
-function warn(error: unknown): void {
-  process.emitWarning(`the API keys could not be read: ${String(error)}`);
+/** Brings the ring to where the store is. */
+function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; readAtMs(): number } {
+  const beginning: KeyCursor = { version: -1, id: '' };
+  let seen = -1;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  /** Every change behind `after`, page by page; returns the ids. */
+  const follow = async (after: KeyCursor): Promise<ReadonlySet<string>> => {
+    const ids = new Set<string>();
+    for (let cursor = after; ; await nextTurn()) {
+      const page = await store.keys.changed(cursor, pageSize);
+      const nowMs = Date.now();
+      for (const key of page) {
+        ring.apply(key, nowMs);
+        ids.add(key.id);
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < pageSize) return ids;
+      cursor = last;
+    }
+  };
+  return {
+    readAtMs: () => readAtMs,
+    read: async () => {
+      const startedAtMs = Date.now();
+      const version = await store.keys.version();
+      // Away for so long that deleted keys may be forgotten already, or put back to an older state: what is no more is not told.
+      const wholly = startedAtMs - readAtMs > keepRemovedMs / 2 || version < seen;
+      if (wholly) ring.retain(await follow(beginning), Date.now());
+      else if (version !== seen) await follow({ version: seen + 1, id: '' });
+      seen = version;
+      readAtMs = startedAtMs;
+    },
+  };
 }
 
-function firstEndMs(live: ReadonlyMap<string, readonly Credential[]>): number {
-  let first = Number.POSITIVE_INFINITY;
-  for (const list of live.values()) for (const credential of list) first = Math.min(first, credential.endsAtMs);
-  return first;
+/**
+ * Runs `work` for whoever asks, each time begun after the call: at most one at a time, and one every `spacingMs`. A failure is told
+ * through `onState`, when it begins and, with null, when it is over.
+ */
+function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (fault: string | null) => void): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let failing = false;
+  const attempt = async (): Promise<void> => {
+    try {
+      await work();
+      if (failing) onState(null);
+      failing = false;
+    } catch (error) {
+      if (!failing) onState(error instanceof Error ? error.message : String(error));
+      failing = true;
+    }
+  };
+  const begin = async (): Promise<void> => {
+    await running;
+    const waitMs = startedAt + spacingMs - performance.now();
+    if (waitMs > 0) await delay(waitMs);
+    next = null;
+    if (ended.aborted) return;
+    startedAt = performance.now();
+    running = attempt();
+    await running;
+  };
+  return () => (ended.aborted ? (next ?? running) : (next ??= begin()));
 }
 
-const noCredential: readonly Credential[] = [
-  {
-    principal: { keyId: '', credential: '', accountId: null, plan: defaultPlans.standard, scopes: [], ipRanges: [], label: null },
-    hash: new Uint8Array(32),
-    endsAtMs: Number.NEGATIVE_INFINITY,
-  },
-];
-
-function match(credentials: readonly Credential[] = noCredential, hash: Uint8Array): Principal | null {
-  const nowMs = Date.now();
-  let found: Principal | null = null;
-  for (const credential of credentials) {
-    const same = timingSafeEqual(credential.hash, hash);
-    if (same && credential.endsAtMs > nowMs) found = credential.principal;
-  }
-  return found;
-}
-
-function liveCredentials(keys: readonly StoredKey[], nowMs: number): Map<string, readonly Credential[]> {
-  const live = new Map<string, readonly Credential[]>();
-  for (const key of keys) {
-    if (key.revokedAtMs !== null) continue;
-    const credentials = key.secrets
-      .map((secret) => ({
-        principal: {
-          keyId: key.id,
-          credential: `${key.id}.${secret.number}`,
-          accountId: null,
-          plan: defaultPlans[key.plan],
-          scopes: key.scopes,
-          ipRanges: [],
-          label: key.label,
-        },
-        hash: secret.hash,
-        endsAtMs: secret.endsAtMs ?? Number.POSITIVE_INFINITY,
-      }))
-      .filter((credential) => credential.endsAtMs > nowMs);
-    if (credentials.length > 0) live.set(key.id, credentials);
-  }
-  return live;
+/** Notes in memory when keys were used, and in the store every now and then. At most one entry a key. */
+function createUses(store: Store, log: Logger): { used(keyId: string, atMs: number): void; note(): Promise<void> } {
+  let uses = new Map<string, number>();
+  let noting: Promise<void> | null = null;
+  const write = async (): Promise<void> => {
+    const batch = uses;
+    uses = new Map();
+    try {
+      await store.keys.noteUses(batch);
+    } catch (error) {
+      // The next time, then; what was used since is later.
+      for (const [keyId, atMs] of batch) if (!uses.has(keyId)) uses.set(keyId, atMs);
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'key_uses_not_noted');
+    }
+  };
+  return {
+    used: (keyId, atMs) => void uses.set(keyId, atMs),
+    note: () => (noting ??= write().finally(() => (noting = null))),
+  };
 }

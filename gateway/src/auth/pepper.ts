@@ -2,17 +2,35 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { aboutDataDir } from '../store/about-data-dir.ts';
-import { readOrMakeSecret } from '../store/secret-file.ts';
+import { readIfThere, readOrMakeSecret } from '../store/secret-file.ts';
+import type { Store } from '../store/store.ts';
 
 /** Hashes the secret of an API key. The pepper lies beside the store, not in it: a copy of the database alone checks no key. */
 export type KeyHash = (keyId: string, secret: string) => Uint8Array;
 
-export function openKeyHash(dataDir: string): KeyHash {
+/** Under this name the store keeps what the pepper makes of a constant, so that every machine knows whether its pepper is the right one. */
+const checkName = 'pepper';
+const checkText = 'sluice pepper check 1';
+
+/**
+ * Reads the pepper, or makes it for a store that has had none. Rejects with a `SettingError` where the store's keys were made with
+ * another one: with this one none of them would open, and those made with it would open nowhere else.
+ */
+export async function openKeyHash({ dataDir, checks }: Pick<Store, 'dataDir' | 'checks'>): Promise<KeyHash> {
   const file = join(dataDir, 'pepper');
+  const isThere = aboutDataDir(`the pepper ${file} cannot be read`, () => readIfThere(file)) !== null;
+  if (!isThere && (await checks.get(checkName)) !== null) {
+    throw new SettingError('DATA_DIR', `there is no ${file}, and the store has keys that were made with one; ${remedy}`);
+  }
   const digits = aboutDataDir(`the pepper ${file} cannot be read`, () =>
     readOrMakeSecret(file, () => `${randomBytes(32).toString('hex')}\n`),
   );
   const pepper = Buffer.from(digits, 'hex');
   if (pepper.length !== 32) throw new SettingError('DATA_DIR', `${file} is damaged: expected 64 hexadecimal digits`);
+  if (!(await checks.agree(checkName, createHmac('sha256', pepper).update(checkText).digest()))) {
+    throw new SettingError('DATA_DIR', `${file} is not the pepper that the keys in the store were made with; ${remedy}`);
+  }
   return (keyId, secret) => createHmac('sha256', pepper).update(`${keyId}.${secret}`).digest();
 }
+
+const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup';

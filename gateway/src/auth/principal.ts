@@ -24,4 +24,9 @@ export interface Authenticator {
    * process did it: what still stands on it, a socket above all, is to be closed. Returns the way to stop listening.
    */
   onRevoked(listener: (credential: string, reason: 'revoked' | 'expired') => void): () => void;
+  /**
+   * Resolves when every change made before the call is seen: a key that was made a moment ago is known then. Bounded, however often
+   * it is called: calls share one look at the store, and there are some twenty a second at most. Never rejects.
+   */
+  refresh(): Promise<void>;
 }

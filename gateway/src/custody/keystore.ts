@@ -21,11 +21,11 @@ export interface Signer {
 /** Custodial wallets of one keystore, unlocked. */
 export interface Keystore {
   /** Null: `maxWallets` are there already. */
-  create(label: string | null): WalletInfo | null;
+  create(label: string | null): Promise<WalletInfo | null>;
   /** Null: this wallet, or `maxWallets`, are there already. */
-  import(seed: Uint8Array, label: string | null): WalletInfo | null;
-  /** Null: no such wallet. Throws where what is stored was changed. */
-  signer(publicKey: string): Signer | null;
+  import(seed: Uint8Array, label: string | null): Promise<WalletInfo | null>;
+  /** Null: no such wallet. Rejects where what is stored was changed. */
+  signer(publicKey: string): Promise<Signer | null>;
 }
 
 export type KeystoreOutcome =
@@ -35,20 +35,20 @@ export type KeystoreOutcome =
 const proofText = Buffer.from('sluice keystore');
 
 /** Needs no passphrase. Oldest first. */
-export function listWallets(store: Store, name: string): readonly WalletInfo[] {
-  return store.wallets.list(name).map(walletInfo);
+export async function listWallets(store: Store, name: string): Promise<readonly WalletInfo[]> {
+  return (await store.wallets.list(name)).map(walletInfo);
 }
 
 /** Unlocks the keystore `name`; makes it with this passphrase where there is none. Takes a third of a second on purpose. */
 export async function openKeystore(store: Store, name: string, passphrase: string): Promise<KeystoreOutcome> {
   const proofContext = `sluice-keystore|1|${name}`;
-  if (store.wallets.keystore(name) === null) {
+  if ((await store.wallets.keystore(name)) === null) {
     const salt = randomBytes(saltLength);
     const proof = seal(await deriveKey(passphrase, salt), proofText, proofContext);
     // Of two processes at once, one makes it; the other reads that one's below.
-    store.wallets.insertKeystore(name, { salt, proof }, Date.now());
+    await store.wallets.insertKeystore(name, { salt, proof }, Date.now());
   }
-  const stored = store.wallets.keystore(name);
+  const stored = await store.wallets.keystore(name);
   if (stored === null) throw new Error(`the keystore ${name} is not there after it was made`);
   const key = await deriveKey(passphrase, stored.salt);
   const proven = unseal(key, stored.proof, proofContext);
@@ -58,17 +58,17 @@ export async function openKeystore(store: Store, name: string, passphrase: strin
 
 function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
   const walletContext = (publicKey: string): string => `sluice-wallet|1|${name}|${publicKey}`;
-  const add = (keypair: Keypair, label: string | null, imported: boolean): WalletInfo | null => {
+  const add = async (keypair: Keypair, label: string | null, imported: boolean): Promise<WalletInfo | null> => {
     const { publicKey, seed } = keypair;
     const wallet = { publicKey, label, imported, createdAtMs: Date.now(), sealedSeed: seal(key, seed, walletContext(publicKey)) };
-    return store.wallets.insert(name, wallet) ? walletInfo(wallet) : null;
+    return (await store.wallets.insert(name, wallet)) ? walletInfo(wallet) : null;
   };
   return {
     create: (label) => add(generateKeypair(), label, false),
     import: (seed, label) => add(generateKeypair(seed), label, true),
-    signer: (publicKey) => {
-      const wallet = store.wallets.list(name).find((candidate) => candidate.publicKey === publicKey);
-      if (wallet === undefined) return null;
+    signer: async (publicKey) => {
+      const wallet = await store.wallets.byPublicKey(name, publicKey);
+      if (wallet === null) return null;
       const seed = unseal(key, wallet.sealedSeed, walletContext(publicKey));
       const keypair = seed === null ? null : generateKeypair(seed);
       if (keypair?.publicKey !== publicKey) throw new Error(`wallet ${publicKey} does not open: what is stored was changed`);

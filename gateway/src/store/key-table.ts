@@ -1,5 +1,5 @@
-import { planNames, scopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
-import { blob, integer, integerOrNull, text, textOrNull, type Database, type SqlRow } from './database.ts';
+import type { Plan } from '@sluice/shared/config/plans.ts';
+import type { PlanName, Scope } from '@sluice/shared/wire/plans.ts';
 
 export interface StoredSecret {
   readonly number: number;
@@ -9,132 +9,80 @@ export interface StoredSecret {
   readonly endsAtMs: number | null;
 }
 
+/** What of a plan may be set for one key. */
+export const keyLimitNames = ['requestsPerMinute', 'burst', 'connections', 'subscriptions', 'commandsPerSecond'] as const;
+export type KeyLimits = Partial<Pick<Plan, (typeof keyLimitNames)[number]>>;
+
 export interface StoredKey {
   readonly id: string;
+  /** Null: the operator's, made on the command line. */
+  readonly accountId: string | null;
   readonly plan: PlanName;
   readonly scopes: readonly Scope[];
   readonly label: string | null;
+  /** CIDR; empty: from anywhere. */
+  readonly ipRanges: readonly string[];
+  /** In place of the plan's; null: the plan's. */
+  readonly limits: KeyLimits | null;
   readonly createdAtMs: number;
+  /** As the gateways last noted it, some ten seconds late at most. */
+  readonly lastUsedAtMs: number | null;
   readonly revokedAtMs: number | null;
+  /** Deleted: revoked and listed no more. Seen only in `changed`. */
+  readonly removed: boolean;
+  /** The table's version that its last change made. */
+  readonly version: number;
   /** Oldest first; at most `maxSecretsPerKey`. */
   readonly secrets: readonly StoredSecret[];
 }
 
-export type NewKey = Pick<StoredKey, 'id' | 'plan' | 'scopes' | 'label' | 'createdAtMs'> & {
-  readonly secret: Omit<StoredSecret, 'number'>;
+export type NewSecret = Pick<StoredSecret, 'hash' | 'createdAtMs'>;
+export type NewKey = Pick<StoredKey, 'id' | 'accountId' | 'plan' | 'scopes' | 'label' | 'ipRanges' | 'limits' | 'createdAtMs'> & {
+  readonly secret: NewSecret & Pick<StoredSecret, 'endsAtMs'>;
 };
+
+/** `account-full`: the holder's account has `maxKeysPerAccount` already. `no-account`: none such, or it is disabled. */
+export type KeyInsertOutcome = 'stored' | 'store-full' | 'account-full' | 'no-account';
+
+/** Where a reader of `changed` stands. */
+export type KeyCursor = Pick<StoredKey, 'version' | 'id'>;
 
 /** API keys as stored: hashes only, never a key. */
 export interface KeyTable {
-  /** Grows with every change of the table, whichever process made it. Cheap: one row. */
-  version(): number;
-  /** Every key, oldest first. */
-  all(): readonly StoredKey[];
-  /** False: there are `maxKeys` already. */
-  insert(key: NewKey): boolean;
-  /** Adds a secret and lets the older ones end at `othersEndAtMs` at the latest. False: no such key, or revoked. */
-  addSecret(id: string, secret: Omit<StoredSecret, 'number'>, othersEndAtMs: number): boolean;
+  /** Grows with every change of the table, whichever process made it; noting a use is none. Cheap: one row. */
+  version(): Promise<number>;
+  /**
+   * Up to `limit` keys as they changed, the earliest change first, behind `after`: deleted ones too. Whoever has read them to
+   * the end after `version()` gave a number has seen every change up to that one.
+   */
+  changed(after: KeyCursor, limit: number): Promise<readonly StoredKey[]>;
+  /** Every key that is not deleted, oldest first. */
+  all(): Promise<readonly StoredKey[]>;
+  /** Null: no such key, or deleted. */
+  byId(id: string): Promise<StoredKey | null>;
+  /** An account's keys that are not deleted, oldest first. */
+  ofAccount(accountId: string): Promise<readonly StoredKey[]>;
+  /** How many are neither revoked nor deleted. */
+  countLive(): Promise<number>;
+  insert(key: NewKey): Promise<KeyInsertOutcome>;
+  /**
+   * Adds a secret, which ends when the key was to end, and lets the older ones end at `othersEndAtMs` at the latest. Returns the
+   * key as it is then; null: no such key, or revoked, or expired.
+   */
+  addSecret(id: string, secret: NewSecret, othersEndAtMs: number): Promise<StoredKey | null>;
   /** False: no such key, or revoked before. */
-  revoke(id: string, atMs: number): boolean;
-  /** Forgets a key altogether. */
-  remove(id: string): boolean;
+  revoke(id: string, atMs: number): Promise<boolean>;
+  /** Revokes the key, if it is not, and lists it no more. False: no such key, or deleted before. */
+  remove(id: string, atMs: number): Promise<boolean>;
+  /** Notes when keys were last used, by id, in one statement; what is known to be later stays. */
+  noteUses(usedAtMs: ReadonlyMap<string, number>): Promise<void>;
 }
 
 /** Keys that the store takes, all of which a gateway holds in memory; beyond them creating one is refused. */
 export const maxKeys = 100_000;
+/** Keys of a holder's account that are not revoked. */
+export const maxKeysPerAccount = 20;
 /** Beyond it the oldest secret goes. */
-const maxSecretsPerKey = 4;
-/** Revoked keys are listed for so long, then forgotten at the next change. */
-const keepRevokedMs = 30 * 24 * 3_600_000;
-
-export function createKeyTable(db: Database): KeyTable {
-  const change = <T>(work: () => T): T =>
-    db.transaction(() => {
-      const result = work();
-      db.run("UPDATE versions SET value = value + 1 WHERE name = 'api_keys'");
-      return result;
-    });
-  const addSecretRow = (id: string, number: number, secret: Omit<StoredSecret, 'number'>): void => {
-    db.run(
-      'INSERT INTO api_key_secrets (key_id, number, hash, created_at_ms, ends_at_ms) VALUES (?, ?, ?, ?, ?)',
-      id,
-      number,
-      secret.hash,
-      secret.createdAtMs,
-      secret.endsAtMs,
-    );
-  };
-  return {
-    version: () => integer(db.get("SELECT value FROM versions WHERE name = 'api_keys'")?.['value']),
-    all: () => readKeys(db),
-    insert: (key) =>
-      change(() => {
-        db.run('DELETE FROM api_keys WHERE revoked_at_ms < ?', key.createdAtMs - keepRevokedMs);
-        if (integer(db.get('SELECT count(*) AS count FROM api_keys')?.['count']) >= maxKeys) return false;
-        db.run(
-          'INSERT INTO api_keys (id, plan, scopes, label, created_at_ms) VALUES (?, ?, ?, ?, ?)',
-          key.id,
-          key.plan,
-          key.scopes.join(','),
-          key.label,
-          key.createdAtMs,
-        );
-        addSecretRow(key.id, 1, key.secret);
-        return true;
-      }),
-    addSecret: (id, secret, othersEndAtMs) =>
-      change(() => {
-        const last = db.get(
-          `SELECT max(number) AS number FROM api_keys JOIN api_key_secrets ON key_id = id
-           WHERE id = ? AND revoked_at_ms IS NULL GROUP BY id`,
-          id,
-        );
-        if (last === null) return false;
-        const number = integer(last['number']) + 1;
-        db.run(
-          'UPDATE api_key_secrets SET ends_at_ms = ? WHERE key_id = ? AND (ends_at_ms IS NULL OR ends_at_ms > ?)',
-          othersEndAtMs,
-          id,
-          othersEndAtMs,
-        );
-        db.run('DELETE FROM api_key_secrets WHERE key_id = ? AND number <= ?', id, number - maxSecretsPerKey);
-        addSecretRow(id, number, secret);
-        return true;
-      }),
-    revoke: (id, atMs) =>
-      change(() => db.run('UPDATE api_keys SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL', atMs, id) > 0),
-    remove: (id) => change(() => db.run('DELETE FROM api_keys WHERE id = ?', id) > 0),
-  };
-}
-
-function readKeys(db: Database): readonly StoredKey[] {
-  const secrets = new Map<string, StoredSecret[]>();
-  for (const row of db.all('SELECT * FROM api_key_secrets ORDER BY key_id, number')) {
-    const keyId = text(row['key_id']);
-    const list = secrets.get(keyId) ?? [];
-    list.push({
-      number: integer(row['number']),
-      hash: blob(row['hash']),
-      createdAtMs: integer(row['created_at_ms']),
-      endsAtMs: integerOrNull(row['ends_at_ms']),
-    });
-    secrets.set(keyId, list);
-  }
-  return db.all('SELECT * FROM api_keys ORDER BY created_at_ms, id').map((row) => readKey(row, secrets));
-}
-
-function readKey(row: SqlRow, secrets: ReadonlyMap<string, readonly StoredSecret[]>): StoredKey {
-  const id = text(row['id']);
-  const plan = planNames.find((name) => name === row['plan']);
-  if (plan === undefined) throw new Error(`key ${id} is stored with a plan that this version does not know`);
-  const stored = text(row['scopes']).split(',');
-  return {
-    id,
-    plan,
-    scopes: scopes.filter((scope) => stored.includes(scope)),
-    label: textOrNull(row['label']),
-    createdAtMs: integer(row['created_at_ms']),
-    revokedAtMs: integerOrNull(row['revoked_at_ms']),
-    secrets: secrets.get(id) ?? [],
-  };
-}
+export const maxSecretsPerKey = 4;
+/** Deleted keys are kept for so long, so that no gateway misses it; one that was cut off for half of it reads all keys anew. */
+export const keepRemovedMs = 3_600_000;

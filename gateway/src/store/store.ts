@@ -1,33 +1,82 @@
 import { join } from 'node:path';
-import { aboutDataDir } from './about-data-dir.ts';
-import { openDatabase, type Database } from './database.ts';
-import { createKeyTable, type KeyTable } from './key-table.ts';
-import { migrate } from './migrations.ts';
-import { createWalletTable, type WalletTable } from './wallet-table.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import type { AccountTable } from './account-table.ts';
+import type { CheckTable } from './check-table.ts';
+import type { KeyTable } from './key-table.ts';
+import type { OneTimeTable } from './one-time-table.ts';
+import type { SessionTable } from './session-table.ts';
+import { accountTable } from './sql/accounts.ts';
+import { checkTable } from './sql/checks.ts';
+import type { Database } from './sql/database.ts';
+import { keyTable } from './sql/keys.ts';
+import { migrate } from './sql/migrations.ts';
+import { oneTimeTable } from './sql/one-time.ts';
+import { openPostgres } from './sql/postgres.ts';
+import { sessionTable } from './sql/sessions.ts';
+import { openSqlite } from './sql/sqlite.ts';
+import { walletTable } from './sql/wallets.ts';
+import type { WalletTable } from './wallet-table.ts';
 
-/** What outlives a process. Several processes may hold the same store open at once. */
+/** What outlives a process. Several processes may hold the same store open at once. Methods reject where it does not answer. */
 export interface Store {
   /** Where secrets beside the store lie: the pepper of the API keys, simnet's passphrase. */
   readonly dataDir: string;
   readonly keys: KeyTable;
   readonly wallets: WalletTable;
-  close(): void;
+  readonly accounts: AccountTable;
+  readonly sessions: SessionTable;
+  readonly oneTime: OneTimeTable;
+  readonly checks: CheckTable;
+  close(): Promise<void>;
 }
 
-/** Opens the embedded store under `dataDir`, makes it where there is none. Throws a `SettingError` where it cannot be opened. */
-export function openStore({ dataDir }: { readonly dataDir: string }): Store {
+/**
+ * Opens the store: PostgreSQL at `databaseUrl`, or else SQLite under `dataDir`; makes its tables where there are none. Rejects with
+ * a `SettingError` where it cannot be opened, or a newer version has written it.
+ */
+export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<Store> {
+  const db = databaseUrl === null ? await openEmbedded(dataDir) : await openShared(databaseUrl);
+  return {
+    dataDir,
+    keys: keyTable(db),
+    wallets: walletTable(db),
+    accounts: accountTable(db),
+    sessions: sessionTable(db),
+    oneTime: oneTimeTable(db),
+    checks: checkTable(db),
+    close: () => db.close(),
+  };
+}
+
+async function openEmbedded(dataDir: string): Promise<Database> {
   const file = join(dataDir, 'sluice.db');
-  const db = aboutDataDir(`the store ${file} cannot be opened`, () => openMigrated(file));
-  return { dataDir, keys: createKeyTable(db), wallets: createWalletTable(db), close: () => db.close() };
+  try {
+    return await migrated(await openSqlite(file));
+  } catch (error) {
+    throw new SettingError('DATA_DIR', `the store ${file} cannot be opened: ${reasonOf(error)}`, error);
+  }
 }
 
-function openMigrated(file: string): Database {
-  const db = openDatabase(file);
+async function openShared(url: string): Promise<Database> {
   try {
-    migrate(db);
+    return await migrated(await openPostgres(url));
   } catch (error) {
-    db.close();
+    throw new SettingError('DATABASE_URL', `the store cannot be opened: ${reasonOf(error)}`, error);
+  }
+}
+
+async function migrated(db: Database): Promise<Database> {
+  try {
+    await migrate(db);
+    return db;
+  } catch (error) {
+    await db.close();
     throw error;
   }
-  return db;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }

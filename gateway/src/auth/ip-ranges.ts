@@ -1,0 +1,64 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Ranges of one key; more are refused. */
+export const maxIpRanges = 32;
+/** The longest text of one range: an IPv6 address in full with an IPv4 one in it, and its prefix. */
+const maxRangeLength = 49;
+
+export type IpRangesOutcome =
+  | { readonly ok: true; readonly ranges: readonly string[] }
+  /** `fault` is a sentence's end and carries the place in the list, not its text. */
+  | { readonly ok: false; readonly fault: string };
+
+/**
+ * Reads ranges as people write them: an address, or `10.0.0.0/8`, `2001:db8::/32`. The outcome has each once, in lower case and with
+ * its prefix length.
+ */
+export function readIpRanges(texts: readonly string[]): IpRangesOutcome {
+  if (texts.length > maxIpRanges) return { ok: false, fault: `has ${texts.length} ranges, at most ${maxIpRanges} are taken` };
+  const ranges = new Set<string>();
+  for (const [index, text] of texts.entries()) {
+    const range = readRange(text.trim().toLowerCase());
+    if (range === null)
+      return { ok: false, fault: `range ${index + 1} of ${texts.length} is neither an IP address nor a range like 10.0.0.0/8` };
+    ranges.add(range);
+  }
+  return { ok: true, ranges: [...ranges] };
+}
+
+function readRange(text: string): string | null {
+  if (text.length > maxRangeLength) return null;
+  const [address = '', prefixText, ...rest] = text.split('/');
+  const family = isIP(address);
+  // A zone (`fe80::1%eth0`) means something on one machine only.
+  if (family === 0 || address.includes('%') || rest.length > 0) return null;
+  const bits = family === 4 ? 32 : 128;
+  if (prefixText === undefined) return `${address}/${bits}`;
+  const prefix = /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : Number.NaN;
+  return prefix <= bits ? `${address}/${prefix}` : null;
+}
+
+/** Compiled at the first check, for as long as the key's principal is there. */
+const compiled = new WeakMap<readonly string[], BlockList>();
+
+/**
+ * Whether a caller at `address` is in one of `ranges` (as `readIpRanges` gives them); no ranges: always. An IPv4 address in IPv6 is the
+ * IPv4 one; what is no address is in none.
+ */
+export function addressAllowed(ranges: readonly string[], address: string): boolean {
+  if (ranges.length === 0) return true;
+  const family = isIP(address);
+  if (family === 0) return false;
+  let list = compiled.get(ranges);
+  if (list === undefined) compiled.set(ranges, (list = compile(ranges)));
+  return list.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+function compile(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
+    list.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+  return list;
+}

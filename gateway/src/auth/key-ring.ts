@@ -1,0 +1,123 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
+import type { KeyLimits, StoredKey, StoredSecret } from '../store/key-table.ts';
+import type { KeyParts } from './key-format.ts';
+import type { KeyHash } from './pepper.ts';
+import type { Principal } from './principal.ts';
+
+interface Credential {
+  readonly principal: Principal;
+  /** With the pepper, as it is stored. */
+  readonly hash: Uint8Array;
+  readonly endsAtMs: number;
+  /** SHA-256 of the secret once it was shown and good: a third of the work from then on. Of 200 random bits it tells nothing. */
+  digest: Uint8Array;
+}
+
+/** The digest of a secret that was not shown yet: nothing hashes to it. */
+const unseen = randomBytes(32);
+
+/** So that an id that there is not costs what a wrong secret does. */
+const nobody: readonly Pick<Credential, 'hash' | 'digest'>[] = [{ hash: randomBytes(32), digest: unseen }];
+
+/** The live secrets of all keys, in memory. No clock, no I/O; `onGone` hears of each that was live and is no more. */
+export class KeyRing {
+  readonly #live = new Map<string, readonly Credential[]>();
+  /** Those that end by themselves. */
+  readonly #ending = new Set<Credential>();
+  readonly #plans: Plans;
+  readonly #hashKey: KeyHash;
+  readonly #onGone: (credential: string, reason: 'revoked' | 'expired') => void;
+
+  constructor(plans: Plans, hashKey: KeyHash, onGone: (credential: string, reason: 'revoked' | 'expired') => void) {
+    this.#plans = plans;
+    this.#hashKey = hashKey;
+    this.#onGone = onGone;
+  }
+
+  /** Who shows this key; null where the id or the secret is unknown, or has ended. Any refusal takes the same work. */
+  match({ id, secret }: KeyParts, nowMs: number): Principal | null {
+    const credentials = this.#live.get(id);
+    const digest = hash('sha256', secret, 'buffer');
+    let found = matching(credentials ?? nobody, 'digest', digest);
+    if (found === -1) {
+      found = matching(credentials ?? nobody, 'hash', this.#hashKey(id, secret));
+      const first = credentials?.[found];
+      if (first !== undefined) first.digest = digest;
+    }
+    const credential = credentials?.[found];
+    return credential !== undefined && credential.endsAtMs > nowMs ? credential.principal : null;
+  }
+
+  /** Takes a key as it is stored now, in place of what was known of it. */
+  apply(key: StoredKey, nowMs: number): void {
+    const before = this.#live.get(key.id) ?? [];
+    const after = key.revokedAtMs === null ? credentialsOf(key, this.#plans).filter(({ endsAtMs }) => endsAtMs > nowMs) : [];
+    this.#put(key.id, after);
+    const kept = new Set(after.map(({ principal }) => principal.credential));
+    for (const credential of before) if (!kept.has(credential.principal.credential)) this.#tell(credential, nowMs);
+  }
+
+  /** Forgets all keys but these. */
+  retain(ids: ReadonlySet<string>, nowMs: number): void {
+    for (const [id, credentials] of this.#live) {
+      if (ids.has(id)) continue;
+      this.#put(id, []);
+      for (const credential of credentials) this.#tell(credential, nowMs);
+    }
+  }
+
+  /** Lets go of what has ended. */
+  sweep(nowMs: number): void {
+    for (const credential of this.#ending) {
+      if (credential.endsAtMs > nowMs) continue;
+      const { keyId } = credential.principal;
+      this.#put(
+        keyId,
+        (this.#live.get(keyId) ?? []).filter((other) => other !== credential),
+      );
+      this.#tell(credential, nowMs);
+    }
+  }
+
+  #put(id: string, credentials: readonly Credential[]): void {
+    for (const credential of this.#live.get(id) ?? []) this.#ending.delete(credential);
+    for (const credential of credentials) if (credential.endsAtMs !== Number.POSITIVE_INFINITY) this.#ending.add(credential);
+    if (credentials.length > 0) this.#live.set(id, credentials);
+    else this.#live.delete(id);
+  }
+
+  #tell({ principal, endsAtMs }: Credential, nowMs: number): void {
+    this.#onGone(principal.credential, endsAtMs <= nowMs ? 'expired' : 'revoked');
+  }
+}
+
+/** Index of the one that is equal, all of them compared; -1 where none is. */
+function matching<K extends 'hash' | 'digest'>(credentials: readonly Pick<Credential, K>[], by: K, bytes: Uint8Array): number {
+  let found = -1;
+  for (const [index, credential] of credentials.entries()) if (timingSafeEqual(credential[by], bytes)) found = index;
+  return found;
+}
+
+function credentialsOf(key: StoredKey, plans: Plans): readonly Credential[] {
+  const plan = planOf(plans[key.plan], key.limits);
+  return key.secrets.map((secret) => ({
+    principal: principalOf(key, secret, plan),
+    hash: secret.hash,
+    endsAtMs: secret.endsAtMs ?? Number.POSITIVE_INFINITY,
+    digest: unseen,
+  }));
+}
+
+function principalOf(key: StoredKey, { number }: StoredSecret, plan: Plan): Principal {
+  const { id, accountId, scopes, ipRanges, label } = key;
+  return { keyId: id, credential: `${id}.${number}`, accountId, plan, scopes, ipRanges, label };
+}
+
+/** The plan with what is set for the key. A rate without a burst of its own has the burst that the plan's rate would have. */
+function planOf(plan: Plan, limits: KeyLimits | null): Plan {
+  if (limits === null) return plan;
+  const { requestsPerMinute } = limits;
+  const burst = requestsPerMinute === undefined ? plan.burst : Math.ceil((plan.burst * requestsPerMinute) / plan.requestsPerMinute);
+  return { ...plan, burst, ...limits };
+}

@@ -1,0 +1,18 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { CheckTable } from '../check-table.ts';
+import { blob, type Database } from './database.ts';
+
+export function checkTable(db: Database): CheckTable {
+  const get: CheckTable['get'] = async (name) => {
+    const row = await db.get('SELECT value FROM checks WHERE name = ?', name);
+    return row === null ? null : blob(row['value']);
+  };
+  return {
+    get,
+    agree: async (name, value) => {
+      await db.run('INSERT INTO checks (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING', name, value);
+      const stored = await get(name);
+      return stored !== null && stored.length === value.length && timingSafeEqual(stored, value);
+    },
+  };
+}

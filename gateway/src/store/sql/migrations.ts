@@ -1,0 +1,106 @@
+import { operatorAccountId } from '../account-table.ts';
+import { integer, type Database, type Sql } from './database.ts';
+
+/** The store's layout, step by step, in SQLite's words. A step that was released is never changed: a new one is added. */
+const steps: readonly string[] = [
+  `CREATE TABLE versions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+   INSERT INTO versions (name, value) VALUES ('api_keys', 0);
+
+   CREATE TABLE api_keys (
+     id TEXT PRIMARY KEY,
+     plan TEXT NOT NULL,
+     scopes TEXT NOT NULL,
+     label TEXT,
+     created_at_ms INTEGER NOT NULL,
+     revoked_at_ms INTEGER
+   ) STRICT;
+   CREATE TABLE api_key_secrets (
+     key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+     number INTEGER NOT NULL,
+     hash BLOB NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     ends_at_ms INTEGER,
+     PRIMARY KEY (key_id, number)
+   ) STRICT;
+
+   CREATE TABLE keystores (name TEXT PRIMARY KEY, salt BLOB NOT NULL, proof BLOB NOT NULL, created_at_ms INTEGER NOT NULL) STRICT;
+   CREATE TABLE wallets (
+     keystore TEXT NOT NULL REFERENCES keystores (name),
+     public_key TEXT NOT NULL,
+     label TEXT,
+     imported INTEGER NOT NULL,
+     sealed_seed BLOB NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (keystore, public_key)
+   ) STRICT;`,
+
+  `CREATE TABLE checks (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+
+   CREATE TABLE accounts (
+     id TEXT PRIMARY KEY,
+     kind TEXT NOT NULL,
+     wallet TEXT UNIQUE,
+     plan TEXT NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     disabled_at_ms INTEGER,
+     last_sign_in_at_ms INTEGER
+   ) STRICT;
+
+   ALTER TABLE api_keys ADD COLUMN account_id TEXT REFERENCES accounts (id);
+   ALTER TABLE api_keys ADD COLUMN ip_ranges TEXT NOT NULL DEFAULT '';
+   ALTER TABLE api_keys ADD COLUMN limits TEXT;
+   ALTER TABLE api_keys ADD COLUMN last_used_at_ms INTEGER;
+   ALTER TABLE api_keys ADD COLUMN removed_at_ms INTEGER;
+   ALTER TABLE api_keys ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX api_keys_by_version ON api_keys (version, id);
+   CREATE INDEX api_keys_by_account ON api_keys (account_id);
+
+   CREATE TABLE sessions (
+     token_hash BLOB PRIMARY KEY,
+     account_id TEXT NOT NULL REFERENCES accounts (id),
+     csrf_hash BLOB NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     expires_at_ms INTEGER NOT NULL,
+     last_seen_at_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX sessions_by_account ON sessions (account_id);
+   CREATE INDEX sessions_by_end ON sessions (expires_at_ms);
+
+   CREATE TABLE one_time (
+     kind TEXT NOT NULL,
+     hash BLOB NOT NULL,
+     account_id TEXT REFERENCES accounts (id),
+     expires_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (kind, hash)
+   ) STRICT;
+   CREATE INDEX one_time_by_end ON one_time (kind, expires_at_ms);`,
+];
+
+/** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */
+export async function migrate(db: Database): Promise<void> {
+  await db.transaction('migrations', async (sql) => {
+    const run = async (script: string): Promise<void> => {
+      for (const statement of db.dialect.layout(script)) await sql.run(statement);
+    };
+    await run('CREATE TABLE IF NOT EXISTS migrations (step INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT');
+    const done = integer((await sql.get('SELECT coalesce(max(step), 0) AS step FROM migrations'))?.['step']);
+    if (done > steps.length) {
+      throw new Error(`the store was written by a newer version of sluice (layout ${done}, this one knows ${steps.length})`);
+    }
+    if (done === steps.length) return;
+    for (const [index, script] of steps.entries()) {
+      if (index < done) continue;
+      await run(script);
+      await sql.run('INSERT INTO migrations (step, applied_at_ms) VALUES (?, ?)', index + 1, Date.now());
+    }
+    await makeOperator(sql);
+  });
+}
+
+async function makeOperator(sql: Sql): Promise<void> {
+  await sql.run(
+    `INSERT INTO accounts (id, kind, plan, created_at_ms) VALUES (?, 'operator', 'enterprise', ?) ON CONFLICT DO NOTHING`,
+    operatorAccountId,
+    Date.now(),
+  );
+}

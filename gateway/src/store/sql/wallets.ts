@@ -1,0 +1,46 @@
+import { maxWallets, type StoredWallet, type WalletTable } from '../wallet-table.ts';
+import { blob, countOf, integer, text, textOrNull, type Database, type SqlRow } from './database.ts';
+
+export function walletTable(db: Database): WalletTable {
+  return {
+    keystore: async (name) => {
+      const row = await db.get('SELECT salt, proof FROM keystores WHERE name = ?', name);
+      return row === null ? null : { salt: blob(row['salt']), proof: blob(row['proof']) };
+    },
+    insertKeystore: async (name, keystore, atMs) => {
+      const insert = 'INSERT INTO keystores (name, salt, proof, created_at_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
+      return (await db.run(insert, name, keystore.salt, keystore.proof, atMs)) > 0;
+    },
+    list: async (keystore) =>
+      (await db.all('SELECT * FROM wallets WHERE keystore = ? ORDER BY created_at_ms, public_key', keystore)).map(readWallet),
+    byPublicKey: async (keystore, publicKey) => {
+      const row = await db.get('SELECT * FROM wallets WHERE keystore = ? AND public_key = ?', keystore, publicKey);
+      return row === null ? null : readWallet(row);
+    },
+    insert: (keystore, wallet) =>
+      db.transaction('wallets', async (sql) => {
+        if ((await countOf(sql, 'SELECT count(*) AS count FROM wallets WHERE keystore = ?', keystore)) >= maxWallets) return false;
+        const inserted = await sql.run(
+          `INSERT INTO wallets (keystore, public_key, label, imported, sealed_seed, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
+           ON CONFLICT DO NOTHING`,
+          keystore,
+          wallet.publicKey,
+          wallet.label,
+          wallet.imported ? 1 : 0,
+          wallet.sealedSeed,
+          wallet.createdAtMs,
+        );
+        return inserted > 0;
+      }),
+  };
+}
+
+function readWallet(row: SqlRow): StoredWallet {
+  return {
+    publicKey: text(row['public_key']),
+    label: textOrNull(row['label']),
+    imported: row['imported'] === 1,
+    sealedSeed: blob(row['sealed_seed']),
+    createdAtMs: integer(row['created_at_ms']),
+  };
+}
