@@ -42,6 +42,7 @@ export class TestKeys implements Authenticator {
       scopes: ['stream'],
       ipRanges: [],
       label: null,
+      expiresAtMs: null,
       ...principal,
     });
   }
@@ -57,6 +58,10 @@ export class TestKeys implements Authenticator {
   }
 
   async refresh(): Promise<void> {}
+
+  principalOf(credential: string): Principal | null {
+    return [...this.#principals.values()].find((principal) => principal.credential === credential) ?? null;
+  }
 
   onRevoked(listener: Parameters<Authenticator['onRevoked']>[0]): () => void {
     this.#listeners.add(listener);

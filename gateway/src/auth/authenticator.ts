@@ -74,6 +74,10 @@ export async function createAuthenticator(options: {
       uses.used(found.keyId, nowMs);
       return found;
     },
+    principalOf: (credential) => {
+      const nowMs = Date.now();
+      return nowMs - reader.readAtMs() > maxStaleMs ? null : ring.byCredential(credential, nowMs);
+    },
     onRevoked: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -49,6 +49,12 @@ export class KeyRing {
     return credential !== undefined && credential.endsAtMs > nowMs ? credential.principal : null;
   }
 
+  /** Who stands on a credential; null where it has ended. */
+  byCredential(name: string, nowMs: number): Principal | null {
+    const credentials = this.#live.get(name.slice(0, name.lastIndexOf('.'))) ?? [];
+    return credentials.find(({ principal, endsAtMs }) => principal.credential === name && endsAtMs > nowMs)?.principal ?? null;
+  }
+
   /** Takes a key as it is stored now, in place of what was known of it. */
   apply(key: StoredKey, nowMs: number): void {
     const before = this.#live.get(key.id) ?? [];
@@ -109,9 +115,9 @@ function credentialsOf(key: StoredKey, plans: Plans): readonly Credential[] {
   }));
 }
 
-function principalOf(key: StoredKey, { number }: StoredSecret, plan: Plan): Principal {
+function principalOf(key: StoredKey, { number, endsAtMs }: StoredSecret, plan: Plan): Principal {
   const { id, accountId, scopes, ipRanges, label } = key;
-  return { keyId: id, credential: `${id}.${number}`, accountId, plan, scopes, ipRanges, label };
+  return { keyId: id, credential: `${id}.${number}`, accountId, plan, scopes, ipRanges, label, expiresAtMs: endsAtMs };
 }
 
 /** The plan with what is set for the key. A rate without a burst of its own has the burst that the plan's rate would have. */

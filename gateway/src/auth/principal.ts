@@ -14,11 +14,15 @@ export interface Principal {
   /** Addresses (CIDR) from which the key may be used; empty: from anywhere. */
   readonly ipRanges: readonly string[];
   readonly label: string | null;
+  /** When the secret that was shown ends, Unix time in milliseconds; null where it does not end by itself. */
+  readonly expiresAtMs: number | null;
 }
 
 export interface Authenticator {
   /** Null: no key, malformed, unknown, revoked or expired; the caller is told UNAUTHENTICATED and no more. */
   authenticate(apiKey: string): Principal | null;
+  /** Who stands on a credential that was good before; null where it is no more. Asks nobody: as of the last look at the store. */
+  principalOf(credential: string): Principal | null;
   /**
    * Tells within a second of every credential that was valid and is no more (revoked, rotated away, expired), whichever
    * process did it: what still stands on it, a socket above all, is to be closed. Returns the way to stop listening.
