@@ -5,7 +5,8 @@ import type { AnswerOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.t
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
-import { createAuthenticator, type StoreAuthenticator } from './auth/authenticator.ts';
+import { dashboardRoutes } from './accounts/routes.ts';
+import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { readDashboard } from './dashboard/page.ts';
 import { commonHeaders, errorAnswer } from './http/answers.ts';
@@ -96,9 +97,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metricsBinding(() => metricsOf(hub, startedAtMs)),
     ...(options.endpoints ?? []),
   ];
+  const accounts =
+    keys.store === null ? [] : dashboardRoutes({ ...keys, store: keys.store, config, port: () => transport?.port ?? config.port, log });
   const router = createRouter({
     endpoints,
-    routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...(options.routes ?? [])],
+    routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
     authenticator: keys.authenticator,
     limiter,
     corsOrigins: config.corsOrigins,
@@ -151,27 +154,30 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function openKeys(options: GatewayOptions): Promise<{ readonly authenticator: Authenticator; close(): Promise<void> }> {
-  const { config, store, authenticator, log } = options;
-  if (authenticator !== undefined) return { authenticator, close: async () => undefined };
-  if (store !== undefined) return own(await createAuthenticator({ store, plans: config.plans, log }));
-  const opened = await openStore(config);
-  try {
-    return own(await createAuthenticator({ store: opened, plans: config.plans, log }), opened);
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+interface OpenKeys {
+  readonly authenticator: Authenticator;
+  /** Null where the keys are not those of a store: then there is no dashboard to make some. */
+  readonly store: Store | null;
+  close(): Promise<void>;
 }
 
-function own(authenticator: StoreAuthenticator, store?: Store): { readonly authenticator: Authenticator; close(): Promise<void> } {
-  return {
-    authenticator,
-    close: async () => {
-      await authenticator.close();
-      await store?.close();
-    },
+async function openKeys({ config, store, authenticator, log }: GatewayOptions): Promise<OpenKeys> {
+  if (authenticator !== undefined) return { authenticator, store: store ?? null, close: async () => undefined };
+  const used = store ?? (await openStore(config));
+  const closeStore = async (): Promise<void> => {
+    if (store === undefined) await used.close();
   };
+  try {
+    const made = await createAuthenticator({ store: used, plans: config.plans, log });
+    const close = async (): Promise<void> => {
+      await made.close();
+      await closeStore();
+    };
+    return { authenticator: made, store: used, close };
+  } catch (error) {
+    await closeStore();
+    throw error;
+  }
 }
 
 /** A stream's path without an upgrade. */

@@ -99,7 +99,11 @@ describe('the text that a wallet signs', () => {
   );
 
   it('is read back to the same message', () => {
-    fc.assert(fc.property(message, (one) => void expect(parseSignInText(signInText(one))).toEqual(one)));
+    fc.assert(
+      fc.property(message, (one) => {
+        expect(parseSignInText(signInText(one))).toEqual(one);
+      }),
+    );
   });
 
   it('is read to nothing else: what is read makes the same text again', () => {

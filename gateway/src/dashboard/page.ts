@@ -10,8 +10,8 @@ export interface DashboardPage {
 /** Composes the page from the files beside this one. Its own style and script, known by their hashes, are all that may run. */
 export function readDashboard(): DashboardPage {
   const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-  const style = part('page.css');
-  const script = part('page.js');
+  const style = ['page.css', 'api-keys.css'].map(part).join('');
+  const script = ['page.js', 'wallets.js', 'api-keys.js'].map(part).join('');
   // Functions as replacements: `$` in a text is no pattern.
   const html = part('page.html')
     .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)

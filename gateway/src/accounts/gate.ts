@@ -1,0 +1,162 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { TObject } from 'typebox';
+import type { Authenticator } from '../auth/principal.ts';
+import { errorAnswer, jsonAnswer } from '../http/answers.ts';
+import { bodyCheck } from '../http/body.ts';
+import { retryAfterSeconds } from '../http/rate-headers.ts';
+import type { Route } from '../http/router.ts';
+import { inProcessLimiter } from '../ratelimit/create.ts';
+import type { Quota } from '../ratelimit/limiter.ts';
+import type { Store } from '../store/store.ts';
+import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
+import { addressGroup, mayRead, originOfChange } from './guard.ts';
+import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
+import { sessionCookie, sessionTokenOf } from './session-cookie.ts';
+import { beginSession, findSession, isCsrfTokenOf, wholeMs, type SignedIn } from './sessions.ts';
+import type { SignInOutcome } from './sign-in.ts';
+
+export interface DashboardOptions {
+  readonly store: Store;
+  readonly authenticator: Pick<Authenticator, 'refresh'>;
+  readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp'>;
+  /** Where the gateway listens; asked once it does. */
+  readonly port: () => number;
+  readonly log: Logger;
+}
+
+/** Requests of one address, signed in or not. */
+const requestQuota: Quota = { perMinute: 240, burst: 60 };
+/** Attempts to sign in of one address: a nonce and a message are two. */
+const signInQuota: Quota = { perMinute: 20, burst: 20 };
+/** Changes of one account's keys. */
+const changeQuota: Quota = { perMinute: 30, burst: 20 };
+
+type StrangerHandler<B> = (request: HttpRequest, body: B, origin: PublicOrigin) => Promise<HttpAnswer>;
+type ChangeHandler<B> = (
+  request: HttpRequest,
+  signedIn: SignedIn,
+  body: B,
+  origin: PublicOrigin,
+  segments: readonly string[],
+) => Promise<HttpAnswer>;
+
+/** What stands between a request and what it asks for: limits, origin, form, session, CSRF token, in this order. */
+export class Gate {
+  readonly #options: DashboardOptions;
+  /** Of this gateway alone: what it guards is this gateway's work, and every gateway has its own addresses. */
+  readonly #limiter = inProcessLimiter();
+
+  constructor(options: DashboardOptions) {
+    this.#options = options;
+  }
+
+  origins(): PublicOrigins {
+    return publicOrigins(this.#options.config, this.#options.port());
+  }
+
+  /** Something that changes nothing. */
+  async read(request: HttpRequest, handler: (signedIn: SignedIn | null) => HttpAnswer | Promise<HttpAnswer>): Promise<HttpAnswer> {
+    const refusal = await this.#limit(request, `address:${addressGroup(request.remoteAddress)}`, requestQuota);
+    if (refusal !== null) return refusal;
+    if (!mayRead(request)) return foreign(request);
+    return handler(await this.#signedIn(request));
+  }
+
+  /** Something that a page of ours does for whoever is there. */
+  stranger<B>(path: string, schema: TObject | undefined, handler: StrangerHandler<B>): Route {
+    const check = bodyCheck<B>(schema);
+    return {
+      method: 'POST',
+      path,
+      handler: async (request, body) => {
+        const refusal = await this.#limit(request, `sign-in:${addressGroup(request.remoteAddress)}`, signInQuota);
+        if (refusal !== null) return refusal;
+        const origin = this.#originOf(request);
+        if ('status' in origin) return origin;
+        const read = check(request, body);
+        return read.ok ? handler(request, read.value, origin) : errorAnswer(request, read.error, read.message, read.details);
+      },
+    };
+  }
+
+  /** Something that a page of ours does for somebody who is signed in. */
+  change<B>(path: string, schema: TObject | undefined, handler: ChangeHandler<B>): Route {
+    const check = bodyCheck<B>(schema);
+    return {
+      method: 'POST',
+      path,
+      handler: async (request, body, segments) => {
+        const refusal = await this.#limit(request, `address:${addressGroup(request.remoteAddress)}`, requestQuota);
+        if (refusal !== null) return refusal;
+        const origin = this.#originOf(request);
+        if ('status' in origin) return origin;
+        const signedIn = await this.#signedIn(request);
+        if (signedIn === null) return notSignedIn(request);
+        if (!isCsrfTokenOf(signedIn, request.headers.get('x-csrf-token'))) {
+          return errorAnswer(request, 'FORBIDDEN', 'The header X-CSRF-Token is missing or not of this session.');
+        }
+        const tooMany = await this.#limit(request, `account:${signedIn.account.id}`, changeQuota);
+        if (tooMany !== null) return tooMany;
+        const read = check(request, body);
+        return read.ok
+          ? handler(request, signedIn, read.value, origin, segments)
+          : errorAnswer(request, read.error, read.message, read.details);
+      },
+    };
+  }
+
+  /** Answers a sign-in; the session that the browser had ends with it, so that nobody else can have chosen the new one. */
+  async signIn(request: HttpRequest, origin: PublicOrigin, outcome: SignInOutcome): Promise<HttpAnswer> {
+    const { store, log } = this.#options;
+    if (!outcome.ok) return this.#refuse(request, outcome.fault);
+    const { accountId, isNew } = outcome;
+    if (isNew) log.info({ accountId }, 'account_created');
+    const before = sessionTokenOf(request.headers.get('cookie'), origin.secure);
+    const token = await beginSession(store, accountId, before, Date.now());
+    if (token === null) return this.#refuse(request, 'account');
+    log.info({ accountId }, 'signed_in');
+    return jsonAnswer(request, { signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, wholeMs / 1000) } });
+  }
+
+  #refuse(request: HttpRequest, fault: (SignInOutcome & { ok: false })['fault']): HttpAnswer {
+    this.#options.log.debug({ fault, requestId: request.requestId }, 'sign_in_refused');
+    // Said only to somebody whose wallet is proven; a disabled account is told apart from none by nothing.
+    if (fault === 'sign_up' || fault === 'account')
+      return errorAnswer(request, 'FORBIDDEN', 'This wallet has no account here. Ask the operator for one.');
+    return errorAnswer(request, 'UNAUTHENTICATED', 'The sign-in was not accepted. Begin it again.');
+  }
+
+  async #signedIn(request: HttpRequest): Promise<SignedIn | null> {
+    const origins = this.origins();
+    const token = origins.ok ? sessionTokenOf(request.headers.get('cookie'), origins.secure) : null;
+    return token === null ? null : findSession(this.#options.store, token, Date.now());
+  }
+
+  #originOf(request: HttpRequest): PublicOrigin | HttpAnswer {
+    const origins = this.origins();
+    if (!origins.ok) return errorAnswer(request, 'FORBIDDEN', origins.why);
+    return originOfChange(request, origins) ?? foreign(request);
+  }
+
+  async #limit(request: HttpRequest, key: string, quota: Quota): Promise<HttpAnswer | null> {
+    const decision = await this.#limiter.take(key, quota, 1);
+    if (decision.admitted) return null;
+    const seconds = retryAfterSeconds(decision);
+    return errorAnswer(
+      request,
+      'RATE_LIMIT',
+      `Too many requests; the next is admitted in ${seconds} s.`,
+      { retryAfterSeconds: seconds },
+      { 'Retry-After': String(seconds) },
+    );
+  }
+}
+
+export function notSignedIn(request: HttpRequest): HttpAnswer {
+  return errorAnswer(request, 'UNAUTHENTICATED', 'Sign in first.');
+}
+
+function foreign(request: HttpRequest): HttpAnswer {
+  return errorAnswer(request, 'FORBIDDEN', 'This may be asked only by the dashboard’s own page. Its address is set by PUBLIC_URL.');
+}

@@ -1,0 +1,34 @@
+import type { HttpRequest } from '../transport/transport.ts';
+import type { PublicOrigin, PublicOrigins } from './public-origins.ts';
+
+/**
+ * From which of our origins a page sends a request that changes something; null where it comes from elsewhere, or it cannot be
+ * told. Browsers send both headers, and no page can forge them (Fetch standard; Fetch Metadata).
+ */
+export function originOfChange(request: HttpRequest, { origins }: PublicOrigins & { readonly ok: true }): PublicOrigin | null {
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin') return null;
+  const origin = request.headers.get('origin');
+  return origins.find((one) => one.origin === origin) ?? null;
+}
+
+/** Whether a page of ours, or somebody at the address bar, asks. There is no header to tell it by where a program does. */
+export function mayRead(request: HttpRequest): boolean {
+  const site = request.headers.get('sec-fetch-site');
+  return site === undefined || site === 'same-origin' || site === 'none';
+}
+
+/** Whose requests are counted together: an IPv4 address, or the /64 of an IPv6 one, which is what one customer has at least. */
+export function addressGroup(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const behind = tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0);
+    while (groups.length + behind < 8) groups.push('0');
+  }
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}

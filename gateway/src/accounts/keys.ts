@@ -1,0 +1,105 @@
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { createApiKey, deleteApiKey, endOfKeyMs, rotateApiKey } from '../auth/api-keys.ts';
+import { readIpRanges } from '../auth/ip-ranges.ts';
+import type { StoredAccount } from '../store/account-table.ts';
+import { maxKeysPerAccount, type StoredKey } from '../store/key-table.ts';
+import type { Store } from '../store/store.ts';
+import type { NewKeyBody } from './schemas.ts';
+
+/** Keys in one list, the newest of them; it says how many there are beside them. */
+const maxListed = 500;
+
+/** What a request about keys comes to; an error is answered as everywhere. */
+export type KeysOutcome =
+  | { readonly value: unknown }
+  | { readonly error: ErrorCode; readonly message?: string; readonly details?: Readonly<Record<string, unknown>> };
+
+/** A holder's keys, or for the operator those of all; newest first. */
+export async function listKeys(store: Store, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
+  const keys = isOperator(account) ? await store.keys.all() : await store.keys.ofAccount(account.id);
+  const listed = keys.slice(-maxListed).toReversed();
+  return {
+    value: {
+      keys: listed.map((key) => ({
+        ...shownKey(key, nowMs),
+        ...(isOperator(account) ? { accountId: key.accountId, limits: key.limits } : {}),
+      })),
+      unlisted: keys.length - listed.length,
+    },
+  };
+}
+
+/** Makes a key, which the answer shows and nobody ever sees again. */
+export async function makeKey(store: Store, account: StoredAccount, body: NewKeyBody, nowMs: number): Promise<KeysOutcome> {
+  if (!isOperator(account) && (body.plan !== undefined || body.limits !== undefined)) {
+    return { error: 'FORBIDDEN', message: 'The plan and limits of a key are for the operator to set.' };
+  }
+  const fields: Record<string, string> = {};
+  const label = body.label?.trim() ?? '';
+  if (/\p{C}/u.test(label)) fields['label'] = 'must have printable characters only';
+  const ranges = readIpRanges(body.ipRanges ?? []);
+  if (!ranges.ok) fields['ipRanges'] = ranges.fault;
+  const expiresAtMs = body.expiresAtMs ?? null;
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) fields['expiresAtMs'] = 'must lie in the future';
+  if (!ranges.ok || Object.keys(fields).length > 0) return { error: 'INVALID_REQUEST', details: { fields } };
+  const made = await createApiKey(store, {
+    plan: isOperator(account) ? (body.plan ?? account.plan) : account.plan,
+    scopes: body.scopes,
+    label: label === '' ? null : label,
+    expiresAtMs,
+    accountId: account.id,
+    ipRanges: ranges.ranges,
+    limits: body.limits ?? null,
+  });
+  if (made.ok) return { value: made.shown };
+  if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account has ended.' };
+  if (made.reason === 'store-full') return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store takes no more keys.' };
+  return {
+    error: 'FORBIDDEN',
+    message: `An account has at most ${maxKeysPerAccount} keys. Delete one that is no longer used.`,
+    details: { limit: maxKeysPerAccount },
+  };
+}
+
+/** Gives a key a new secret, shown once; the old one works on for `overlapSeconds`. */
+export async function rotateKey(store: Store, account: StoredAccount, id: string, overlapSeconds: number): Promise<KeysOutcome> {
+  if ((await reachable(store, account, id)) === null) return noSuchKey;
+  const shown = await rotateApiKey(store, id, overlapSeconds * 1000);
+  return shown === null ? { error: 'NOT_FOUND', message: 'This key has been revoked or has expired.' } : { value: shown };
+}
+
+export async function deleteKey(store: Store, account: StoredAccount, id: string): Promise<KeysOutcome> {
+  if ((await reachable(store, account, id)) === null) return noSuchKey;
+  return (await deleteApiKey(store, id)) ? { value: { id } } : noSuchKey;
+}
+
+const noSuchKey = { error: 'NOT_FOUND', message: 'You have no such key.' } as const;
+
+/** A key of somebody else's is none. */
+async function reachable(store: Store, account: StoredAccount, id: string): Promise<StoredKey | null> {
+  const key = /^[0-9A-Za-z]{1,64}$/.test(id) ? await store.keys.byId(id) : null;
+  return key !== null && (isOperator(account) || key.accountId === account.id) ? key : null;
+}
+
+function isOperator({ kind }: StoredAccount): boolean {
+  return kind === 'operator';
+}
+
+function shownKey(key: StoredKey, nowMs: number): Readonly<Record<string, unknown>> {
+  const { id, label, plan, scopes, ipRanges, createdAtMs, lastUsedAtMs, revokedAtMs } = key;
+  const endMs = endOfKeyMs(key);
+  const secrets = revokedAtMs === null ? key.secrets.filter(({ endsAtMs }) => endsAtMs === null || endsAtMs > nowMs) : [];
+  return {
+    id,
+    prefix: `sluice_${id}`,
+    label,
+    plan,
+    scopes,
+    ipRanges,
+    createdAtMs,
+    lastUsedAtMs,
+    expiresAtMs: revokedAtMs === null ? endMs : null,
+    state: revokedAtMs !== null ? 'revoked' : endMs !== null && endMs <= nowMs ? 'expired' : 'active',
+    secrets: secrets.map((secret) => ({ number: secret.number, createdAtMs: secret.createdAtMs, endsAtMs: secret.endsAtMs })),
+  };
+}

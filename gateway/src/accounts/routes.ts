@@ -1,0 +1,87 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import { errorAnswer, jsonAnswer } from '../http/answers.ts';
+import type { Route } from '../http/router.ts';
+import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
+import { Gate, notSignedIn, type DashboardOptions } from './gate.ts';
+import { deleteKey, listKeys, makeKey, rotateKey, type KeysOutcome } from './keys.ts';
+import type { PublicOrigins } from './public-origins.ts';
+import { LinkBody, NewKeyBody, RotateBody, SignInBody } from './schemas.ts';
+import { endedSessionCookie } from './session-cookie.ts';
+import type { SignedIn } from './sessions.ts';
+import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
+
+/** After which a stranger may ask for a message to sign again, where too many wait already. */
+const crowdedSeconds = 60;
+
+/**
+ * What the dashboard's own page calls, under `/dashboard/`: signing in, and keys. A session's cookie lets in, never an API key; no
+ * other origin may call, whatever CORS_ORIGINS says. No part of the interface.
+ */
+export function dashboardRoutes(options: DashboardOptions): Route[] {
+  const gate = new Gate(options);
+  const { store, config, log, authenticator } = options;
+  const changed = async (request: HttpRequest, { account }: SignedIn, what: string, outcome: KeysOutcome): Promise<HttpAnswer> => {
+    if (!('value' in outcome)) return keysAnswer(request, outcome);
+    await authenticator.refresh();
+    log.info({ accountId: account.id, keyId: (outcome.value as { id: string }).id }, what);
+    return keysAnswer(request, outcome);
+  };
+  return [
+    {
+      method: 'GET',
+      path: '/dashboard/me',
+      handler: (request) => gate.read(request, (signedIn) => me(request, gate.origins(), config, signedIn)),
+    },
+    gate.stranger('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) => {
+      const offer = await offerSignIn(store, origin, Date.now());
+      if (offer !== null) return jsonAnswer(request, offer);
+      return errorAnswer(request, 'UPSTREAM_UNAVAILABLE', 'Too many sign-ins are under way.', undefined, {
+        'Retry-After': String(crowdedSeconds),
+      });
+    }),
+    gate.stranger('/dashboard/sign-in', SignInBody, async (request, body: SignInBody, origin) =>
+      gate.signIn(request, origin, await signInByWallet({ store, signUp: config.signUp }, body, origin, Date.now())),
+    ),
+    gate.stranger('/dashboard/sign-in/link', LinkBody, async (request, body: { token: string }, origin) =>
+      gate.signIn(request, origin, await signInByLink(store, body.token, Date.now())),
+    ),
+    gate.change('/dashboard/sign-out', undefined, async (request, signedIn, _body, origin) => {
+      await store.sessions.remove(signedIn.session.tokenHash);
+      log.info({ accountId: signedIn.account.id }, 'signed_out');
+      return jsonAnswer(request, { signedOut: true }, { headers: { 'Set-Cookie': endedSessionCookie(origin.secure) } });
+    }),
+    {
+      method: 'GET',
+      path: '/dashboard/keys',
+      handler: (request) =>
+        gate.read(request, async (signedIn) =>
+          signedIn === null ? notSignedIn(request) : keysAnswer(request, await listKeys(store, signedIn.account, Date.now())),
+        ),
+    },
+    gate.change('/dashboard/keys', NewKeyBody, async (request, signedIn, body: NewKeyBody) =>
+      changed(request, signedIn, 'key_created', await makeKey(store, signedIn.account, body, Date.now())),
+    ),
+    gate.change(
+      '/dashboard/keys/{id}/rotate',
+      RotateBody,
+      async (request, signedIn, body: { overlapSeconds: number }, _origin, [id = '']) =>
+        changed(request, signedIn, 'key_rotated', await rotateKey(store, signedIn.account, id, body.overlapSeconds)),
+    ),
+    gate.change('/dashboard/keys/{id}/delete', undefined, async (request, signedIn, _body, _origin, [id = '']) =>
+      changed(request, signedIn, 'key_deleted', await deleteKey(store, signedIn.account, id)),
+    ),
+  ];
+}
+
+/** Who is signed in, and how somebody who is not may do so. */
+function me(request: HttpRequest, origins: PublicOrigins, { signUp }: Pick<Config, 'signUp'>, signedIn: SignedIn | null): HttpAnswer {
+  const signIn = origins.ok ? { open: true, signUp } : { open: false, why: origins.why };
+  if (signedIn === null) return jsonAnswer(request, { account: null, csrfToken: null, signIn });
+  const { account, csrfToken, session } = signedIn;
+  const { id, kind, wallet, plan } = account;
+  return jsonAnswer(request, { account: { id, kind, wallet, plan }, csrfToken, signIn, signedInAtMs: session.createdAtMs });
+}
+
+function keysAnswer(request: HttpRequest, outcome: KeysOutcome): HttpAnswer {
+  return 'value' in outcome ? jsonAnswer(request, outcome.value) : errorAnswer(request, outcome.error, outcome.message, outcome.details);
+}

@@ -1,0 +1,44 @@
+import { planNames, scopes } from '@sluice/shared/wire/plans.ts';
+import { planFields } from '@sluice/shared/wire/plan-fields.ts';
+import { Type, type Static } from 'typebox';
+import { maxIpRanges } from '../auth/ip-ranges.ts';
+
+/** Seven days. */
+const maxOverlapSeconds = 7 * 24 * 60 * 60;
+/** Characters of a key's label, all of them printable. */
+export const maxLabelChars = 64;
+
+const closed = { additionalProperties: false } as const;
+
+export const SignInBody = Type.Object(
+  {
+    publicKey: Type.String({ minLength: 32, maxLength: 44 }),
+    /** Base64 of the bytes that the wallet signed, which may differ from what it was asked to sign. */
+    signedMessage: Type.String({ minLength: 1, maxLength: 4096 }),
+    /** Base64 of 64 bytes. */
+    signature: Type.String({ minLength: 86, maxLength: 88 }),
+  },
+  closed,
+);
+export type SignInBody = Static<typeof SignInBody>;
+
+export const LinkBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 256 }) }, closed);
+
+const { requestsPerMinute, burst, connections, subscriptions, commandsPerSecond } = planFields;
+
+export const NewKeyBody = Type.Object(
+  {
+    label: Type.Optional(Type.Union([Type.String({ maxLength: maxLabelChars }), Type.Null()])),
+    scopes: Type.Array(Type.Enum(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
+    ipRanges: Type.Optional(Type.Array(Type.String({ minLength: 2, maxLength: 64 }), { maxItems: maxIpRanges })),
+    /** Unix time in milliseconds; null or absent: until revoked. */
+    expiresAtMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 }), Type.Null()])),
+    /** For the operator: a holder's keys have the plan of the account. */
+    plan: Type.Optional(Type.Enum(planNames)),
+    limits: Type.Optional(Type.Partial(Type.Object({ requestsPerMinute, burst, connections, subscriptions, commandsPerSecond }), closed)),
+  },
+  closed,
+);
+export type NewKeyBody = Static<typeof NewKeyBody>;
+
+export const RotateBody = Type.Object({ overlapSeconds: Type.Integer({ minimum: 0, maximum: maxOverlapSeconds }) }, closed);
