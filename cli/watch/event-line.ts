@@ -1,4 +1,12 @@
-import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TokenMetadataEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type {
+  CandleEvent,
+  MigrationEvent,
+  NewTokenEvent,
+  PriceEvent,
+  StreamEvent,
+  TokenMetadataEvent,
+  TradeEvent,
+} from '@sluice/shared/wire/events.ts';
 
 /** ANSI colours, or none. */
 export interface Paint {
@@ -31,6 +39,8 @@ export function eventLine(event: StreamEvent, paint: Paint): string {
       return line(event, metadataText(event, paint), paint);
     case 'migration':
       return line(event, migrationText(event, paint), paint);
+    case 'candle':
+      return line(event, candleText(event, paint), paint);
     case 'retract':
       return paint.faint(`retracted ${event.id}: its fork died`);
   }
@@ -68,6 +78,13 @@ function metadataText(event: TokenMetadataEvent, paint: Paint): string {
 function migrationText(event: MigrationEvent, paint: Paint): string {
   const moved = event.solAmount === null ? '' : `  with ${amount(event.solAmount)} SOL`;
   return `${paint.strong('MIGRATION')} ${event.mint}  ${event.from.pool} to ${event.pool}${moved}`;
+}
+
+function candleText(event: CandleEvent, paint: Paint): string {
+  const begins = new Date(event.start * 1000).toISOString().slice(0, 19).replace('T', ' ');
+  const prices = [event.open, event.high, event.low, event.close].map((value) => value.toPrecision(4)).join(' ');
+  const state = event.closed ? 'closed' : paint.faint('open');
+  return `CANDLE ${short(event.mint)}  ${event.interval} ${begins}  ${prices}  ${amount(event.volumeSol)} SOL in ${event.trades} trades  ${state}`;
 }
 
 const maxNameLength = 40;

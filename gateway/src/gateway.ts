@@ -4,6 +4,7 @@ import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { AnswerOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
@@ -76,6 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const statuses = cachedStatuses(bus);
   const keys = await openKeys(options);
   const limiter = options.limiter ?? (await createLimiter({ redisUrls: config.redisUrls, log, gateways: statuses.gateways }));
+  const market = options.market ?? new InProcessMarket();
   const subscriber = await bus.subscriber();
   let transport: Transport | null = null;
   let draining = false;
@@ -83,6 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     authenticator: keys.authenticator,
     subscriber,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
+    market,
     log,
   });
   const startedAtMs = Date.now();

@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts';
 import { EventCell } from './event-cell.ts';
 import { writeFrame, type BusPosition, type Group } from './fanout.ts';
 import type { History } from './history.ts';
+import type { Pauses } from './pauses.ts';
 import type { StreamStats } from './stats.ts';
 
 /** Frames replayed in one turn of the loop, to all connections together: live frames go between. */
@@ -42,17 +43,19 @@ export interface Start {
   readonly gap: Gap | null;
 }
 
-/** Judges a client's position against what is retained. */
+/** Judges a client's position against what is retained, and against where the topic last paused. */
 export function startFrom(
   topic: string,
   since: { readonly epoch: string; readonly seq: number },
   current: number,
   epoch: string,
   history: History,
+  pausedAt: number,
 ): Start {
   const oldest = history.oldest(topic);
   // Behind a hole that nothing has followed yet, nothing is retained.
-  const retainedAfter = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
+  const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
+  const retainedAfter = Math.max(trimmedTo, pausedAt);
   const lost = (after: number, to: number | null, reason: Gap['reason'], from = since.seq + 1): Start => ({
     after,
     recovered: false,
@@ -60,7 +63,7 @@ export function startFrom(
   });
   if (since.epoch !== epoch) return lost(retainedAfter, null, 'epoch');
   if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
-  if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, 'trimmed');
+  if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
   return { after: since.seq, recovered: true, gap: null };
 }
 
@@ -69,13 +72,15 @@ export class CatchUps {
   readonly #history: History;
   readonly #bus: BusPosition;
   readonly #stats: StreamStats;
+  readonly #pauses: Pauses;
   readonly #queue = new Set<CatchUp>();
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(history: History, bus: BusPosition, stats: StreamStats) {
+  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: Pauses) {
     this.#history = history;
     this.#bus = bus;
     this.#stats = stats;
+    this.#pauses = pauses;
   }
 
   get size(): number {
@@ -138,6 +143,8 @@ export class CatchUps {
     const newest = this.#history.newest(topic.topic);
     if (catchUp.next <= topic.seq && newest < catchUp.next) this.#skip(catchUp, topic.seq);
     else if (catchUp.next < oldest) this.#skip(catchUp, oldest - 1);
+    const pausedAt = this.#pauses.last(topic.topic);
+    if (catchUp.next <= pausedAt) this.#skip(catchUp, pausedAt, 'unwatched');
     const last = Math.min(topic.seq, newest, catchUp.next + limit - 1);
     const looked = Math.max(0, last - catchUp.next + 1);
     if (looked > 0) this.#replay(catchUp, last);
@@ -150,9 +157,9 @@ export class CatchUps {
     return looked;
   }
 
-  /** What is next has left the history, or is behind a hole in it. */
-  #skip(catchUp: CatchUp, to: number): void {
-    this.#tell(catchUp, { from: catchUp.next, to, reason: 'trimmed' });
+  /** What is next has left the history, or is behind a hole in it, or behind a pause. */
+  #skip(catchUp: CatchUp, to: number, reason: Gap['reason'] = 'trimmed'): void {
+    this.#tell(catchUp, { from: catchUp.next, to, reason });
     catchUp.next = to + 1;
   }
 

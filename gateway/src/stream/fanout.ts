@@ -137,6 +137,17 @@ export class Fanout {
     }
   }
 
+  /** The topics of an entry that is no event: their followers have missed what came before it. */
+  onPause({ topics }: LogEntry): void {
+    for (const { topic: name, seq } of topics) {
+      const topic = this.#topics.get(name);
+      if (topic === undefined) continue;
+      this.gap(topic, topic.seq + 1, seq, 'unwatched');
+      topic.seq = seq;
+      topic.movedAtTick = this.#tick;
+    }
+  }
+
   #handOut(topic: TopicState, seq: number, entry: LogEntry, cell: EventCell): void {
     const { groups } = topic;
     let json: Uint8Array | null = null;

@@ -45,6 +45,8 @@ function channelTests(channel: Channel, filter: Filter): Test[] {
       return priceTests(filter);
     case 'migrations':
       return migrationTests(filter);
+    case 'candles':
+      return [];
   }
 }
 

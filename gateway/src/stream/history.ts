@@ -6,6 +6,8 @@ export interface HistoryLimits {
 }
 
 export interface StoredEvent {
+  /** Of its entry in the log. */
+  readonly offset: number;
   readonly json: Uint8Array;
   readonly msgpack: Uint8Array;
 }
@@ -19,6 +21,7 @@ interface Segment {
   used: number;
   /** Log-wide index of the first entry here. */
   readonly firstIndex: number;
+  readonly offsets: number[];
   readonly starts: number[];
   readonly jsonLengths: number[];
   readonly msgpackLengths: number[];
@@ -59,9 +62,15 @@ export class History {
     return this.#bytes;
   }
 
+  /** Offset of the oldest retained entry; null where there is none. */
+  get oldestOffset(): number | null {
+    return this.#segments[0]?.offsets[0] ?? null;
+  }
+
   append(entry: LogEntry): void {
     const length = entry.json.length + entry.msgpack.length;
     const segment = this.#segmentFor(length);
+    segment.offsets.push(entry.offset);
     segment.starts.push(segment.used);
     segment.jsonLengths.push(entry.json.length);
     segment.msgpackLengths.push(entry.msgpack.length);
@@ -93,7 +102,11 @@ export class History {
     const at = index - segment.firstIndex;
     const start = segment.starts[at]!;
     const middle = start + segment.jsonLengths[at]!;
-    return { json: segment.buffer.subarray(start, middle), msgpack: segment.buffer.subarray(middle, middle + segment.msgpackLengths[at]!) };
+    return {
+      offset: segment.offsets[at]!,
+      json: segment.buffer.subarray(start, middle),
+      msgpack: segment.buffer.subarray(middle, middle + segment.msgpackLengths[at]!),
+    };
   }
 
   clear(): void {
@@ -123,6 +136,7 @@ export class History {
       buffer: Buffer.allocUnsafeSlow(bytes),
       used: 0,
       firstIndex: this.#nextIndex,
+      offsets: [],
       starts: [],
       jsonLengths: [],
       msgpackLengths: [],

@@ -1,6 +1,8 @@
 import { busLimits, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MarketReader } from '@sluice/shared/market/market.ts';
+import { isPause } from '@sluice/shared/market/pause.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Reply } from '@sluice/shared/wire/replies.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
@@ -14,14 +16,17 @@ import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
 import { History } from './history.ts';
 import { KeyUsages } from './key-usage.ts';
+import { Pauses } from './pauses.ts';
 import { refusal, Session, type Action } from './protocol.ts';
 import { StreamStats } from './stats.ts';
-import { listOf, subscribe, unsubscribe } from './subscriptions.ts';
+import { listOf, subscribe, unsubscribe, type StreamParts } from './subscriptions.ts';
+import { Wants } from './wants.ts';
 
 export interface HubOptions {
   readonly authenticator: Authenticator;
   readonly subscriber: BusSubscriber;
   readonly publish: Publish;
+  readonly market: Pick<MarketReader, 'want'>;
   readonly log: Logger;
 }
 
@@ -44,6 +49,10 @@ export class Hub {
   readonly #options: HubOptions;
   readonly #bus: BusSubscriber;
   readonly #catchUps: CatchUps;
+  readonly #pauses: Pauses;
+  readonly #wants: Wants;
+  /** What commands work on. */
+  readonly #parts: StreamParts;
   readonly #heartbeats = new HeartbeatRooms();
   /** Every connection, by the tenth of a second in which it is looked at. */
   readonly #slices: readonly Set<Connection>[] = Array.from({ length: heartbeatSlices }, () => new Set<Connection>());
@@ -67,7 +76,15 @@ export class Hub {
     this.#bus = options.subscriber;
     this.fanout = new Fanout(options.publish, this.stats, options.subscriber);
     this.dialect = new Dialect((room, message, binary) => this.fanout.publish(room, message, binary));
-    this.#catchUps = new CatchUps(this.history, options.subscriber, this.stats);
+    this.#pauses = new Pauses(this.history);
+    this.#catchUps = new CatchUps(this.history, options.subscriber, this.stats, this.#pauses);
+    this.#wants = new Wants({
+      market: options.market,
+      log: options.log,
+      isFollowed: (topic) => this.fanout.topic(topic) !== undefined,
+      onRefused: (topic) => this.#tellUnwatched(topic),
+    });
+    this.#parts = { fanout: this.fanout, history: this.history, bus: this.#bus, pauses: this.#pauses, wants: this.#wants };
   }
 
   get connections(): number {
@@ -197,7 +214,7 @@ export class Hub {
         this.#subscribe(connection, action, nowMs);
         return;
       case 'unsubscribe':
-        connection.answer(unsubscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, action.command));
+        connection.answer(unsubscribe(this.#parts, connection, action.command));
         this.#heartbeats.place(connection);
         return;
       case 'list':
@@ -261,7 +278,7 @@ export class Hub {
   }
 
   #subscribe(connection: Connection, { command }: Extract<Action, { kind: 'subscribe' }>, nowMs: number): void {
-    const { reply, gaps, replays } = subscribe({ fanout: this.fanout, history: this.history, bus: this.#bus }, connection, command, nowMs);
+    const { reply, gaps, replays } = subscribe(this.#parts, connection, command, nowMs);
     if (reply.op === 'error') this.stats.refusedCommands++;
     connection.answer(reply);
     for (const gap of gaps) {
@@ -279,9 +296,12 @@ export class Hub {
     this.#reap();
     this.stats.events++;
     this.history.append(entry);
-    const cell = new EventCell(entry);
-    this.fanout.onEntry(entry, cell);
-    this.dialect.onEntry(entry, cell);
+    if (isPause(entry)) this.#onPause(entry);
+    else {
+      const cell = new EventCell(entry);
+      this.fanout.onEntry(entry, cell);
+      this.dialect.onEntry(entry, cell);
+    }
     if (this.#catchUps.size > 0) this.#catchUps.wake();
     if (!replayed) this.#sampleLatency(entry);
     if (this.stats.publishedBytes - this.#checkedAtBytes > slowCheckBytes) {
@@ -290,11 +310,24 @@ export class Hub {
     }
   }
 
+  #onPause(entry: LogEntry): void {
+    this.#pauses.add(entry);
+    this.fanout.onPause(entry);
+  }
+
+  #tellUnwatched(name: string): void {
+    const topic = this.fanout.topic(name);
+    if (topic !== undefined) this.fanout.gap(topic, topic.seq + 1, null, 'unwatched');
+  }
+
   #onLost({ from, to, reason }: { from: number; to: number; reason: 'trimmed' | 'epoch' }): void {
     this.#reap();
     this.stats.lostEntries += Math.max(0, to - from + 1);
     this.#options.log.warn({ from, to, reason }, 'bus_entries_lost');
-    if (reason === 'epoch') this.history.clear();
+    if (reason === 'epoch') {
+      this.history.clear();
+      this.#pauses.clear();
+    }
     this.fanout.onLost(reason);
     if (reason === 'epoch') this.#catchUps.onEpoch();
     this.#catchUps.wake();
@@ -393,6 +426,7 @@ export class Hub {
     if (this.#reaping !== null) clearImmediate(this.#reaping);
     this.#reaping = null;
     this.#catchUps.close();
+    this.#wants.close();
     this.fanout.batcher.flushAll();
     for (const connection of this.#all()) connection.destroy();
   }

@@ -148,7 +148,7 @@ export class Session {
         return this.#checked(id, parsers.list(message), ({ after }) => ({ kind: 'list', id, after }));
       case 'subscribe':
         return this.#channelCommand(id, message, subscribeParsers, (command) => {
-          const fields = impossibleBounds(command.filter ?? {});
+          const fields = impossibleBounds(('filter' in command ? command.filter : undefined) ?? {});
           return Object.keys(fields).length > 0 ? this.#invalidFields(id, fields) : { kind: 'subscribe', id, command };
         });
       case 'unsubscribe':

@@ -1,5 +1,6 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Position, SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/commands.ts';
+import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type {
   ErrorReply,
@@ -11,8 +12,18 @@ import type {
   SubscriptionsReply,
   UnsubscribedReply,
 } from '@sluice/shared/wire/replies.ts';
-import { accountTradesTopic, channelNames, pricesTopic, tradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import {
+  accountTradesTopic,
+  candlesTopic,
+  channelNames,
+  pricesTopic,
+  readCandlesTopic,
+  tradesTopic,
+  type Channel,
+} from '@sluice/shared/wire/topics.ts';
 import { CatchUp, startFrom, type Start } from './catch-up.ts';
+import type { Pauses } from './pauses.ts';
+import type { Wants } from './wants.ts';
 import { groupOf, type Connection, type Following } from './connection.ts';
 import { EventCell } from './event-cell.ts';
 import { maxGroupsPerTopic, maxTopics, type BusPosition, type Fanout, type Group } from './fanout.ts';
@@ -30,6 +41,8 @@ export interface StreamParts {
   readonly fanout: Fanout;
   readonly history: History;
   readonly bus: BusPosition;
+  readonly pauses: Pauses;
+  readonly wants: Wants;
 }
 
 /** What a `subscribe` came to: the reply, and what is to follow it. */
@@ -51,7 +64,7 @@ function wantedTopics(command: SubscribeCommand | UnsubscribeCommand): { wanted:
   if (mints === undefined && accounts === undefined) return { wanted: [{ key: null, topic: command.channel }], rejected: [] };
   const wanted: Wanted[] = [];
   const rejected: RejectedKey[] = [];
-  const mintTopic = command.channel === 'prices' ? pricesTopic : tradesTopic;
+  const mintTopic = mintTopicOf(command);
   for (const key of new Set(mints)) {
     if (isAddress(key)) wanted.push({ key, topic: mintTopic(key) });
     else rejected.push({ key, code: 'INVALID_MINT' });
@@ -63,6 +76,12 @@ function wantedTopics(command: SubscribeCommand | UnsubscribeCommand): { wanted:
   return { wanted, rejected };
 }
 
+function mintTopicOf(command: SubscribeCommand | UnsubscribeCommand): (mint: string) => string {
+  if (command.channel !== 'candles') return command.channel === 'prices' ? pricesTopic : tradesTopic;
+  const { interval } = command;
+  return (mint) => (interval === undefined ? `candles:${mint}` : candlesTopic(mint, interval));
+}
+
 /** Carries out a `subscribe`. Frames begin after the positions of the reply, each `seq` once. */
 export function subscribe(parts: StreamParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
   const id = command.id ?? null;
@@ -71,7 +90,7 @@ export function subscribe(parts: StreamParts, connection: Connection, command: S
   if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
   // What a batch holds belongs before the reply for those who follow already, and to nobody who joins now.
   if (connection.batch) parts.fanout.batcher.flushAll();
-  const filter = compileFilter(command.channel, command.filter);
+  const filter = compileFilter(command.channel, 'filter' in command ? command.filter : undefined);
   const accepted: string[] = [];
   const positions: Record<string, JoinPosition> = {};
   const gaps: Gap[] = [];
@@ -109,7 +128,8 @@ interface Fault {
 const namedTopics = 16;
 
 /** A position must be of a topic that the command names; that of a key which was rejected goes with the key. */
-function checkSince({ since, channel }: SubscribeCommand, wanted: readonly Wanted[], rejected: readonly RejectedKey[]): Fault | null {
+function checkSince(command: SubscribeCommand, wanted: readonly Wanted[], rejected: readonly RejectedKey[]): Fault | null {
+  const { since, channel } = command;
   if (since === undefined) return null;
   if (isPosition(since)) {
     if (wanted.length <= 1) return null;
@@ -117,7 +137,8 @@ function checkSince({ since, channel }: SubscribeCommand, wanted: readonly Wante
     return { code: 'INVALID_REQUEST', message, details: { fields: { since: 'not a map' } } };
   }
   const named = new Set(wanted.map(({ topic }) => topic));
-  for (const { key, code } of rejected) named.add(`${channel}:${code === 'INVALID_MINT' ? '' : '@'}${key}`);
+  const ending = command.channel === 'candles' ? `:${command.interval}` : '';
+  for (const { key, code } of rejected) named.add(`${channel}:${code === 'INVALID_MINT' ? '' : '@'}${key}${ending}`);
   const fields: Record<string, string> = {};
   let wrong = 0;
   for (const topic of Object.keys(since)) {
@@ -163,7 +184,7 @@ function sinceOf({ since }: SubscribeCommand, topic: string): Position | null {
 
 /** Follows one topic from now, or from where the client stopped; null where the gateway takes no more. */
 function follow(
-  { fanout, history, bus }: StreamParts,
+  { fanout, history, bus, pauses, wants }: StreamParts,
   connection: Connection,
   topic: string,
   filter: CompiledFilter | null,
@@ -171,8 +192,11 @@ function follow(
   nowMs: number,
 ): { following: Following; start: Start } | null {
   const before = connection.topics?.get(topic);
+  const isCandles = readCandlesTopic(topic) !== null;
+  if (isCandles && !wants.takes(topic)) return null;
   const group = fanout.acquire(topic, connection.format, connection.batch, filter, connection.usage?.keyId ?? '');
   if (group === null) return null;
+  if (isCandles) wants.add(topic);
   const current = group.topic.seq;
   if (since === null && before !== undefined && groupOf(before) === group) {
     // Followed already, the same way: nothing changes.
@@ -182,7 +206,9 @@ function follow(
   }
   if (before !== undefined) connection.drop(topic);
   const start: Start =
-    since === null ? { after: current, recovered: false, gap: null } : startFrom(topic, since, current, bus.epoch, history);
+    since === null
+      ? { after: current, recovered: false, gap: null }
+      : startFrom(topic, since, current, bus.epoch, history, pauses.last(topic));
   const following = start.after === current ? group : new CatchUp(connection, group, start.after, nowMs);
   connection.follow(topic, following);
   return { following, start };
@@ -190,7 +216,7 @@ function follow(
 
 /** The newest event of each topic that passes. What is looked at is bounded over all topics, and counts as work. */
 function snapshots(
-  { history }: StreamParts,
+  { history, pauses }: StreamParts,
   connection: Connection,
   wanted: readonly Wanted[],
   filter: CompiledFilter | null,
@@ -200,7 +226,8 @@ function snapshots(
   let looked = 0;
   for (const { topic } of wanted) {
     const newest = history.newest(topic);
-    for (let seq = newest; seq > 0 && seq > newest - depth; seq--) {
+    const after = Math.max(pauses.last(topic), newest - depth);
+    for (let seq = newest; seq > after; seq--) {
       const stored = history.read(topic, seq);
       if (stored === null) break;
       looked++;
@@ -217,9 +244,7 @@ function snapshots(
 /** Carries out an `unsubscribe`: the named keys, or without keys the whole channel. */
 export function unsubscribe(parts: StreamParts, connection: Connection, command: UnsubscribeCommand): UnsubscribedReply {
   if (connection.batch) parts.fanout.batcher.flushAll();
-  const { wanted } = wantedTopics(command);
-  const whole = wanted.length === 1 && wanted[0]!.key === null;
-  const topics = whole ? topicsOfChannel(connection, command.channel) : wanted.map(({ topic }) => topic);
+  const topics = command.channel === 'candles' ? candleTopicsOf(connection, command) : topicsToEnd(connection, command);
   const removed: string[] = [];
   const positions: Record<string, Position> = {};
   for (const topic of topics) {
@@ -232,6 +257,20 @@ export function unsubscribe(parts: StreamParts, connection: Connection, command:
   return { id: command.id ?? null, op: 'unsubscribed', channel: command.channel, removed, positions };
 }
 
+function topicsToEnd(connection: Connection, command: UnsubscribeCommand): string[] {
+  const { wanted } = wantedTopics(command);
+  const whole = wanted.length === 1 && wanted[0]!.key === null;
+  return whole ? topicsOfChannel(connection, command.channel) : wanted.map(({ topic }) => topic);
+}
+
+function candleTopicsOf(connection: Connection, command: Extract<UnsubscribeCommand, { channel: 'candles' }>): string[] {
+  const { mints, interval } = command;
+  if (mints !== undefined)
+    return mints.flatMap((mint) => (interval === undefined ? candleIntervalNames : [interval]).map((one) => candlesTopic(mint, one)));
+  const topics = topicsOfChannel(connection, 'candles');
+  return interval === undefined ? topics : topics.filter((topic) => readCandlesTopic(topic)?.interval === interval);
+}
+
 function topicsOfChannel(connection: Connection, channel: Channel): string[] {
   return [...(connection.topics?.keys() ?? [])].filter((topic) => channelOf(topic) === channel);
 }
@@ -241,9 +280,15 @@ function channelOf(topic: string): Channel {
   return (mark === -1 ? topic : topic.slice(0, mark)) as Channel;
 }
 
-/** A page of what a connection follows, one entry for each channel and filter. */
+type ListEntry = SubscriptionsReply['subscriptions'][number];
+
+function emptyEntry(channel: Channel, interval: ListEntry['interval'], filter: CompiledFilter | null): ListEntry {
+  return { channel, all: false, mints: [], accounts: [], ...(interval === undefined ? {} : { interval }), filter: filter?.filter ?? null };
+}
+
+/** A page of what a connection follows, one entry for each channel, interval and filter. */
 export function listOf(connection: Connection, id: SubscriptionsReply['id'], after: string | undefined): SubscriptionsReply | ErrorReply {
-  const found = new Map<string, SubscriptionsReply['subscriptions'][number]>();
+  const found = new Map<string, ListEntry>();
   if (after !== undefined && connection.topics?.has(after) !== true) {
     const message = '`after` must be a topic that is followed; begin again without it.';
     return refusal(id, 'INVALID_REQUEST', message, { fields: { after: 'not followed' } });
@@ -265,10 +310,11 @@ export function listOf(connection: Connection, id: SubscriptionsReply['id'], aft
     last = topic;
     const { filter }: Group = groupOf(following);
     const channel = channelOf(topic);
-    const key = `${channel} ${filter?.key ?? ''}`;
+    const candles = readCandlesTopic(topic);
+    const key = `${channel} ${candles?.interval ?? ''} ${filter?.key ?? ''}`;
     let entry = found.get(key);
-    if (entry === undefined) found.set(key, (entry = { channel, all: false, mints: [], accounts: [], filter: filter?.filter ?? null }));
-    const name = topic.slice(channel.length + 1);
+    if (entry === undefined) found.set(key, (entry = emptyEntry(channel, candles?.interval, filter)));
+    const name = candles?.mint ?? topic.slice(channel.length + 1);
     if (name === '') entry.all = true;
     else if (name.startsWith('@')) entry.accounts.push(name.slice(1));
     else entry.mints.push(name);

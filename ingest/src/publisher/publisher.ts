@@ -40,7 +40,7 @@ export interface PublisherCounts {
   failures: number;
 }
 
-export function topicsOf(event: Exclude<StreamEvent, { type: 'retract' }>): string[] {
+export function topicsOf(event: PublishableEvent): string[] {
   switch (event.type) {
     case 'trade':
       return [allTradesTopic, tradesTopic(event.mint), accountTradesTopic(event.trader)];
@@ -54,7 +54,8 @@ export function topicsOf(event: Exclude<StreamEvent, { type: 'retract' }>): stri
   }
 }
 
-export type PublishableEvent = Exclude<StreamEvent, { type: 'retract' }>;
+/** What the pipeline makes. */
+export type PublishableEvent = Exclude<StreamEvent, { type: 'retract' | 'candle' }>;
 
 /** One holding of the lease. */
 interface Term {

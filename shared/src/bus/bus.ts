@@ -106,11 +106,26 @@ export interface PublisherOptions {
   readonly lease?: Lease;
 }
 
+export interface SubscriberOptions {
+  /**
+   * Begins behind this position of the log in place of the oldest entry kept, where the epoch is still the same: with the
+   * entry that follows it, some before it (which their offsets tell), or, where that is gone, the oldest. What it tells of a
+   * topic's position is 0 until an entry of the topic came.
+   */
+  readonly after?: LogPosition;
+}
+
+/** A place in the log: behind the entry with this offset. */
+export interface LogPosition {
+  readonly epoch: string;
+  readonly offset: number;
+}
+
 /** One connection to the bus; both halves come from it. */
 export interface Bus {
   /** Rejects with `FENCED` when the lease given is not held. */
   publisher(options?: PublisherOptions): Promise<BusPublisher>;
-  subscriber(): Promise<BusSubscriber>;
+  subscriber(options?: SubscriberOptions): Promise<BusSubscriber>;
   /** Claims a name, 1 to `maxLeaseNameLength` characters. */
   lease(name: string): Lease;
   /**

@@ -8,7 +8,9 @@ import {
   type BusSubscriber,
   type Lease,
   type LogEntry,
+  type LogPosition,
   type PublisherOptions,
+  type SubscriberOptions,
 } from './bus.ts';
 import { BusError, closedError, fencedError } from './bus-error.ts';
 import { checkEntry, statusText } from './entry-checks.ts';
@@ -72,9 +74,9 @@ class InProcessBus implements Bus {
     return this.#turn;
   }
 
-  async subscriber(): Promise<BusSubscriber> {
+  async subscriber({ after }: SubscriberOptions = {}): Promise<BusSubscriber> {
     this.#assertOpen();
-    const subscriber = new InProcessSubscriber(this.#log, () => this.#subscribers.delete(subscriber));
+    const subscriber = new InProcessSubscriber(this.#log, () => this.#subscribers.delete(subscriber), after);
     this.#subscribers.add(subscriber);
     return subscriber;
   }
@@ -126,6 +128,7 @@ class InProcessSubscriber implements BusSubscriber {
   readonly counters = { malformed: 0, refills: 0, lostEntries: 0, epochChanges: 0 };
   readonly #log: InProcessLog;
   readonly #forget: () => void;
+  readonly #after: LogPosition | undefined;
   #positions = new Map<string, number>();
   #handlers: BusHandlers | null = null;
   #turn: NodeJS.Immediate | null = null;
@@ -138,9 +141,10 @@ class InProcessSubscriber implements BusSubscriber {
   /** Entries below this index were in the log before the start. */
   #liveFrom = 0;
 
-  constructor(log: InProcessLog, forget: () => void) {
+  constructor(log: InProcessLog, forget: () => void, after?: LogPosition) {
     this.#log = log;
     this.#forget = forget;
+    this.#after = after;
     this.epoch = log.epoch;
   }
 
@@ -149,12 +153,21 @@ class InProcessSubscriber implements BusSubscriber {
     if (this.#handlers !== null) return Promise.reject(new BusError('INVALID', 'A subscriber starts once.'));
     this.#handlers = handlers;
     this.#enterEpoch();
+    this.#enterAfter();
     this.#liveFrom = this.#log.endIndex;
     const started = new Promise<void>((resolve, reject) => {
       this.#caughtUp = { resolve, reject };
     });
     this.wake();
     return started;
+  }
+
+  #enterAfter(): void {
+    const oldest = this.#log.at(this.#next)?.entry.offset ?? this.#log.offset + 1;
+    if (this.#after?.epoch !== this.epoch || this.#after.offset > this.#log.offset) return;
+    this.#positions = new Map();
+    this.#last = Math.max(oldest - 1, this.#after.offset);
+    this.#next += this.#last + 1 - oldest;
   }
 
   position(topic: string): number {

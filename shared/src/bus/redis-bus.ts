@@ -8,6 +8,7 @@ import {
   type Lease,
   type LogEntry,
   type PublisherOptions,
+  type SubscriberOptions,
 } from './bus.ts';
 import { BusError, closedError, fencedError } from './bus-error.ts';
 import { statusText } from './entry-checks.ts';
@@ -72,7 +73,7 @@ class RedisBus implements Bus {
     return new RedisHistory(this.#connection, () => {}).tail(Math.min(maxEntries, busLimits.maxTailEntries));
   }
 
-  async subscriber(): Promise<BusSubscriber> {
+  async subscriber({ after }: SubscriberOptions = {}): Promise<BusSubscriber> {
     this.#assertOpen();
     // Its own connection: pages of history must not stand in the way of what is published.
     const reader = await RedisConnection.open(this.#urls, 'reader', this.#log);
@@ -80,7 +81,8 @@ class RedisBus implements Bus {
       reader.close();
       throw closedError();
     }
-    const subscriber = new RedisSubscriber(this.#urls, this.#channel, reader, this.#log, () => this.#parts.delete(subscriber));
+    const forget = (): boolean => this.#parts.delete(subscriber);
+    const subscriber = new RedisSubscriber(this.#urls, this.#channel, reader, this.#log, forget, after);
     this.#parts.add(subscriber);
     return subscriber;
   }

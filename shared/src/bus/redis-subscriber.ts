@@ -1,8 +1,8 @@
 import type { Logger } from '../log/log.ts';
-import type { BusHandlers, BusSubscriber } from './bus.ts';
+import type { BusHandlers, BusSubscriber, LogPosition } from './bus.ts';
 import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { LogFollower } from './log-follower.ts';
-import { decodeMessage, type LogMessage } from './message.ts';
+import { decodeMessage, maxBatchEntries, type LogMessage } from './message.ts';
 import { PendingMessages } from './pending-messages.ts';
 import { pause } from './pause.ts';
 import { backoffMs, LiveConnection, type RedisConnection } from './redis-connection.ts';
@@ -25,6 +25,7 @@ export class RedisSubscriber implements BusSubscriber {
   readonly #pending = new PendingMessages();
   readonly #closing = new AbortController();
   readonly #forget: () => void;
+  readonly #after: LogPosition | undefined;
   #live: LiveConnection | null = null;
   #handlers: BusHandlers | null = null;
   #follower: LogFollower;
@@ -39,12 +40,13 @@ export class RedisSubscriber implements BusSubscriber {
   /** End of the log at the check before this one. */
   #tail = 0;
 
-  constructor(urls: readonly string[], channel: string, reader: RedisConnection, log: Logger, forget: () => void) {
+  constructor(urls: readonly string[], channel: string, reader: RedisConnection, log: Logger, forget: () => void, after?: LogPosition) {
     this.#urls = urls;
     this.#channel = channel;
     this.#reader = reader;
     this.#log = log;
     this.#forget = forget;
+    this.#after = after;
     this.#history = new RedisHistory(reader, () => {
       this.counters.malformed += 1;
     });
@@ -238,6 +240,7 @@ export class RedisSubscriber implements BusSubscriber {
    */
   async #enterEpoch(epoch: string, offset: number): Promise<boolean> {
     const follower = this.#follower;
+    if (follower.epoch === '' && this.#after?.epoch === epoch && this.#after.offset <= offset) return this.#enterAfter(this.#after, offset);
     const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => message.epoch === epoch);
     if (this.#closed) return false;
     const last = stored[0] === undefined ? offset : stored[0].first - 1;
@@ -256,6 +259,16 @@ export class RedisSubscriber implements BusSubscriber {
     this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
     this.#handlers?.onLost({ from, to: Math.max(missingTo, from - 1), reason: 'epoch' });
     if (last > 0) this.#reportTrimmed(1, last);
+    return true;
+  }
+
+  /** Goes to the message with the entry that follows a position, or the oldest; no topic's position is known there. */
+  async #enterAfter(after: LogPosition, offset: number): Promise<boolean> {
+    // A message is found by its first entry; the one wanted may stand in the midst of it.
+    const page = await this.#history.page(Math.max(0, after.offset + 2 - maxBatchEntries));
+    if (this.#closed) return false;
+    const first = page.find(({ epoch }) => epoch === after.epoch)?.first ?? offset + 1;
+    this.#follower.moveTo(after.epoch, first - 1, new Map());
     return true;
   }
 

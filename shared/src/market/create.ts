@@ -1,11 +1,18 @@
 import type { Logger } from '../log/log.ts';
 import { InProcessMarket } from './in-process-market.ts';
 import type { Market } from './market.ts';
+import { RedisMarket } from './redis-market.ts';
 
 /**
  * Opens the state of the market: in Redis where addresses are given (the bus's), else inside this process, which then must
  * be handed to ingest and gateway as one object. Rejects with a `BusError` when Redis cannot be reached.
  */
-export async function createMarket(_options: { readonly redisUrls: readonly string[] | null; readonly log: Logger }): Promise<Market> {
-  return new InProcessMarket();
+export async function createMarket({
+  redisUrls,
+  log,
+}: {
+  readonly redisUrls: readonly string[] | null;
+  readonly log: Logger;
+}): Promise<Market> {
+  return redisUrls === null ? new InProcessMarket() : RedisMarket.open(redisUrls, log);
 }

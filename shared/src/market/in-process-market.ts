@@ -1,12 +1,9 @@
 import type { MintHead } from './head.ts';
+import { bucketKeeping, chunkKeepS, isSameCheckpoint, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
 import {
   baseIntervals,
-  briefKeepS,
-  briefLifeS,
-  bucketKeeping,
   marketLimits,
-  priceKeepS,
-  tradesKeepS,
+  summarySeconds,
   wantTtlMs,
   type BaseInterval,
   type Bucket,
@@ -15,6 +12,7 @@ import {
   type Holding,
   type Market,
   type MarketBatch,
+  type MarketSummary,
   type MintChange,
   type TopicTurns,
 } from './market.ts';
@@ -24,7 +22,6 @@ import { bucketOf, emptyTally, mergeTally, type Tally } from './tally.ts';
 const limits = { mints: 20_000, buckets: 500_000 } as const;
 /** How often what has expired is looked for. */
 const sweepEveryMs = 10_000;
-const summarySeconds = 86_400;
 
 interface Chunk {
   readonly tallies: Map<number, Tally>;
@@ -77,12 +74,9 @@ export class InProcessMarket implements Market {
     return found.sort((a, b) => a.startS - b.startS).slice(-limit);
   }
 
-  async summary(
-    mint: string,
-    nowS: number,
-  ): Promise<{ readonly checkpoint: Checkpoint | null; readonly minutes: readonly Bucket[]; readonly price: Uint8Array | null }> {
+  async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
-    const minutes = await this.buckets(mint, '1m', fromS - (fromS % baseIntervals['1m']), Number.MAX_SAFE_INTEGER, summarySeconds);
+    const minutes = await this.buckets(mint, '1m', fromS - (fromS % baseIntervals['1m']), nowS + summarySeconds, summarySeconds);
     return { checkpoint: this.#checkpoint, minutes, price: valueOf(this.#mints.get(mint)?.price) };
   }
 
@@ -118,8 +112,8 @@ export class InProcessMarket implements Market {
 
   async apply({ from, to, changes }: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'> {
     if (!isHeld(holding)) return 'fenced';
-    if (isSame(this.#checkpoint, to)) return 'applied';
-    if (!isSame(this.#checkpoint, from)) return 'stale';
+    if (isSameCheckpoint(this.#checkpoint, to)) return 'applied';
+    if (!isSameCheckpoint(this.#checkpoint, from)) return 'stale';
     const nowMs = performance.now();
     for (const change of changes) this.#change(change, nowMs);
     this.#checkpoint = to;
@@ -189,9 +183,9 @@ export class InProcessMarket implements Market {
     const chunkStartS = startS - (startS % chunkS);
     let chunk = chunks[interval].get(chunkStartS);
     if (chunk === undefined) chunks[interval].set(chunkStartS, (chunk = { tallies: new Map(), expiresAtMs: 0 }));
-    chunk.expiresAtMs = nowMs + chunkKeepS(interval, head) * 1000;
     let kept = chunk.tallies.get(startS);
     if (kept === undefined) {
+      chunk.expiresAtMs = nowMs + chunkKeepS(interval, head) * 1000;
       chunk.tallies.set(startS, (kept = emptyTally()));
       this.#buckets++;
     }
@@ -227,25 +221,4 @@ function valueOf<T>(kept: Kept<T> | null | undefined, nowMs = performance.now())
 
 function isHeld({ lease, fence }: Holding): boolean {
   return lease.held && lease.fence === fence;
-}
-
-function isSame(a: Checkpoint | null, b: Checkpoint | null): boolean {
-  return a === null || b === null ? a === b : a.epoch === b.epoch && a.offset === b.offset;
-}
-
-/** Seconds for which a chunk is kept after the last trade in it. */
-export function chunkKeepS(interval: BaseInterval, { firstS, tradedS }: MintHead): number {
-  if (interval === '1h' && tradedS - firstS < briefLifeS) return briefKeepS;
-  return bucketKeeping[interval].keepS + bucketKeeping[interval].chunkS;
-}
-
-/** Of trades (newest first) those older than the one with the id `before`, at most `limit`; none where that one is not kept. */
-export function olderTrades(newestFirst: readonly Uint8Array[], before: string | null, limit: number): readonly Uint8Array[] {
-  let from = 0;
-  if (before !== null) {
-    const mark = Buffer.from(`"id":${JSON.stringify(before)},`);
-    from = newestFirst.findIndex((json) => Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(mark)) + 1;
-    if (from === 0) return [];
-  }
-  return newestFirst.slice(from, from + Math.max(0, limit));
 }

@@ -40,6 +40,15 @@ export interface Checkpoint {
   readonly offset: number;
 }
 
+export interface MarketSummary {
+  readonly checkpoint: Checkpoint | null;
+  readonly minutes: readonly Bucket[];
+  readonly price: Uint8Array | null;
+}
+
+/** Seconds that a summary reaches back. */
+export const summarySeconds = 86_400;
+
 export interface MarketReader {
   /** Buckets with trades, oldest first, of `[fromS, toS)`; at most `limit`, the newest ones. */
   buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]>;
@@ -47,10 +56,7 @@ export interface MarketReader {
    * What a warm token begins with, of one moment: the checkpoint, the minutes of the last 24 hours, and the newest price event
    * of the main pool (its JSON as published; null where none was kept).
    */
-  summary(
-    mint: string,
-    nowS: number,
-  ): Promise<{ readonly checkpoint: Checkpoint | null; readonly minutes: readonly Bucket[]; readonly price: Uint8Array | null }>;
+  summary(mint: string, nowS: number): Promise<MarketSummary>;
   /** Trade events as published (JSON), newest first; those older than the one with the id `before`, where it is given and kept. */
   trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]>;
   /**
@@ -72,22 +78,6 @@ export const marketLimits = {
   /** Characters of a mint: the longest address. */
   mintLength: 44,
 } as const;
-
-/**
- * How buckets are kept: `chunkS` seconds of them together, for `keepS` after the last trade in those. So there are at
- * most 3,600 + 600 buckets of a second, 48 × 60 + 360 of a minute and 90 × 24 + 240 of an hour for a mint that trades all the time.
- * Hours of a mint that traded for less than a day after its first trade are kept for `briefKeepS` only: most mints are such.
- */
-export const bucketKeeping = {
-  '1s': { chunkS: 600, keepS: 3_600 },
-  '1m': { chunkS: 6 * 3_600, keepS: 48 * 3_600 },
-  '1h': { chunkS: 10 * 86_400, keepS: 90 * 86_400 },
-} as const satisfies Readonly<Record<BaseInterval, { readonly chunkS: number; readonly keepS: number }>>;
-export const briefKeepS = 7 * 86_400;
-export const briefLifeS = 86_400;
-/** How long the newest price and the newest trades of a mint are kept after the last of them. */
-export const priceKeepS = 24 * 3_600;
-export const tradesKeepS = 2 * 3_600;
 
 /** One base bucket of a mint and what is added to it. */
 export interface BucketChange {

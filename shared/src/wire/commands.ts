@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { filterSchemas } from './filters.ts';
+import { candleIntervalNames } from './intervals.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
 
@@ -36,6 +37,8 @@ const Keys = (what: string) =>
 const mints = Keys('Mints, base58.');
 const accounts = Keys('Wallets whose trades are wanted, base58.');
 
+const Interval = Type.Enum([...candleIntervalNames], { description: 'Length of a candle.' });
+
 const subscribeCommon = {
   id: Type.Optional(CommandId),
   op: Type.Literal('subscribe'),
@@ -68,6 +71,10 @@ export const subscribeSchemas = {
     { ...subscribeCommon, channel: Type.Literal('prices'), mints, filter: Type.Optional(filterSchemas.prices) },
     closed('subscribe prices', 'Price ticks of mints.'),
   ),
+  candles: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('candles'), mints, interval: Interval },
+    closed('subscribe candles', 'Candles of mints: the present one as trades come, at most twice a second, and each once it is over.'),
+  ),
 } as const satisfies Record<Channel, unknown>;
 
 export const unsubscribeSchemas = {
@@ -86,6 +93,10 @@ export const unsubscribeSchemas = {
   prices: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('prices'), mints: Type.Optional(mints) },
     closed('unsubscribe prices', 'Ends these mints, or without keys the whole channel.'),
+  ),
+  candles: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('candles'), mints: Type.Optional(mints), interval: Type.Optional(Interval) },
+    closed('unsubscribe candles', 'Ends these mints (without: all) at this interval (without: at every one).'),
   ),
 } as const satisfies Record<Channel, unknown>;
 

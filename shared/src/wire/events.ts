@@ -1,4 +1,5 @@
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
+import { candleIntervalNames } from './intervals.ts';
 
 /** Names of the venues, as `pool` in events and requests. */
 export const venueNames = [
@@ -37,7 +38,7 @@ const common = {
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
   pool: Venue,
   poolAddress: Address('The bonding curve or pool.'),
-  signature: Nullable(Type.String(), 'Signature of the transaction; null for a price read from an account change.'),
+  signature: Nullable(Type.String(), 'Signature of the transaction; null for a price read from an account change, and for a candle.'),
   slot: Type.Integer({ description: 'Slot.' }),
   blockTime: Nullable(Type.Integer(), 'Unix seconds by the chain clock, null where not known.'),
   commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),
@@ -205,6 +206,40 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   ...valuation,
 });
 
+/** Prices and sums of one interval; the same in events and in answers. */
+export const candleFields = {
+  start: Type.Integer({ description: 'When it begins, Unix seconds by the block times of its trades; a multiple of the interval.' }),
+  open: Ui('Quote coins for one token in the main pool after the first trade.'),
+  high: Ui('Highest.'),
+  low: Ui('Lowest.'),
+  close: Ui('After the last trade.'),
+  openUsd: Nullable(Ui('USD for one token.'), 'Null where no trade had a price in USD; so the three below.'),
+  highUsd: Nullable(Ui('Highest.')),
+  lowUsd: Nullable(Ui('Lowest.')),
+  closeUsd: Nullable(Ui('After the last trade.')),
+  volumeBase: Ui('Tokens traded, in all pools.'),
+  volumeQuote: Ui('The same in quote coins of the main pool.'),
+  volumeSol: Ui('The same in SOL, where its worth is known.'),
+  volumeUsd: Ui('The same in USD, where its worth is known.'),
+  buys: Type.Integer({ minimum: 0, description: 'Buys, in all pools.' }),
+  sells: Type.Integer({ minimum: 0, description: 'Sells, in all pools.' }),
+  trades: Type.Integer({ minimum: 1, description: 'Both.' }),
+} as const;
+
+export const CandleEvent = event(
+  'candle',
+  'Trades of one mint in one interval. Of the same `start`, the newer event replaces the older. The fields that all events have are those of the main pool and of the last trade known of the mint.',
+  {
+    type: Type.Literal('candle'),
+    ...common,
+    interval: Type.Enum([...candleIntervalNames], { description: 'Length of the interval.' }),
+    ...candleFields,
+    closed: Type.Boolean({
+      description: 'The interval is over. Should a trade of it come late, the candle comes again, with `closed` true.',
+    }),
+  },
+);
+
 export const RetractEvent = Type.Object(
   { type: Type.Literal('retract'), id: Type.String({ description: 'Id of the event that a dead fork took back.' }) },
   { additionalProperties: false, title: 'retract', description: 'An earlier event was on a fork that died.' },
@@ -216,6 +251,7 @@ export const eventSchemas = {
   newToken: NewTokenEvent,
   tokenMetadata: TokenMetadataEvent,
   migration: MigrationEvent,
+  candle: CandleEvent,
   retract: RetractEvent,
 } as const;
 
@@ -224,7 +260,8 @@ export type PriceEvent = Static<typeof PriceEvent>;
 export type NewTokenEvent = Static<typeof NewTokenEvent>;
 export type TokenMetadataEvent = Static<typeof TokenMetadataEvent>;
 export type MigrationEvent = Static<typeof MigrationEvent>;
+export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
-export type StreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | RetractEvent;
+export type StreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;
 export type Fees = Static<typeof Fees>;

@@ -12,3 +12,7 @@ export const candleIntervals = {
 } as const;
 export type CandleInterval = keyof typeof candleIntervals;
 export const candleIntervalNames = Object.keys(candleIntervals) as CandleInterval[];
+
+export function isCandleInterval(name: unknown): name is CandleInterval {
+  return typeof name === 'string' && Object.hasOwn(candleIntervals, name);
+}

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { errorTable, type ErrorCode } from '../errors/codes.ts';
 import { CommandId } from './commands.ts';
+import { candleIntervalNames } from './intervals.ts';
 import { channelNames } from './topics.ts';
 
 const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
@@ -67,6 +68,7 @@ export const SubscriptionsReply = Type.Object(
           all: Type.Boolean({ description: 'The channel without keys.' }),
           mints: Keys,
           accounts: Keys,
+          interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
           filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
         },
         { additionalProperties: false },
@@ -75,7 +77,7 @@ export const SubscriptionsReply = Type.Object(
     total: Type.Integer({ minimum: 0, description: 'Topics that the connection follows.' }),
     next: Type.Union([Type.String(), Type.Null()], { description: 'What to send as `after` for the next page; null on the last.' }),
   },
-  closed('subscriptions', 'The reply to `list`: one entry for each channel and filter, with the topics of this page.'),
+  closed('subscriptions', 'The reply to `list`: one entry for each channel, interval and filter, with the topics of this page.'),
 );
 export const PongReply = Type.Object(
   { id: CommandId, op: Type.Literal('pong'), ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }) },
@@ -108,9 +110,9 @@ export const Gap = Type.Object(
     to: Type.Union([Seq, Type.Null()], {
       description: 'Null: how many are gone is not known (`epoch`, `ahead`); the next frame counts, whatever its number.',
     }),
-    reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead'], {
+    reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched'], {
       description:
-        '`trimmed`: older than the retained history; `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`.',
+        '`trimmed`: older than the retained history; `unwatched`: candles are made while somebody follows them, and for five minutes nobody did, or there are more of them to make than can be (then `to` is null); `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`.',
     }),
     epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
   },

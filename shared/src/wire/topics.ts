@@ -1,10 +1,16 @@
+import { isCandleInterval, type CandleInterval } from './intervals.ts';
+
 /** What a client subscribes to. `keys` says which keys narrow it; a topic is made from a channel and one key. */
 export const channels = {
   newTokens: { keys: [] },
   migrations: { keys: [] },
   trades: { keys: ['mints', 'accounts'], all: true },
   prices: { keys: ['mints'] },
-} as const satisfies Record<string, { readonly keys: readonly ('mints' | 'accounts')[]; readonly all?: boolean }>;
+  candles: { keys: ['mints'], interval: true },
+} as const satisfies Record<
+  string,
+  { readonly keys: readonly ('mints' | 'accounts')[]; readonly all?: boolean; readonly interval?: boolean }
+>;
 
 export type Channel = keyof typeof channels;
 export const channelNames = Object.keys(channels) as Channel[];
@@ -15,3 +21,11 @@ export const allTradesTopic = 'trades';
 export const tradesTopic = (mint: string): string => `trades:${mint}`;
 export const accountTradesTopic = (account: string): string => `trades:@${account}`;
 export const pricesTopic = (mint: string): string => `prices:${mint}`;
+export const candlesTopic = (mint: string, interval: CandleInterval): string => `candles:${mint}:${interval}`;
+
+/** Mint and interval of a topic of the channel `candles`; null for any other. */
+export function readCandlesTopic(topic: string): { readonly mint: string; readonly interval: CandleInterval } | null {
+  const [channel, mint, interval, ...more] = topic.split(':');
+  if (channel !== 'candles' || mint === undefined || more.length > 0) return null;
+  return isCandleInterval(interval) ? { mint, interval } : null;
+}

@@ -1,0 +1,184 @@
+import { script } from '../bus/redis-scripts.ts';
+import { tallyBytes } from './tally.ts';
+
+/** Keys of the market in Redis. They share the hash tag of the log's keys: scripts touch several, and the lease, at once. */
+const prefix = '{sluice}:market:';
+export const marketKeys = {
+  /** `<epoch> <offset>` up to which the log is in the state. */
+  checkpoint: `${prefix}checkpoint`,
+  /** Sorted set: candle topic -> Redis' time in ms until which it is wanted. */
+  wanted: `${prefix}wanted`,
+  /** Set: wanted topics that are not published yet. */
+  fresh: `${prefix}fresh`,
+  /** Hash: published topic -> start of its oldest open candle. */
+  published: `${prefix}published`,
+  /** JSON of the mint's head. */
+  head: (mint: string): string => `${prefix}head:${mint}`,
+  price: (mint: string): string => `${prefix}price:${mint}`,
+  /** List, newest first. */
+  trades: (mint: string): string => `${prefix}trades:${mint}`,
+  /** Hash of one chunk: start of a bucket, Unix seconds -> its tally. */
+  chunk: (interval: string, mint: string, chunkStartS: number): string => `${prefix}${interval}:${mint}:${chunkStartS}`,
+} as const;
+
+/** Fields that one read of a chunk names one by one; more are read as the whole chunk. */
+const namedFields = 64;
+
+const layout = `
+local tally = '>ddddddddddddI4I4'
+local function digits(n) return string.format('%.0f', n) end
+`;
+
+/**
+ * Applies a batch, whole or not at all. KEYS: checkpoint, lease. ARGV: fence, checkpoint before (empty: none), checkpoint after,
+ * trades to keep, seconds to keep prices, seconds to keep trades, body. -> 'applied', 'fenced' or 'stale'
+ *
+ * The body has for each mint: u8 + mint, u16 + head, u32 seconds to keep the head, u32 + price event, u16 trades, u32 + each
+ * trade event, u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to keep, tally.
+ */
+export const applyScript = script(`${layout}
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
+local stands = redis.call('GET', KEYS[1]) or ''
+if stands == ARGV[3] then return 'applied' end
+if stands ~= ARGV[2] then return 'stale' end
+
+local function first(a, b) if a == a then return a end return b end
+local function last(a, b) if b == b then return b end return a end
+local function most(a, b) if a ~= a or b > a then return b end return a end
+local function least(a, b) if a ~= a or b < a then return b end return a end
+local function merge(old, new)
+  local o1, h1, l1, c1, ou1, hu1, lu1, cu1, b1, q1, s1, u1, n1, m1 = struct.unpack(tally, old)
+  local o2, h2, l2, c2, ou2, hu2, lu2, cu2, b2, q2, s2, u2, n2, m2 = struct.unpack(tally, new)
+  return struct.pack(tally, first(o1, o2), most(h1, h2), least(l1, l2), last(c1, c2), first(ou1, ou2), most(hu1, hu2),
+    least(lu1, lu2), last(cu1, cu2), b1 + b2, q1 + q2, s1 + s2, u1 + u2, n1 + n2, m1 + m2)
+end
+
+local body, at, n = ARGV[7], 1, nil
+local keep_trades, price_s, trades_s = tonumber(ARGV[4]) - 1, ARGV[5], ARGV[6]
+while at <= #body do
+  local mint, head, head_s, price, event, interval, chunk, start, keep_s, value
+  mint, head, head_s, price, n, at = struct.unpack('>Bc0Hc0I4I4c0H', body, at)
+  redis.call('SET', '${prefix}head:' .. mint, head, 'EX', head_s)
+  if price ~= '' then redis.call('SET', '${prefix}price:' .. mint, price, 'EX', price_s) end
+  if n > 0 then
+    local key = '${prefix}trades:' .. mint
+    for i = 1, n do
+      event, at = struct.unpack('>I4c0', body, at)
+      redis.call('LPUSH', key, event)
+    end
+    redis.call('LTRIM', key, 0, keep_trades)
+    redis.call('EXPIRE', key, trades_s)
+  end
+  n, at = struct.unpack('>H', body, at)
+  for i = 1, n do
+    interval, chunk, start, keep_s, value, at = struct.unpack('>Bc0I4I4I4c${tallyBytes}', body, at)
+    local key, field = '${prefix}' .. interval .. ':' .. mint .. ':' .. digits(chunk), digits(start)
+    local old = redis.call('HGET', key, field)
+    if old then
+      redis.call('HSET', key, field, merge(old, value))
+    else
+      redis.call('HSET', key, field, value)
+      redis.call('EXPIRE', key, keep_s)
+    end
+  end
+end
+redis.call('SET', KEYS[1], ARGV[3])
+return 'applied'
+`);
+
+const reading = `${layout}
+local function read(interval, mint, chunk_s, interval_s, keep_s, from, to, limit)
+  local found, head = {}, redis.call('GET', '${prefix}head:' .. mint)
+  if not head then return found end
+  to = math.min(to, cjson.decode(head).tradedS + 1)
+  from = math.max(from, to - keep_s - 2 * chunk_s)
+  local chunk = to - 1 - (to - 1) % chunk_s
+  while chunk + chunk_s > from and #found < limit * 2 do
+    local key, low, high = '${prefix}' .. interval .. ':' .. mint .. ':' .. digits(chunk), math.max(from, chunk), math.min(to, chunk + chunk_s)
+    if (high - low) / interval_s <= ${namedFields} then
+      local names = {}
+      for start = low + (-low) % interval_s, high - 1, interval_s do names[#names + 1] = digits(start) end
+      local got = #names > 0 and redis.call('HMGET', key, unpack(names)) or {}
+      for i = 1, #names do
+        if got[i] then found[#found + 1] = names[i]; found[#found + 1] = got[i] end
+      end
+    else
+      local got = redis.call('HGETALL', key)
+      for i = 1, #got, 2 do
+        local start = tonumber(got[i])
+        if start >= low and start < high then found[#found + 1] = got[i]; found[#found + 1] = got[i + 1] end
+      end
+    end
+    chunk = chunk - chunk_s
+  end
+  return found
+end
+local function read_arguments()
+  return read(ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]))
+end
+`;
+
+/**
+ * KEYS: head of the mint. ARGV: interval, mint, seconds of a chunk, of the interval, and for which it is kept, from, to, limit.
+ * -> [start, tally, …], those of the newest chunks that reach the limit, in no order. No more chunks are looked at than
+ * there can be before the last trade.
+ */
+export const bucketsScript = script(`${reading}
+return read_arguments()
+`);
+
+/** KEYS: head and price of the mint, checkpoint. ARGV: as `bucketsScript`. -> [checkpoint, price, [start, tally, …]] */
+export const summaryScript = script(`${reading}
+return {redis.call('GET', KEYS[3]) or '', redis.call('GET', KEYS[2]) or '', read_arguments()}
+`);
+
+const time = `
+local now = redis.call('TIME')
+local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
+`;
+
+/** KEYS: wanted, fresh, published. ARGV: ttl in ms, bound, topics. -> topics refused */
+export const wantScript = script(`${time}
+local until_ms, room, refused = now_ms + tonumber(ARGV[1]), tonumber(ARGV[2]) - redis.call('ZCARD', KEYS[1]), {}
+for i = 3, #ARGV do
+  local topic = ARGV[i]
+  local known = redis.call('ZSCORE', KEYS[1], topic)
+  if known or room > 0 then
+    redis.call('ZADD', KEYS[1], until_ms, topic)
+    if not known then room = room - 1 end
+    if redis.call('HEXISTS', KEYS[3], topic) == 0 then redis.call('SADD', KEYS[2], topic) end
+  else
+    refused[#refused + 1] = topic
+  end
+end
+return refused
+`);
+
+/** KEYS: wanted, fresh, published. ARGV: bound of each list. -> [topics to begin, topics to end] */
+export const turnsScript = script(`${time}
+local ended = {}
+for _, topic in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now_ms, 'LIMIT', 0, ARGV[1])) do
+  redis.call('SREM', KEYS[2], topic)
+  if redis.call('HEXISTS', KEYS[3], topic) == 1 then ended[#ended + 1] = topic else redis.call('ZREM', KEYS[1], topic) end
+end
+return {redis.call('SRANDMEMBER', KEYS[2], ARGV[1]), ended}
+`);
+
+/**
+ * KEYS: wanted, fresh, published, lease. ARGV: fence, number of open topics, topic and start of its oldest open candle for
+ * each, topics that ended. -> 'applied' or 'fenced'
+ */
+export const noteScript = script(`${time}
+if redis.call('GET', KEYS[4]) ~= ARGV[1] then return 'fenced' end
+local first_ended = 3 + 2 * tonumber(ARGV[2])
+for i = 3, first_ended - 1, 2 do
+  redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
+  redis.call('SREM', KEYS[2], ARGV[i])
+end
+for i = first_ended, #ARGV do
+  redis.call('HDEL', KEYS[3], ARGV[i])
+  local until_ms = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if until_ms and tonumber(until_ms) > now_ms then redis.call('SADD', KEYS[2], ARGV[i]) else redis.call('ZREM', KEYS[1], ARGV[i]) end
+end
+return 'applied'
+`);

@@ -1,0 +1,161 @@
+import { redisKeys } from '../bus/redis-scripts.ts';
+import { RedisConnection } from '../bus/redis-connection.ts';
+import type { Logger } from '../log/log.ts';
+import { encodeChanges } from './batch-encoder.ts';
+import type { MintHead } from './head.ts';
+import { bucketKeeping, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
+import {
+  baseIntervals,
+  marketLimits,
+  summarySeconds,
+  wantTtlMs,
+  type BaseInterval,
+  type Bucket,
+  type Checkpoint,
+  type Holding,
+  type Market,
+  type MarketBatch,
+  type MarketSummary,
+  type TopicTurns,
+} from './market.ts';
+import { applyScript, bucketsScript, marketKeys, noteScript, summaryScript, turnsScript, wantScript } from './redis-market-scripts.ts';
+import { bucketOf, readTally } from './tally.ts';
+
+/** Heads, or topics, that one command names. */
+const perCommand = 500;
+const topicKeys = [marketKeys.wanted, marketKeys.fresh, marketKeys.published];
+
+/**
+ * State of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, and a
+ * hash for each chunk of its buckets; all of them expire (`keeping.ts`), so what is kept follows what trades. What a mint takes:
+ * some 1 kB for head and keys, 0.9 kB for the price, 1.3 kB a trade (at most 130 kB, for two hours), 0.2 kB a bucket. All methods
+ * reject with a `RedisFault` while Redis does not answer.
+ */
+export class RedisMarket implements Market {
+  readonly #connection: RedisConnection;
+
+  private constructor(connection: RedisConnection) {
+    this.#connection = connection;
+  }
+
+  /** Rejects with `UNAVAILABLE` when Redis cannot be reached. */
+  static async open(urls: readonly string[], log: Logger): Promise<RedisMarket> {
+    return new RedisMarket(await RedisConnection.open(urls, 'market', log));
+  }
+
+  // --- Reader.
+
+  async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
+    if (limit <= 0 || fromS >= toS) return [];
+    const reply = await this.#connection.run(bucketsScript, [marketKeys.head(mint)], rangeArgs(mint, interval, fromS, toS, limit));
+    return readBuckets(reply as Buffer[]).slice(-limit);
+  }
+
+  async summary(mint: string, nowS: number): Promise<MarketSummary> {
+    const fromS = nowS - summarySeconds;
+    const args = rangeArgs(mint, '1m', fromS - (fromS % baseIntervals['1m']), nowS + summarySeconds, summarySeconds);
+    const reply = await this.#connection.run(summaryScript, [marketKeys.head(mint), marketKeys.price(mint), marketKeys.checkpoint], args);
+    const [checkpoint, price, minutes] = reply as [Buffer, Buffer, Buffer[]];
+    return { checkpoint: readCheckpoint(checkpoint), minutes: readBuckets(minutes), price: price.length === 0 ? null : price };
+  }
+
+  async trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]> {
+    const last = before === null ? Math.min(limit, marketLimits.tradesPerMint) - 1 : -1;
+    if (limit <= 0) return [];
+    return olderTrades((await this.#connection.binary('lrange', [marketKeys.trades(mint), 0, last])) as Buffer[], before, limit);
+  }
+
+  async want(topics: readonly string[]): Promise<readonly string[]> {
+    const refused: string[] = [];
+    for (let from = 0; from < topics.length; from += perCommand) {
+      const args = [wantTtlMs, marketLimits.wantedTopics, ...topics.slice(from, from + perCommand)];
+      refused.push(...texts(await this.#connection.run(wantScript, topicKeys, args)));
+    }
+    return refused;
+  }
+
+  // --- Writer.
+
+  async checkpoint(): Promise<Checkpoint | null> {
+    const stored = (await this.#connection.binary('get', [marketKeys.checkpoint])) as Buffer | null;
+    return stored === null ? null : readCheckpoint(stored);
+  }
+
+  async heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
+    const found = new Map<string, MintHead>();
+    for (let from = 0; from < mints.length; from += perCommand) {
+      const some = mints.slice(from, from + perCommand);
+      const stored = (await this.#connection.binary('mget', some.map(marketKeys.head))) as (Buffer | null)[];
+      stored.forEach((json, index) => {
+        if (json !== null) found.set(some[index]!, JSON.parse(json.toString('utf8')) as MintHead);
+      });
+    }
+    return found;
+  }
+
+  async apply({ from, to, changes }: MarketBatch, { lease, fence }: Holding): Promise<'applied' | 'fenced' | 'stale'> {
+    const args = [
+      fence,
+      from === null ? '' : checkpointText(from),
+      checkpointText(to),
+      marketLimits.tradesPerMint,
+      priceKeepS,
+      tradesKeepS,
+      encodeChanges(changes),
+    ];
+    const reply = await this.#connection.run(applyScript, [marketKeys.checkpoint, redisKeys.lease(lease.name)], args);
+    return text(reply) as 'applied' | 'fenced' | 'stale';
+  }
+
+  async published(): Promise<ReadonlyMap<string, number>> {
+    const reply = texts(await this.#connection.binary('hgetall', [marketKeys.published]));
+    const topics = new Map<string, number>();
+    for (let i = 0; i + 1 < reply.length; i += 2) topics.set(reply[i]!, Number(reply[i + 1]));
+    return topics;
+  }
+
+  async turns(): Promise<TopicTurns> {
+    const [begin, end] = (await this.#connection.run(turnsScript, topicKeys, [perCommand])) as [Buffer[], Buffer[]];
+    return { begin: texts(begin), end: texts(end) };
+  }
+
+  async note(open: ReadonlyMap<string, number>, ended: readonly string[], { lease, fence }: Holding): Promise<'applied' | 'fenced'> {
+    const args = [fence, open.size, ...[...open].flat(), ...ended];
+    return text(await this.#connection.run(noteScript, [...topicKeys, redisKeys.lease(lease.name)], args)) as 'applied' | 'fenced';
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+}
+
+function rangeArgs(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): (string | number)[] {
+  const { chunkS, keepS } = bucketKeeping[interval];
+  return [interval, mint, chunkS, baseIntervals[interval], keepS, fromS, toS, limit];
+}
+
+function readBuckets(reply: readonly Buffer[]): Bucket[] {
+  const buckets: Bucket[] = [];
+  for (let i = 0; i + 1 < reply.length; i += 2) {
+    const bucket = bucketOf(Number(text(reply[i])), readTally(reply[i + 1]!));
+    if (bucket !== null) buckets.push(bucket);
+  }
+  return buckets.sort((a, b) => a.startS - b.startS);
+}
+
+function checkpointText({ epoch, offset }: Checkpoint): string {
+  return `${epoch} ${offset}`;
+}
+
+function readCheckpoint(stored: Buffer): Checkpoint | null {
+  const [epoch, offset] = stored.toString('latin1').split(' ');
+  return epoch === undefined || offset === undefined ? null : { epoch, offset: Number(offset) };
+}
+
+function text(bytes: unknown): string {
+  return (bytes as Buffer).toString('utf8');
+}
+
+function texts(reply: unknown): string[] {
+  return (reply as Buffer[]).map(text);
+}
