@@ -6,9 +6,13 @@ import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/principal.ts';
+import { chainRpc } from './chain/chain-rpc.ts';
+import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { readDashboard } from './dashboard/page.ts';
 import { commonHeaders, errorAnswer } from './http/answers.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
@@ -16,6 +20,8 @@ import { createRouter, staticPage, type Route, type Router } from './http/router
 import { healthEndpoints } from './http/routes/health.ts';
 import { metricsBinding } from './http/routes/metrics.ts';
 import { statusBinding } from './http/routes/status.ts';
+import { createMarkets } from './quote/markets.ts';
+import { quoteEndpoints } from './quote/quotes.ts';
 import { createLimiter } from './ratelimit/create.ts';
 import type { RateLimiter } from './ratelimit/limiter.ts';
 import { metricsOf, statusOf } from './report.ts';
@@ -93,11 +99,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses.read() });
   const page = readDashboard();
+  const reading = new AbortController();
+  const reader = createAccountReader(chainRpc(config.rpc?.httpUrls ?? null), {
+    newestSlot: () => newestPossibleSlot(Date.now()),
+    signal: reading.signal,
+  });
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
     ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
     statusBinding(report),
     metricsBinding(() => metricsOf(hub, startedAtMs)),
+    ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
     ...(options.endpoints ?? []),
   ];
   const accounts =
@@ -113,6 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const end = async (): Promise<void> => {
     stopRevocations();
     hub.close();
+    reading.abort();
     await transport?.close();
     await subscriber.close();
     if (options.limiter === undefined) limiter.close();

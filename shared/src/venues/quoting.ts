@@ -44,6 +44,8 @@ export type OpenedPool =
 export interface QuotedPool {
   readonly address: string;
   readonly quoteMint: string;
+  /** A bonding curve: it ends when everything is sold. */
+  readonly curve: boolean;
   /** Everything was sold: nothing trades here any more. */
   readonly complete: boolean;
   readonly reserves: PoolReserves;

@@ -1,4 +1,5 @@
 import { associatedTokenAddress } from '../../solana/pda.ts';
+import { decodeTokenAccount } from '../../solana/token-account.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '../../solana/well-known.ts';
 import { curveRates, decodeFeeConfig, type FeeConfig, type FeeRates } from '../fee-config.ts';
 import { feeOf, splitExactIn } from '../fee-math.ts';
@@ -119,14 +120,10 @@ function reservesOf({ pool, baseVault, quoteVault }: PoolState): PoolReserves {
   return { virtualBase: baseVault, virtualQuote: quoteVault + pool.virtualQuote, realBase: baseVault, realQuote: quoteVault };
 }
 
-const amountAt = 64;
-const tokenAccountMinLength = 165;
-
 /** Balance of a token account; null where it is none. */
 function balanceOf(accounts: AccountLookup, address: string): bigint | null {
-  const data = ownedData(accounts, address, tokenProgram) ?? ownedData(accounts, address, token2022Program);
-  if (data === null || data.length < tokenAccountMinLength) return null;
-  return new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(amountAt, true);
+  const account = accounts(address);
+  return account === null ? null : (decodeTokenAccount(account.owner, account.data)?.amount ?? null);
 }
 
 /** The canonical pool of a pair, whose creator is part of its address. */
@@ -154,7 +151,14 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   };
   return {
     kind: 'open',
-    pool: { address, quoteMint: pool.quoteMint, complete: false, reserves: reservesOf(state), quote: (trade) => quotePool(state, trade) },
+    pool: {
+      address,
+      quoteMint: pool.quoteMint,
+      curve: false,
+      complete: false,
+      reserves: reservesOf(state),
+      quote: (trade) => quotePool(state, trade),
+    },
   };
 }
 

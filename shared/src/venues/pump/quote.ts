@@ -139,7 +139,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   if (fees.kind === 'malformed') return fees;
   const state: CurveState = { curve, settings: settings.settings, feeConfig: fees.settings, mintSupply: mint.supply };
   const { quoteMint, complete, reserves } = curve;
-  return { kind: 'open', pool: { address, quoteMint, complete, reserves, quote: (trade) => quoteCurve(state, trade) } };
+  return { kind: 'open', pool: { address, quoteMint, curve: true, complete, reserves, quote: (trade) => quoteCurve(state, trade) } };
 }
 
 /** The curve is the mint's, whatever the quote coin: its account tells that. */

@@ -1,0 +1,35 @@
+/** What a number of whole coins is in raw units; a fault says why it is none. */
+export type RawAmount = { readonly ok: true; readonly raw: bigint } | { readonly ok: false; readonly fault: string };
+
+const decimalText = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
+
+/** Exact: by the number's decimal text, the shortest that reads back as the same number. */
+export function rawAmount(value: number, decimals: number): RawAmount {
+  const match = decimalText.exec(String(value));
+  if (match === null) return { ok: false, fault: 'must be a positive number' };
+  const [, whole = '', fraction = '', exponent = '0'] = match;
+  const shift = decimals - fraction.length + Number(exponent);
+  const digits = BigInt(whole + fraction);
+  if (shift >= 0) return { ok: true, raw: digits * 10n ** BigInt(shift) };
+  const divisor = 10n ** BigInt(-shift);
+  if (digits % divisor !== 0n) return { ok: false, fault: `has more than the ${decimals} decimals of the coin` };
+  return { ok: true, raw: digits / divisor };
+}
+
+const percentText = /^(\d{1,3})(?:\.(\d{1,4}))?%$/;
+const ppmOfAll = 1_000_000n;
+const percentDecimals = 4;
+
+/** Parts in a million of "50%"; null where the text is no percentage above 0 and up to 100. */
+export function partsPerMillion(text: string): bigint | null {
+  const match = percentText.exec(text);
+  if (match === null) return null;
+  const [, whole = '', fraction = ''] = match;
+  const ppm = BigInt(whole + fraction.padEnd(percentDecimals, '0'));
+  return ppm > 0n && ppm <= ppmOfAll ? ppm : null;
+}
+
+/** Rounded down: never more than there is. */
+export function partOf(amount: bigint, ppm: bigint): bigint {
+  return (amount * ppm) / ppmOfAll;
+}

@@ -1,0 +1,50 @@
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { priceImpactBps, slippageBounds, type Quote, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
+import type { FeePart } from '@sluice/shared/venues/venue.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+
+export interface QuoteTerms {
+  readonly trade: QuotedTrade;
+  readonly quote: Quote;
+  readonly slippageBps: bigint;
+  readonly baseDecimals: number;
+  readonly quoteDecimals: number;
+}
+
+/** A quote as clients read it. */
+export function quoteObject({ trade, quote, slippageBps, baseDecimals, quoteDecimals }: QuoteTerms): QuoteObject {
+  const isBuy = quote.side === 'buy';
+  const [inDecimals, outDecimals] = isBuy ? [quoteDecimals, baseDecimals] : [baseDecimals, quoteDecimals];
+  const [inAmount, outAmount] = isBuy ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote];
+  const { minOut, maxIn } = slippageBounds(trade, quote, slippageBps);
+  const { protocol, creator, lp, cashback, holderRewards, total } = quote.fees;
+  return {
+    inAmount: String(inAmount),
+    inDecimals,
+    inUiAmount: toUi(inAmount, inDecimals),
+    outAmount: String(outAmount),
+    outDecimals,
+    outUiAmount: toUi(outAmount, outDecimals),
+    minOut: String(minOut),
+    minOutUiAmount: toUi(minOut, outDecimals),
+    maxIn: String(maxIn),
+    maxInUiAmount: toUi(maxIn, inDecimals),
+    price: toUi(quote.traderQuote, quoteDecimals) / toUi(quote.baseAmount, baseDecimals),
+    priceImpactPct: priceImpactBps(quote) / 100,
+    fees: {
+      protocol: feePart(protocol),
+      creator: feePart(creator),
+      lp: feePart(lp),
+      cashback: feePart(cashback),
+      holderRewards: feePart(holderRewards),
+      buyback: feePart(quote.buyback),
+      total: String(total),
+      decimals: quoteDecimals,
+      totalUi: toUi(total, quoteDecimals),
+    },
+  };
+}
+
+function feePart({ amount, bps }: FeePart): { readonly amount: string; readonly bps: number } {
+  return { amount: String(amount), bps };
+}

@@ -1,0 +1,123 @@
+import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountReader } from '../chain/account-reader.ts';
+import { assembleMarket, narrowPlan, planMarket, usualQuotes, type AssembledMarket, type MarketPlan } from './token-market.ts';
+
+/** A market answers for this long after it was asked for: about a slot. */
+export const marketTtlMs = 400;
+/** The programs' settings and fee tables, likewise. */
+export const settingsTtlMs = 30_000;
+/** Markets and their addresses that are kept; the oldest go. */
+export const maxMarkets = 10_000;
+/** Reads of one market in a row: the second where its quote coin had to be learnt, the third where that changed meanwhile. */
+const maxReads = 3;
+
+interface AsOf {
+  readonly slot: number;
+  readonly askedAtMs: number;
+}
+
+export interface MarketRead extends AsOf {
+  readonly result: Exclude<AssembledMarket, { kind: 'more' }>;
+  readonly settings: AsOf;
+}
+
+export interface Markets {
+  /** At once where it was read a moment ago. The same market is asked for once at a time. Rejects with an `RpcError`. */
+  read(mint: string): MarketRead | Promise<MarketRead>;
+  readonly counters: { readonly hits: number; readonly reads: number; readonly shared: number; readonly malformed: number };
+}
+
+interface Settings extends AsOf {
+  readonly accounts: ReadonlyMap<string, AccountBytes>;
+}
+
+/** Reads markets of coins from the chain, all accounts of one in one call, and keeps them for a moment. */
+export function createMarkets(reader: AccountReader, venues: readonly Venue[], nowMs: () => number = Date.now): Markets {
+  const counters = { hits: 0, reads: 0, shared: 0, malformed: 0 };
+  const settingsAddresses = [...new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
+  const plans = new Map<string, MarketPlan>();
+  const kept = new Map<string, MarketRead>();
+  /** No more than requests are under way; the reader ends each of them in time. */
+  const asked = new Map<string, Promise<MarketRead>>();
+  let settings: Settings | null = null;
+
+  const isFresh = (asOf: AsOf, ttlMs: number): boolean => {
+    const ageMs = nowMs() - asOf.askedAtMs;
+    return ageMs >= 0 && ageMs <= ttlMs;
+  };
+
+  function planOf(mint: string): MarketPlan {
+    return plans.get(mint) ?? keep(plans, mint, planMarket(mint, [...usualQuotes.keys()], venues));
+  }
+
+  async function readOnce(plan: MarketPlan): Promise<{ assembled: AssembledMarket; asOf: AsOf; settings: Settings }> {
+    counters.reads++;
+    const known = settings !== null && isFresh(settings, settingsTtlMs) ? settings : null;
+    const addresses = known === null ? [...plan.addresses, ...settingsAddresses] : plan.addresses;
+    const { slot, askedAtMs, accounts } = await reader.read(addresses);
+    const found = new Map<string, AccountBytes>();
+    for (const [i, account] of accounts.entries()) if (account !== null) found.set(addresses[i]!, account);
+    const used = known ?? { slot, askedAtMs, accounts: new Map(settingsAddresses.flatMap((at) => entryOf(found, at))) };
+    if (settings === null || used.askedAtMs > settings.askedAtMs) settings = used;
+    const assembled = assembleMarket(plan, (address) => found.get(address) ?? used.accounts.get(address) ?? null);
+    return { assembled, asOf: { slot, askedAtMs }, settings: used };
+  }
+
+  async function readFresh(mint: string): Promise<MarketRead> {
+    let plan = planOf(mint);
+    for (let left = maxReads; left > 0; left--) {
+      const { assembled, asOf, settings: used } = await readOnce(plan);
+      if (assembled.kind === 'more') {
+        plan = keep(plans, mint, planMarket(mint, [assembled.quoteMint], venues));
+        continue;
+      }
+      if (assembled.kind === 'malformed') counters.malformed++;
+      if (assembled.kind === 'market') narrow(plan, assembled.market.pools[0]?.pool.quoteMint);
+      const read: MarketRead = { ...asOf, result: assembled, settings: { slot: used.slot, askedAtMs: used.askedAtMs } };
+      return keep(kept, mint, read);
+    }
+    const reason = 'its quote coin changes with every read';
+    return { slot: 0, askedAtMs: nowMs(), result: { kind: 'malformed', venue: 'any', reason }, settings: { slot: 0, askedAtMs: nowMs() } };
+  }
+
+  /** The quote coin of a curve never changes: the others need not be asked for again. */
+  function narrow(plan: MarketPlan, quoteMint: string | undefined): void {
+    if (quoteMint !== undefined && plan.quoteMints.length > 1) keep(plans, plan.mint, narrowPlan(plan, quoteMint));
+  }
+
+  return {
+    counters,
+    read(mint) {
+      const recent = kept.get(mint);
+      if (recent !== undefined && isFresh(recent, marketTtlMs)) {
+        counters.hits++;
+        return recent;
+      }
+      const running = asked.get(mint);
+      if (running !== undefined) {
+        counters.shared++;
+        return running;
+      }
+      const started = readFresh(mint).finally(() => asked.delete(mint));
+      asked.set(mint, started);
+      return started;
+    },
+  };
+}
+
+function entryOf(accounts: ReadonlyMap<string, AccountBytes>, address: string): readonly (readonly [string, AccountBytes])[] {
+  const account = accounts.get(address);
+  return account === undefined ? [] : [[address, account]];
+}
+
+/** Puts it at the end, and lets the oldest go where there are too many. */
+function keep<T>(map: Map<string, T>, key: string, value: T): T {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > maxMarkets) {
+    const oldest = map.keys().next();
+    if (oldest.done !== true) map.delete(oldest.value);
+  }
+  return value;
+}

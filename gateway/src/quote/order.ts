@@ -1,0 +1,70 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import { buyLimits, slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
+import type { VenueName } from '@sluice/shared/wire/events.ts';
+import { partsPerMillion, rawAmount } from './amounts.ts';
+
+/** How much: `ui` whole coins, or parts in a million of what a wallet holds. */
+export type OrderAmount =
+  | { readonly kind: 'ui'; readonly value: number }
+  | { readonly kind: 'part'; readonly ppm: bigint; readonly publicKey: string };
+
+/** What a client wants quoted, as far as it can be checked without the chain. */
+export interface QuoteOrder {
+  readonly side: 'buy' | 'sell';
+  readonly mint: string;
+  readonly amount: OrderAmount;
+  readonly slippageBps: bigint;
+  readonly pool: 'auto' | VenueName;
+}
+
+export type ReadOrder =
+  | { readonly ok: true; readonly order: QuoteOrder }
+  | { readonly ok: false; readonly error: 'INVALID_MINT' }
+  | { readonly ok: false; readonly error: 'INVALID_REQUEST'; readonly fields: Readonly<Record<string, string>> };
+
+const allPpm = 1_000_000n;
+/** Slippage has hundredths of a percent. */
+const slippageDecimals = 2;
+
+/** Reads a body that is of the schema: what one field means for another. Names every wrong field at once. */
+export function readOrder(body: QuoteBody, venues: readonly Venue[]): ReadOrder {
+  const fields: Record<string, string> = {};
+  const amount = readAmount(body, fields);
+  const slippage = rawAmount(body.slippage ?? slippageLimits.default, slippageDecimals);
+  if (!slippage.ok) fields['slippage'] = 'has more than two decimals';
+  const pool = body.pool ?? 'auto';
+  if (pool !== 'auto' && !venues.some(({ name, quoting }) => name === pool && quoting !== null)) {
+    fields['pool'] = `\`${pool}\` is not quoted yet`;
+  }
+  if (amount === null || !slippage.ok || Object.keys(fields).length > 0) return { ok: false, error: 'INVALID_REQUEST', fields };
+  const { side, mint } = body;
+  if (!isAddress(mint)) return { ok: false, error: 'INVALID_MINT' };
+  return { ok: true, order: { side, mint, amount, slippageBps: slippage.raw, pool } };
+}
+
+function readAmount({ side, amount, sellAll, publicKey }: QuoteBody, fields: Record<string, string>): OrderAmount | null {
+  const fault = (field: string, what: string): null => {
+    fields[field] = what;
+    return null;
+  };
+  if (publicKey !== undefined && !isAddress(publicKey)) return fault('publicKey', 'is no address');
+  if (sellAll === true) {
+    if (side === 'buy') return fault('sellAll', 'is for a sell');
+    if (amount !== undefined) return fault('amount', 'must be left out with `sellAll`');
+    return publicKey === undefined ? fault('publicKey', 'is needed for `sellAll`') : { kind: 'part', ppm: allPpm, publicKey };
+  }
+  if (amount === undefined) return fault('amount', 'is required');
+  if (typeof amount === 'number') return readNumber(side, amount, fault);
+  if (side === 'buy') return fault('amount', 'must be a number');
+  const ppm = partsPerMillion(amount);
+  if (ppm === null) return fault('amount', 'must be a number, or a percentage above 0% and up to 100%, as "50%"');
+  return publicKey === undefined ? fault('publicKey', 'is needed for a percentage') : { kind: 'part', ppm, publicKey };
+}
+
+function readNumber(side: 'buy' | 'sell', value: number, fault: (field: string, what: string) => null): OrderAmount | null {
+  const { min, max } = buyLimits;
+  if (side === 'buy' && !(value >= min && value <= max)) return fault('amount', `must be ${min} to ${max}`);
+  if (!(value > 0)) return fault('amount', 'must be above 0');
+  return { kind: 'ui', value };
+}

@@ -1,0 +1,102 @@
+import { decodeMint, type Mint } from '@sluice/shared/solana/mint.ts';
+import type { QuoteAccounts, QuotedPool, AccountLookup } from '@sluice/shared/venues/quoting.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+
+/** Why the amounts of a coin cannot be told from its pool's. */
+export type Unquotable = 'transfer_fee' | 'not_transferable';
+
+/** A coin's pools on the venues that quote, of one moment. */
+export interface TokenMarket {
+  readonly decimals: number;
+  readonly tokenProgram: string;
+  /** In the order of the venues: the curve before the pool that it moves to. */
+  readonly pools: readonly { readonly venue: Venue; readonly pool: QuotedPool; readonly quoteDecimals: number }[];
+  readonly unquotable: Unquotable | null;
+}
+
+export type AssembledMarket =
+  | { readonly kind: 'market'; readonly market: TokenMarket }
+  /** The address is no mint. */
+  | { readonly kind: 'no_mint' }
+  /** Its pools are against a coin whose accounts were not among these: they are to be read too. */
+  | { readonly kind: 'more'; readonly quoteMint: string }
+  | { readonly kind: 'malformed'; readonly venue: string; readonly reason: string };
+
+/** Quote coins that a coin's pools are looked for with before its own is known; their decimals never change. */
+export const usualQuotes: ReadonlyMap<string, number> = new Map([
+  [wrappedSolMint, solDecimals],
+  [usdcMint, usdcDecimals],
+]);
+
+/** Where the pools of one coin with some quote coins are. */
+export interface MarketPlan {
+  readonly mint: string;
+  readonly quoteMints: readonly string[];
+  readonly pools: readonly { readonly venue: Venue; readonly quoteMint: string; readonly addresses: QuoteAccounts }[];
+  /** All accounts to read, settings apart. */
+  readonly addresses: readonly string[];
+}
+
+/** Derives some twelve addresses, about a millisecond. Throws TypeError where an argument is no address. */
+export function planMarket(mint: string, quoteMints: readonly string[], venues: readonly Venue[]): MarketPlan {
+  const pools = venues.flatMap((venue) =>
+    quoteMints.flatMap((quoteMint) => {
+      const { quoting } = venue;
+      return quoting === null ? [] : [{ venue, quoteMint, addresses: quoting.accountsOf(mint, quoteMint) }];
+    }),
+  );
+  return planOf(mint, quoteMints, pools);
+}
+
+/** The same with one of its quote coins alone. */
+export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): MarketPlan {
+  return planOf(
+    mint,
+    [quoteMint],
+    pools.filter((pool) => pool.quoteMint === quoteMint),
+  );
+}
+
+function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['pools']): MarketPlan {
+  const unusual = quoteMints.filter((quoteMint) => !usualQuotes.has(quoteMint));
+  return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
+}
+
+/** Puts a market together from accounts of one moment. Never throws. */
+export function assembleMarket({ mint, quoteMints, pools }: MarketPlan, accounts: AccountLookup): AssembledMarket {
+  const decoded = mintAt(accounts, mint);
+  if (decoded === null) return { kind: 'no_mint' };
+  const coin = { address: mint, decimals: decoded.decimals, supply: decoded.supply };
+  const opened = new Map<string, TokenMarket['pools'][number]>();
+  let unquotable = unquotableBy(decoded);
+  for (const { venue, addresses } of pools) {
+    if (opened.has(addresses[0])) continue;
+    const result = venue.quoting!.open(coin, addresses, accounts);
+    if (result.kind === 'malformed') return { kind: 'malformed', venue: venue.name, reason: result.reason };
+    if (result.kind === 'absent') continue;
+    const { quoteMint } = result.pool;
+    if (!quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
+    let quoteDecimals = usualQuotes.get(quoteMint);
+    if (quoteDecimals === undefined) {
+      const quoteCoin = mintAt(accounts, quoteMint);
+      if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is no mint' };
+      unquotable ??= unquotableBy(quoteCoin);
+      quoteDecimals = quoteCoin.decimals;
+    }
+    opened.set(addresses[0], { venue, pool: result.pool, quoteDecimals });
+  }
+  const { decimals, tokenProgram } = decoded;
+  return { kind: 'market', market: { decimals, tokenProgram, pools: [...opened.values()], unquotable } };
+}
+
+function mintAt(accounts: AccountLookup, address: string): Mint | null {
+  const account = accounts(address);
+  return account === null ? null : decodeMint(account.owner, account.data);
+}
+
+/** A fee of this epoch or the next: what arrives is less than what was sent. */
+function unquotableBy({ extensions: { transferFee, nonTransferable } }: Mint): Unquotable | null {
+  if (transferFee !== null && (transferFee.older.bps > 0 || transferFee.newer.bps > 0)) return 'transfer_fee';
+  return nonTransferable ? 'not_transferable' : null;
+}
