@@ -1,0 +1,40 @@
+import { baseOf, composeBuckets } from '@sluice/shared/market/compose.ts';
+import { baseIntervals, type Bucket, type MarketReader } from '@sluice/shared/market/market.ts';
+import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
+import type { Candle } from '@sluice/shared/wire/rest/token.ts';
+
+/** Seconds that the chain's clock may be ahead of ours. */
+const aheadS = 120;
+
+export interface CandleQuestion {
+  readonly mint: string;
+  readonly interval: CandleInterval;
+  readonly fromS: number | null;
+  readonly toS: number | null;
+  readonly limit: number;
+}
+
+/** The newest `limit` candles that begin in `[fromS, toS)`, oldest first. Rejects where the record cannot be read. */
+export async function readCandles(
+  market: Pick<MarketReader, 'buckets'>,
+  question: CandleQuestion,
+  nowS: number,
+): Promise<readonly Candle[]> {
+  const { mint, interval, fromS, toS, limit } = question;
+  const seconds = candleIntervals[interval];
+  const base = baseOf(interval);
+  const firstS = Math.ceil((fromS ?? 0) / seconds) * seconds;
+  const endS = Math.ceil(Math.min(toS ?? Number.MAX_SAFE_INTEGER, nowS + aheadS) / seconds) * seconds;
+  if (endS <= firstS) return [];
+  const ratio = seconds / baseIntervals[base];
+  // One candle's worth more than asked for: the oldest may be cut.
+  const most = (limit + 1) * ratio;
+  const buckets = await market.buckets(mint, base, firstS, endS, most);
+  const composed = composeBuckets(buckets, interval);
+  const whole = buckets.length < most ? composed : composed.slice(1);
+  return whole.slice(-limit).map((bucket) => candleOf(bucket, seconds, nowS));
+}
+
+function candleOf(bucket: Bucket, seconds: number, nowS: number): Candle {
+  return { ...bucket, closed: bucket.startS + seconds <= nowS };
+}

@@ -1,0 +1,157 @@
+import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import type { MintExtensions } from '@sluice/shared/solana/token-extensions.ts';
+import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
+import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
+import type { MarketHealth, SolUsdNow } from './market-health.ts';
+import { creatorOf, flagsOf, type TokenFlags, type TokenIdentity } from './token-facts.ts';
+import { inSolAndUsd, type MainPool, type TokenMarket } from './token-market.ts';
+import type { WarmToken } from './warm-token.ts';
+
+/** Slots of an epoch on a cluster without warm-up, as mainnet is: which of two set transfer fees holds follows from it. */
+const slotsPerEpoch = 432_000;
+
+/** What the creation of a token told, where no account does. */
+export interface Birth {
+  readonly identity: TokenIdentity;
+  readonly creator: string;
+  readonly flags: TokenFlags;
+}
+
+export interface RenderContext {
+  readonly health: MarketHealth;
+  readonly birth: Birth | null;
+  readonly offChain: OffChainMetadata | null;
+  readonly nowMs: number;
+}
+
+/** Price of the main pool now; every number null where `reason` says why. */
+export interface PriceNow {
+  readonly quote: number | null;
+  readonly sol: number | null;
+  readonly usd: number | null;
+  readonly reason: PriceNullReason | null;
+}
+
+export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolUsdNow | null, nowMs: number): PriceNow {
+  const none = (reason: PriceNullReason): PriceNow => ({ quote: null, sol: null, usd: null, reason });
+  const { main, curve } = market;
+  if (main === null) return none('no_market');
+  if (curve?.complete === true && curve.address === main.address) return none('no_liquidity');
+  if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
+  const fault = health.fault(nowMs);
+  if (fault !== null) return none(fault);
+  return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd), reason: null };
+}
+
+/** The answer of `/token/info`. Pure: the moment and everything known are given. */
+export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }: RenderContext): TokenInfo {
+  const { facts, market, minutes, mint } = token;
+  const { decimals, supply, tokenProgram, mintAuthority, freezeAuthority, extensions } = facts.token;
+  const { main } = market;
+  const identity = facts.identity ?? birth?.identity ?? null;
+  const solUsd = health.solUsd(nowMs);
+  const price = priceNow(market, health, solUsd, nowMs);
+  const isPriced = price.reason === null;
+  const supplyUi = toUi(supply, decimals);
+  const liquidity = liquidityOf(main, isPriced, solUsd);
+  return {
+    mint,
+    asOfMs: nowMs,
+    ...(health.simulated === true ? { simulated: true as const } : {}),
+    name: identity?.name ?? null,
+    symbol: identity?.symbol ?? null,
+    uri: identity?.uri ?? null,
+    metadataSource: identity?.source ?? null,
+    updateAuthority: identity?.updateAuthority ?? null,
+    offChain: offChain === null ? null : offChainOf(offChain),
+    tokenProgram,
+    decimals,
+    supply: supply.toString(),
+    supplyUi,
+    mintAuthority,
+    freezeAuthority,
+    extensions: extensionsOf(extensions, facts.slot, nowMs),
+    chain: { slot: facts.slot, ageMs: Math.max(0, nowMs - facts.askedAtMs) },
+    creator: creatorOf(facts) ?? birth?.creator ?? null,
+    flags: flagsOf(facts) ?? birth?.flags ?? null,
+    venue: main?.venue ?? null,
+    poolAddress: main?.address ?? null,
+    quoteMint: main?.quoteMint ?? null,
+    curve: curveOf(token),
+    reserves: main?.reserves ?? null,
+    priceQuote: price.quote,
+    priceSol: price.sol,
+    priceUsd: price.usd,
+    priceNullReason: price.reason,
+    priceSlot: isPriced ? main!.slot : null,
+    priceAgeMs: isPriced ? Math.max(0, nowMs - main!.atMs) : null,
+    solUsd,
+    marketCapSol: price.sol === null ? null : price.sol * supplyUi,
+    marketCapUsd: price.usd === null ? null : price.usd * supplyUi,
+    liquiditySol: liquidity.sol,
+    liquidityUsd: liquidity.usd,
+    windows: minutes?.sums(Math.floor(nowMs / 1000)) ?? null,
+  };
+}
+
+function curveOf({ facts, market }: WarmToken): TokenInfo['curve'] {
+  const { curve } = market;
+  if (curve === null || facts.curve === null) return null;
+  const progressPercent = curve.complete ? 100 : facts.curve.venue.curveProgress(curve.realBase);
+  return { poolAddress: curve.address, progressPercent, complete: curve.complete };
+}
+
+/** As stale as the price, and null where that is. */
+function liquidityOf(
+  main: MainPool | null,
+  isPriced: boolean,
+  solUsd: SolUsdNow | null,
+): { readonly sol: number | null; readonly usd: number | null } {
+  if (!isPriced || main === null || main.reserves === null || main.quoteDecimals === null) return { sol: null, usd: null };
+  return inSolAndUsd(toUi(BigInt(main.reserves.realQuote), main.quoteDecimals), main.quoteMint, solUsd);
+}
+
+function offChainOf({ description, image, twitter, telegram, website }: OffChainMetadata): TokenInfo['offChain'] {
+  return { description, image, twitter, telegram, website };
+}
+
+function extensionsOf(extensions: MintExtensions, slot: number, nowMs: number): TokenInfo['extensions'] {
+  const { transferFee, scaledUiAmount, transferHook, pausable, interestBearing } = extensions;
+  return {
+    transferFee: transferFee === null ? null : transferFeeOf(transferFee, slot),
+    transferHook,
+    permanentDelegate: extensions.permanentDelegate,
+    defaultAccountState: extensions.defaultAccountState,
+    nonTransferable: extensions.nonTransferable,
+    pausable,
+    confidentialTransfer: extensions.confidentialTransfer,
+    interestBearing,
+    scaledUiAmount:
+      scaledUiAmount === null
+        ? null
+        : {
+            multiplier: nowMs / 1000 >= scaledUiAmount.newFromS ? scaledUiAmount.newMultiplier : scaledUiAmount.multiplier,
+            authority: scaledUiAmount.authority,
+          },
+    closeAuthority: extensions.closeAuthority,
+    others: [...extensions.others],
+  };
+}
+
+function transferFeeOf(
+  { older, newer, configAuthority, withdrawAuthority }: NonNullable<MintExtensions['transferFee']>,
+  slot: number,
+): NonNullable<TokenInfo['extensions']['transferFee']> {
+  const holds = BigInt(Math.floor(slot / slotsPerEpoch)) >= newer.epoch ? newer : older;
+  const next = holds === newer || (newer.bps === older.bps && newer.maxFee === older.maxFee) ? null : newer;
+  return {
+    bps: holds.bps,
+    maxFee: holds.maxFee.toString(),
+    nextBps: next?.bps ?? null,
+    nextMaxFee: next?.maxFee.toString() ?? null,
+    nextEpoch: next === null ? null : Number(next.epoch),
+    configAuthority,
+    withdrawAuthority,
+  };
+}

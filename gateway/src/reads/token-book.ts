@@ -1,0 +1,351 @@
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { NewTokenEvent, PriceEvent } from '@sluice/shared/wire/events.ts';
+import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import type { AccountReader } from '../chain/account-reader.ts';
+import type { EventCell } from '../stream/event-cell.ts';
+import type { History } from '../stream/history.ts';
+import type { MarketHealth } from './market-health.ts';
+import { renderToken, type Birth } from './render-token.ts';
+import { readToken } from './token-facts.ts';
+import { planToken } from './token-plan.ts';
+import { parseEvent, WarmToken } from './warm-token.ts';
+
+/** Bounds of the book. Beyond them: the token longest unused goes; a read is refused as unavailable; the oldest is forgotten. */
+export const bookLimits = {
+  tokens: 50_000,
+  /** Minutes with trades of all tokens together. */
+  minutes: 1_000_000,
+  /** Cold tokens being read. */
+  loads: 256,
+  /** Tokens being read again. */
+  refreshes: 32,
+  /** Addresses known to be no mints. */
+  negatives: 20_000,
+  /** Creations remembered. */
+  births: 10_000,
+  /** Answers kept as rendered. */
+  rendered: 4_096,
+} as const;
+
+/** An answer is given again for so long. */
+export const renderedForMs = 250;
+/** What was read from the chain is read again, once somebody asks, after so long. */
+const refreshAfterMs = 60_000;
+/** The record of trades that could not be joined with the log is asked for again after so long. */
+const joinAgainMs = 1_000;
+/** An account that is missing may be there with the next slot; one that is another kind stays that. */
+const missingForMs = 2_000;
+const noMintForMs = 30_000;
+const touchEveryMs = 1_000;
+
+export interface TokenBookOptions {
+  readonly accounts: AccountReader;
+  readonly market: MarketReader;
+  readonly history: History;
+  readonly health: MarketHealth;
+  readonly venues: readonly Venue[];
+  readonly epoch: () => string;
+  /** Off-chain metadata by `uri`; null where it is not known yet. */
+  readonly offChain: (uri: string) => OffChainMetadata | null;
+  readonly log: Logger;
+}
+
+export type TokenOutcome =
+  | { readonly ok: true; readonly token: WarmToken }
+  | { readonly ok: false; readonly reason: 'no_mint' }
+  | { readonly ok: false; readonly reason: 'unavailable'; readonly message: string };
+
+const noMint: TokenOutcome = { ok: false, reason: 'no_mint' };
+const unavailable = (message: string): TokenOutcome => ({ ok: false, reason: 'unavailable', message });
+
+const noSummary: MarketSummary = { checkpoint: null, minutes: [], price: null };
+
+const pricesPrefix = pricesTopic('');
+const tradesPrefix = tradesTopic('');
+
+export interface BookCounters {
+  loads: number;
+  refreshes: number;
+  shared: number;
+  refused: number;
+  negativeHits: number;
+  evicted: number;
+}
+
+/**
+ * Tokens that were asked for, kept in memory by the log: a warm one is answered without a read of anything. A cold one costs one
+ * read of the chain and one of the record of trades, however many ask for it at once.
+ */
+export class TokenBook {
+  readonly counters: BookCounters = { loads: 0, refreshes: 0, shared: 0, refused: 0, negativeHits: 0, evicted: 0 };
+  readonly #options: TokenBookOptions;
+  /** By last use, the longest unused first. */
+  readonly #tokens = new Map<string, WarmToken>();
+  readonly #loads = new Map<string, Promise<TokenOutcome>>();
+  /** Until when an address counts as no mint. */
+  readonly #negatives = new Map<string, number>();
+  readonly #births = new Map<string, Birth>();
+  /** Tokens with a rendered answer, oldest first. */
+  readonly #rendered = new Set<WarmToken>();
+  #minutes = 0;
+  #refreshing = 0;
+  #wholeFrom = 0;
+  /** Counts the times that the log lost something: a read that began before is not joined to it. */
+  #losses = 0;
+
+  constructor(options: TokenBookOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#tokens.size;
+  }
+
+  /** A warm token; null where it is not. */
+  warm(mint: string, nowMs: number): WarmToken | null {
+    const token = this.#tokens.get(mint);
+    if (token === undefined) return null;
+    if (nowMs - token.touchedAtMs >= touchEveryMs) this.#touch(token, nowMs);
+    return token;
+  }
+
+  /** The token, read where it is cold. Never rejects. */
+  find(mint: string): TokenOutcome | Promise<TokenOutcome> {
+    const nowMs = Date.now();
+    const token = this.warm(mint, nowMs);
+    if (token !== null) return { ok: true, token };
+    const under = this.#loads.get(mint);
+    if (under !== undefined) {
+      this.counters.shared++;
+      return under;
+    }
+    if (!isAddress(mint)) return noMint;
+    const negativeUntilMs = this.#negatives.get(mint);
+    if (negativeUntilMs !== undefined && negativeUntilMs > nowMs) {
+      this.counters.negativeHits++;
+      return noMint;
+    }
+    if (this.#loads.size >= bookLimits.loads) {
+      this.counters.refused++;
+      return unavailable('Too many tokens are being read.');
+    }
+    const load = this.#load(mint).finally(() => this.#loads.delete(mint));
+    this.#loads.set(mint, load);
+    return load;
+  }
+
+  /** The answer of `/token/info` as bytes, at most `renderedForMs` old. */
+  render(token: WarmToken, nowMs: number): Buffer {
+    const { rendered, renderedAtMs } = token;
+    if (rendered !== null && nowMs - renderedAtMs < renderedForMs && nowMs >= renderedAtMs) return rendered;
+    const { health } = this.#options;
+    const birth = this.#births.get(token.mint) ?? null;
+    const uri = token.facts.identity?.uri ?? birth?.identity.uri ?? null;
+    const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
+    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, birth, offChain, nowMs })));
+    token.rendered = bytes;
+    token.renderedAtMs = nowMs;
+    this.#rendered.delete(token);
+    this.#rendered.add(token);
+    if (this.#rendered.size > bookLimits.rendered) this.#dropRendered();
+    return bytes;
+  }
+
+  identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null } | null {
+    return token.facts.identity ?? this.#births.get(token.mint)?.identity ?? null;
+  }
+
+  // --- The log.
+
+  onEntry(entry: LogEntry, cell: EventCell, replayed: boolean): void {
+    const nowMs = Date.now();
+    if (!replayed) this.#options.health.noteEntry(nowMs);
+    for (const { topic } of entry.topics) {
+      if (topic.startsWith(pricesPrefix)) this.#onTold(topic.slice(pricesPrefix.length), entry, cell, replayed, nowMs);
+      else if (topic.startsWith(tradesPrefix) && topic[tradesPrefix.length] !== '@') {
+        this.#onTold(topic.slice(tradesPrefix.length), entry, cell, replayed, nowMs);
+      } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, cell, replayed, nowMs);
+    }
+  }
+
+  /** Something of the log is gone: what was kept by it is read again when it is asked for. */
+  onLost(to: number, reason: 'trimmed' | 'epoch'): void {
+    this.#wholeFrom = reason === 'epoch' ? 0 : to + 1;
+    this.#losses++;
+    this.#tokens.clear();
+    this.#rendered.clear();
+    this.#minutes = 0;
+  }
+
+  #onTold(mint: string, entry: LogEntry, cell: EventCell, replayed: boolean, nowMs: number): void {
+    if (this.#negatives.size > 0) this.#negatives.delete(mint);
+    const token = this.#tokens.get(mint);
+    if (token === undefined) return;
+    const { event } = cell;
+    if (event.type === 'retract') {
+      // What it did to price and volumes cannot be taken back: it is read anew.
+      this.#drop(token);
+      return;
+    }
+    if (event.type === 'price' && !replayed) this.#options.health.noteLive(event);
+    const before = token.minutes?.size ?? 0;
+    token.apply(event, entry.offset, nowMs);
+    this.#minutes += (token.minutes?.size ?? 0) - before;
+  }
+
+  #onRare(entry: LogEntry, cell: EventCell, replayed: boolean, nowMs: number): void {
+    const { event } = cell;
+    if (event.type === 'migration') this.#onTold(event.mint, entry, cell, replayed, nowMs);
+    else if (event.type === 'newToken') {
+      this.#negatives.delete(event.mint);
+      remember(this.#births, event.mint, birthOf(event), bookLimits.births);
+    }
+  }
+
+  // --- Reading.
+
+  async #load(mint: string): Promise<TokenOutcome> {
+    this.counters.loads++;
+    const { accounts, venues, log } = this.#options;
+    const losses = this.#losses;
+    const plan = planToken(mint, venues);
+    const summary = this.#summary(mint);
+    const read = await accounts.read(plan.addresses).catch((error: unknown) => {
+      log.debug({ err: error, mint }, 'token_read_failed');
+      return null;
+    });
+    if (read === null) return unavailable('No node of the chain answers.');
+    const outcome = readToken(plan, read);
+    if (outcome.kind === 'unreadable') return unavailable('The mint is in a form that is not understood.');
+    if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
+    const kept = await summary;
+    const nowMs = Date.now();
+    const token = new WarmToken(plan, outcome.facts, kept === null || kept.price === null ? null : priceOf(kept.price), nowMs);
+    this.#join(token, losses === this.#losses ? kept : null, nowMs);
+    this.#add(token, nowMs);
+    return { ok: true, token };
+  }
+
+  #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
+    // The stream has told of it: the node that was asked is behind.
+    if (kind === 'missing' && this.#isTold(mint)) return unavailable('The node that was asked has not seen this token yet.');
+    remember(this.#negatives, mint, Date.now() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
+    return noMint;
+  }
+
+  #isTold(mint: string): boolean {
+    const { history } = this.#options;
+    return this.#births.has(mint) || history.newest(pricesTopic(mint)) > 0 || history.newest(tradesTopic(mint)) > 0;
+  }
+
+  async #summary(mint: string): Promise<MarketSummary | null> {
+    try {
+      return await this.#options.market.summary(mint, Math.floor(Date.now() / 1000));
+    } catch (error) {
+      this.#options.log.debug({ err: error, mint }, 'market_summary_failed');
+      return null;
+    }
+  }
+
+  #join(token: WarmToken, summary: MarketSummary | null, nowMs: number): void {
+    const { history, epoch } = this.#options;
+    const before = token.minutes?.size ?? 0;
+    token.joinedAtMs = nowMs;
+    const wholeFrom = Math.max(this.#wholeFrom, history.oldestOffset ?? 0);
+    token.join(summary ?? noSummary, history, { epoch: epoch(), wholeFrom }, nowMs);
+    if (this.#tokens.get(token.mint) === token) this.#minutes += (token.minutes?.size ?? 0) - before;
+  }
+
+  /** Reads again, behind the answer, what is due: no answer waits for it. */
+  keepFresh(token: WarmToken, nowMs: number): void {
+    if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
+      token.joinedAtMs = nowMs;
+      void this.#joinAgain(token);
+    }
+    if (nowMs - token.refreshedAtMs < refreshAfterMs || this.#refreshing >= bookLimits.refreshes) return;
+    token.refreshedAtMs = nowMs;
+    void this.#refresh(token);
+  }
+
+  async #joinAgain(token: WarmToken): Promise<void> {
+    const losses = this.#losses;
+    const summary = await this.#summary(token.mint);
+    if (losses === this.#losses && this.#tokens.get(token.mint) === token) this.#join(token, summary, Date.now());
+  }
+
+  async #refresh(token: WarmToken): Promise<void> {
+    this.#refreshing++;
+    this.counters.refreshes++;
+    try {
+      const outcome = readToken(token.plan, await this.#options.accounts.read(token.plan.addresses));
+      if (outcome.kind === 'token') token.refresh(outcome.facts);
+      // A mint can be closed; a node can be behind. Who asks next finds out.
+      else if (outcome.kind !== 'unreadable') this.#drop(token);
+    } catch (error) {
+      this.#options.log.debug({ err: error, mint: token.mint }, 'token_refresh_failed');
+    } finally {
+      this.#refreshing--;
+    }
+  }
+
+  // --- Bounds.
+
+  #add(token: WarmToken, nowMs: number): void {
+    const known = this.#tokens.get(token.mint);
+    if (known !== undefined) this.#drop(known);
+    this.#tokens.set(token.mint, token);
+    token.touchedAtMs = nowMs;
+    this.#minutes += token.minutes?.size ?? 0;
+    for (const oldest of this.#tokens.values()) {
+      if (this.#tokens.size <= bookLimits.tokens && this.#minutes <= bookLimits.minutes) return;
+      this.counters.evicted++;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(token: WarmToken): void {
+    if (this.#tokens.get(token.mint) !== token) return;
+    this.#tokens.delete(token.mint);
+    this.#rendered.delete(token);
+    this.#minutes -= token.minutes?.size ?? 0;
+  }
+
+  #touch(token: WarmToken, nowMs: number): void {
+    token.touchedAtMs = nowMs;
+    this.#tokens.delete(token.mint);
+    this.#tokens.set(token.mint, token);
+  }
+
+  #dropRendered(): void {
+    for (const token of this.#rendered) {
+      token.rendered = null;
+      this.#rendered.delete(token);
+      return;
+    }
+  }
+}
+
+/** Sets the newest of a bounded map. */
+function remember<V>(map: Map<string, V>, name: string, value: V, most: number): void {
+  map.delete(name);
+  map.set(name, value);
+  if (map.size <= most) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function priceOf(json: Uint8Array): PriceEvent | null {
+  const event = parseEvent(json);
+  return event.type === 'price' ? event : null;
+}
+
+function birthOf({ name, symbol, uri, creator, flags }: NewTokenEvent): Birth {
+  return { identity: { name, symbol, uri, source: 'event', updateAuthority: null }, creator, flags };
+}

@@ -1,0 +1,84 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MarketReader } from '@sluice/shared/market/market.ts';
+import { candleLimits, tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token.ts';
+import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
+import type { History } from '../stream/history.ts';
+import { readCandles } from './candle-pages.ts';
+import type { TokenBook, TokenOutcome } from './token-book.ts';
+import { readTrades } from './trade-pages.ts';
+
+export interface TokenEndpointParts {
+  readonly book: TokenBook;
+  readonly market: MarketReader;
+  readonly history: History;
+  readonly log: Logger;
+}
+
+const invalidMint = { error: 'INVALID_MINT' } as const;
+const opening = Buffer.from('{"mint":"');
+const tradesKey = Buffer.from('","trades":[');
+const nextKey = Buffer.from('],"next":');
+const closing = Buffer.from('}');
+const comma = Buffer.from(',');
+
+/** `/token/info`, `/token/candles`, `/token/trades`. */
+export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoint[] {
+  const { book } = parts;
+  const answerInfo = (outcome: TokenOutcome): { readonly jsonBytes: Buffer } | ReturnType<typeof refusalOf> => {
+    if (!outcome.ok) return refusalOf(outcome);
+    const nowMs = Date.now();
+    book.keepFresh(outcome.token, nowMs);
+    return { jsonBytes: book.render(outcome.token, nowMs) };
+  };
+  const info = bindEndpoint(tokenInfoEndpoint, ({ params }) => {
+    const outcome = book.find(params.mint);
+    return outcome instanceof Promise ? outcome.then(answerInfo) : answerInfo(outcome);
+  });
+
+  const candles = bindEndpoint(tokenCandlesEndpoint, async ({ params: { mint }, query }) => {
+    if (!isAddress(mint)) return invalidMint;
+    const { interval = '1m', from = null, to = null, limit = candleLimits.default } = query;
+    const nowS = Math.floor(Date.now() / 1000);
+    const found = await attempt(parts.log, () => readCandles(parts.market, { mint, interval, fromS: from, toS: to, limit }, nowS));
+    if (found === null) return recordAway;
+    const refusal = found.length > 0 ? null : await refusalFor(book, mint);
+    return refusal ?? { json: { mint, interval, candles: [...found] } };
+  });
+
+  const trades = bindEndpoint(tokenTradesEndpoint, async ({ params: { mint }, query }) => {
+    if (!isAddress(mint)) return invalidMint;
+    const { before = null, limit = tradeLimits.default } = query;
+    const page = await attempt(parts.log, () => readTrades(parts, mint, before, limit));
+    if (page === null) return recordAway;
+    const refusal = page.trades.length > 0 ? null : await refusalFor(book, mint);
+    if (refusal !== null) return refusal;
+    const joined = page.trades.flatMap((trade, index) => (index === 0 ? [trade] : [comma, trade]));
+    const next = Buffer.from(JSON.stringify(page.next));
+    return { jsonBytes: Buffer.concat([opening, Buffer.from(mint), tradesKey, ...joined, nextKey, next, closing]) };
+  });
+
+  return [info, candles, trades];
+}
+
+const recordAway = { error: 'UPSTREAM_UNAVAILABLE', message: 'The record of trades cannot be read.' } as const;
+
+function refusalOf(outcome: Extract<TokenOutcome, { ok: false }>) {
+  return outcome.reason === 'no_mint' ? invalidMint : ({ error: 'UPSTREAM_UNAVAILABLE', message: outcome.message } as const);
+}
+
+/** Where nothing is on record: whether there is such a token at all. */
+async function refusalFor(book: TokenBook, mint: string): Promise<ReturnType<typeof refusalOf> | null> {
+  const outcome = await book.find(mint);
+  return outcome.ok ? null : refusalOf(outcome);
+}
+
+/** Null where the record does not answer. */
+async function attempt<T>(log: Logger, read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    log.warn({ err: error }, 'market_record_unavailable');
+    return null;
+  }
+}

@@ -1,0 +1,128 @@
+import { decodeMetaplex } from '@sluice/shared/solana/metaplex.ts';
+import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/mint.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import type { CurveAccount, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
+import type { TokenPlan } from './token-plan.ts';
+
+/** Longer texts are not told: whoever made the token wrote what they liked. */
+const maxNameChars = 256;
+const maxUriChars = 2048;
+
+export interface TokenIdentity {
+  readonly name: string | null;
+  readonly symbol: string | null;
+  readonly uri: string | null;
+  readonly source: 'token-2022' | 'metaplex' | 'event';
+  readonly updateAuthority: string | null;
+}
+
+export interface TokenFlags {
+  readonly mayhemMode: boolean;
+  readonly cashback: boolean;
+  readonly holderReward: boolean;
+  readonly creatorFeeBps: number;
+}
+
+export interface CurveFacts {
+  readonly venue: Venue;
+  readonly address: string;
+  readonly account: CurveAccount;
+}
+
+export interface PoolFacts {
+  readonly venue: Venue;
+  readonly address: string;
+  readonly account: PoolAccount;
+  /** Null where its vaults are not where they are looked for, or did not show balances of the pool's. */
+  readonly reserves: PoolReserves | null;
+}
+
+/** What one read of the chain says of a token. */
+export interface TokenFacts {
+  readonly mint: string;
+  readonly token: Mint;
+  readonly identity: TokenIdentity | null;
+  readonly curve: CurveFacts | null;
+  readonly pools: readonly PoolFacts[];
+  readonly slot: number;
+  readonly askedAtMs: number;
+}
+
+/**
+ * `missing`: there is no such account. `no_mint`: another kind of account, a wallet above all. `unreadable`: a mint, but in a
+ * form that is not understood: nothing is said about it rather than something wrong.
+ */
+export type TokenRead = { readonly kind: 'token'; readonly facts: TokenFacts } | { readonly kind: 'missing' | 'no_mint' | 'unreadable' };
+
+/** Puts the facts together out of the accounts of a plan, each believed only where owner, kind and cross-references are right. */
+export function readToken(plan: TokenPlan, { slot, askedAtMs, accounts }: AccountsRead): TokenRead {
+  const byAddress = new Map(plan.addresses.map((address, index) => [address, accounts[index] ?? null]));
+  const account = byAddress.get(plan.mint) ?? null;
+  if (account === null) return { kind: 'missing' };
+  const token = decodeMint(account.owner, account.data);
+  if (token === null) return { kind: isMintInAnotherForm(account) ? 'unreadable' : 'no_mint' };
+  const metaplex = byAddress.get(plan.metaplex) ?? null;
+  const pools: PoolFacts[] = [];
+  let curve: CurveFacts | null = null;
+  for (const { venue, address } of plan.pools) {
+    const found = byAddress.get(address) ?? null;
+    const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
+    if (decoded?.kind !== 'decoded') continue;
+    if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
+    else if (decoded.account.baseMint === plan.mint) {
+      pools.push({ venue, address, account: decoded.account, reserves: vaultReserves(address, decoded.account, byAddress) });
+    }
+  }
+  const facts: TokenFacts = { mint: plan.mint, token, identity: identityOf(plan, token, metaplex), curve, pools, slot, askedAtMs };
+  return { kind: 'token', facts };
+}
+
+/** Says it is a mint, yet is none that can be read: not initialized is none, an extension in a new form is one. */
+function isMintInAnotherForm({ owner, data }: ChainAccount): boolean {
+  if (owner !== tokenProgram && owner !== token2022Program) return false;
+  return extensionsAt(owner, data, 'mint') !== null && data[45] === 1;
+}
+
+/** The mint says where its metadata is; one without a pointer may have Metaplex', as all of SPL Token. */
+function identityOf(plan: TokenPlan, { extensions }: Mint, metaplex: ChainAccount | null): TokenIdentity | null {
+  const pointer = extensions.metadataPointer;
+  const { metadata } = extensions;
+  if (metadata !== null && metadata.mint === plan.mint && (pointer === null || pointer === plan.mint)) {
+    return bounded({ ...metadata, source: 'token-2022' });
+  }
+  if (metaplex === null || (pointer !== null && pointer !== plan.metaplex)) return null;
+  const decoded = decodeMetaplex(metaplex.owner, metaplex.data);
+  return decoded === null || decoded.mint !== plan.mint ? null : bounded({ ...decoded, source: 'metaplex' });
+}
+
+function bounded({ name, symbol, uri, source, updateAuthority }: TokenIdentity): TokenIdentity {
+  const text = (value: string | null, most: number): string | null => (value !== null && value.length <= most ? value : null);
+  return { name: text(name, maxNameChars), symbol: text(symbol, maxNameChars), uri: text(uri, maxUriChars), source, updateAuthority };
+}
+
+function vaultReserves(pool: string, account: PoolAccount, byAddress: ReadonlyMap<string, ChainAccount | null>): PoolReserves | null {
+  const balance = (vault: string, mint: string): bigint | null => {
+    const found = byAddress.get(vault) ?? null;
+    const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
+    return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
+  };
+  const base = balance(account.baseVault, account.baseMint);
+  const quote = balance(account.quoteVault, account.quoteMint);
+  if (base === null || quote === null) return null;
+  return { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote };
+}
+
+/** Creator and flags by the curve, else by the first of its pools; null where there is neither. */
+export function creatorOf({ curve, pools }: TokenFacts): string | null {
+  const creator = curve?.account.creator ?? pools[0]?.account.coinCreator ?? zeroAddress;
+  return creator === zeroAddress ? null : creator;
+}
+
+export function flagsOf({ curve, pools }: TokenFacts): TokenFlags | null {
+  const account = curve?.account ?? pools[0]?.account;
+  if (account === undefined) return null;
+  const { mayhemMode, cashback, holderReward, creatorFeeBps } = account;
+  return { mayhemMode, cashback, holderReward, creatorFeeBps };
+}
