@@ -4,12 +4,14 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
-import { Publisher } from './publisher/publisher.ts';
+import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
 import { Report } from './report.ts';
 import { AccountFetcher } from './sources/account-fetcher.ts';
 import { accountSubscription, programSubscriptions } from './sources/accounts.ts';
@@ -39,6 +41,8 @@ export interface IngestOptions {
   readonly bus: Bus;
   /** State of the market, kept by one of all ingest processes. One of this process where none is given. */
   readonly market?: Market;
+  /** Off-chain metadata of new tokens. Where none is given it is fetched from the public internet. */
+  readonly metadata?: TokenMetadataBook;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -53,7 +57,7 @@ export interface Ingest {
  * another process does: it then is ready to. Endpoints are connected, and connected again, from then on. Nothing is published before the
  * cluster told which it is: events of simnet must be labelled.
  */
-export async function startIngest({ config, bus, log, signal }: IngestOptions): Promise<Ingest> {
+export async function startIngest({ config, bus, metadata, log, signal }: IngestOptions): Promise<Ingest> {
   if (config.rpc === null) throw new TypeError('Ingest needs the address of an RPC.');
   const { httpUrls, wsUrls } = config.rpc;
   const life = new AbortController();
@@ -64,9 +68,11 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
   const startedAtMs = Date.now();
   const report = new Report(log);
   const solUsd = new SolUsdFeed(rpc, log, ended);
+  const publish = (event: PublishableEvent): void => publisher.push(event);
+  const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
   let running: RunningParts | null = null;
 
-  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, solUsd, report });
+  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, solUsd, tokenMetadata, report });
 
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
@@ -80,7 +86,10 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
       transactions: new TransactionFetcher(rpc),
       log,
       signal: ended,
-      publish: (event) => publisher.push(event),
+      publish: (event) => {
+        publish(event);
+        if (event.type === 'newToken') tokenMetadata.add(event);
+      },
       onFault: (fault) => report.note(fault),
       onLoss: (loss) => report.lose(loss),
     });
@@ -124,6 +133,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
     () => {
       solUsd.refresh(Date.now());
       running?.endpoints.look();
+      tokenMetadata.look();
       const now = stats();
       report.tell(now);
       void tellStatus(now);
@@ -136,6 +146,7 @@ export async function startIngest({ config, bus, log, signal }: IngestOptions): 
     stats,
     close: async () => {
       life.abort();
+      tokenMetadata.close();
       await begun.catch(() => undefined);
       await publisher.close(closeWithinMs);
       report.tell(stats());

@@ -1,3 +1,4 @@
+import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
 import type { EmitCounts } from './pipeline/emit.ts';
 import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
@@ -39,6 +40,8 @@ export interface IngestStats {
   readonly venues: Readonly<Record<string, { readonly events: VenueCounts; readonly accounts: VenueCounts }>>;
   readonly faults: readonly (DecodeFault & { readonly total: number })[];
   readonly publisher: PublisherCounts & { readonly buffered: number };
+  /** Off-chain metadata of new tokens: what was told, and how many tokens wait for theirs. */
+  readonly metadata: MetadataCounts & { readonly waiting: number };
   /** Null before the first; `stale` where it is too old to value anything. */
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
@@ -77,6 +80,7 @@ export function readStats(of: {
   readonly running: RunningParts | null;
   readonly publisher: Publisher;
   readonly solUsd: SolUsdFeed;
+  readonly tokenMetadata: TokenMetadata;
   readonly report: Report;
 }): IngestStats {
   const { running, publisher } = of;
@@ -108,6 +112,7 @@ export function readStats(of: {
     venues: readVenues(running?.pipeline),
     faults: of.report.faults,
     publisher: { ...publisher.counts, buffered: publisher.buffered },
+    metadata: { ...of.tokenMetadata.counts, waiting: of.tokenMetadata.waiting },
     solUsd: readSolUsd(of.solUsd, nowMs),
   };
 }

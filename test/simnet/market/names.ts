@@ -20,6 +20,14 @@ export function coinText(random: Random, number: number): CoinText {
   return {
     name: `Simulated ${adjective} ${noun}`.slice(0, 32),
     symbol: `SIM${adjective[0] ?? ''}${noun.slice(0, 4).toUpperCase()}`,
-    uri: `https://simnet.invalid/coin/${number}`,
+    uri: number % fewHaveNone === 0 ? `https://simnet.invalid/coin/${number}` : metadataUri(adjective, noun),
   };
+}
+
+/** One coin in so many points at metadata that nobody can have: a name that cannot be, and is never looked up. */
+const fewHaveNone = 8;
+
+/** The metadata itself, so that nothing has to be fetched. Short: a creation and the purchase with it fill a transaction nearly. */
+function metadataUri(adjective: string, noun: string): string {
+  return `data:application/json,${JSON.stringify({ description: `Simulated ${adjective} ${noun}, worth nothing.` })}`;
 }

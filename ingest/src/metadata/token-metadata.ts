@@ -1,0 +1,143 @@
+import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
+import type { FetchFault, OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
+import { nowUs } from '../clock.ts';
+
+/** Tokens whose document is still to be had; beyond it the oldest is given up. */
+const maxWaiting = 2_000;
+/** Documents asked for at one time. */
+const maxUnderWay = 32;
+/** A file often comes after its token: when it is asked for again, and for the last time. */
+const retryAfterMs = [35_000, 240_000] as const;
+/**
+ * How long a token waits where another process leads: that one fetches. Well within what a new leader knows of the log, so that
+ * it tells nothing twice.
+ */
+const standbyKeepsMs = 8_000;
+/** Faults that may be over by the next time. */
+const passing: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
+
+export interface MetadataCounts {
+  /** Events `tokenMetadata` handed on. */
+  told: number;
+  /** Documents that could not be had, or were none. */
+  failed: number;
+  /** Tokens given up because more waited than may. */
+  dropped: number;
+}
+
+interface Waiting {
+  readonly token: NewTokenEvent;
+  readonly attempts: number;
+  readonly notBeforeMs: number;
+}
+
+/** Fetches the documents of new tokens in the background, where this process leads, and hands on what they say. */
+export class TokenMetadata {
+  readonly counts: MetadataCounts = { told: 0, failed: 0, dropped: 0 };
+  readonly #book: TokenMetadataBook;
+  readonly #fetcher: MetadataFetcher | null;
+  readonly #publish: (event: TokenMetadataEvent) => void;
+  readonly #leads: () => boolean;
+  #waiting: Waiting[] = [];
+  #underWay = 0;
+  #closed = false;
+
+  constructor(parts: {
+    /** Where documents come from; the public internet where it is undefined. */
+    readonly book: TokenMetadataBook | undefined;
+    readonly publish: (event: TokenMetadataEvent) => void;
+    readonly leads: () => boolean;
+  }) {
+    this.#fetcher = parts.book === undefined ? new MetadataFetcher() : null;
+    this.#book = parts.book ?? new TokenMetadataBook(this.#fetcher!);
+    this.#publish = parts.publish;
+    this.#leads = parts.leads;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length + this.#underWay;
+  }
+
+  /** A token was created, and told. */
+  add(token: NewTokenEvent): void {
+    if (token.uri === '') return;
+    this.#keep({ token, attempts: 0, notBeforeMs: 0 });
+    this.look();
+  }
+
+  /** Called now and then: asks for what is due. */
+  look(): void {
+    if (this.#closed) return;
+    const nowMs = performance.now();
+    if (!this.#leads()) {
+      const sinceUs = nowUs() - standbyKeepsMs * 1000;
+      this.#waiting = this.#waiting.filter(({ token }) => token.ts.received >= sinceUs);
+      return;
+    }
+    while (this.#underWay < maxUnderWay) {
+      const at = this.#waiting.findIndex(({ notBeforeMs }) => notBeforeMs <= nowMs);
+      if (at < 0) return;
+      void this.#ask(this.#waiting.splice(at, 1)[0]!);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#waiting = [];
+    this.#fetcher?.close();
+  }
+
+  #keep(one: Waiting): void {
+    this.#waiting.push(one);
+    if (this.#waiting.length <= maxWaiting) return;
+    this.#waiting.shift();
+    this.counts.dropped++;
+  }
+
+  async #ask({ token, attempts }: Waiting): Promise<void> {
+    this.#underWay++;
+    const outcome = await this.#book.load(token.uri);
+    this.#underWay--;
+    if (this.#closed) return;
+    const nextMs = retryAfterMs[attempts];
+    if (outcome.ok) {
+      this.counts.told++;
+      this.#publish(metadataEvent(token, outcome.metadata, nowUs()));
+    } else if (passing.has(outcome.reason) && nextMs !== undefined) {
+      this.#keep({ token, attempts: attempts + 1, notBeforeMs: performance.now() + nextMs });
+    } else this.counts.failed++;
+    this.look();
+  }
+}
+
+/** The event of a token's document; `receivedUs` is when that came. */
+function metadataEvent(token: NewTokenEvent, document: OffChainMetadata, receivedUs: number): TokenMetadataEvent {
+  const event: TokenMetadataEvent = {
+    type: 'tokenMetadata',
+    id: `${token.id}.metadata`,
+    mint: token.mint,
+    quoteMint: token.quoteMint,
+    pool: token.pool,
+    poolAddress: token.poolAddress,
+    signature: token.signature,
+    slot: token.slot,
+    blockTime: token.blockTime,
+    commitment: token.commitment,
+    ts: { received: receivedUs, published: 0 },
+    name: token.name,
+    symbol: token.symbol,
+    uri: token.uri,
+    creator: token.creator,
+    initialBuy: token.initialBuy,
+    flags: token.flags,
+    description: document.description,
+    image: document.image,
+    twitter: document.twitter,
+    telegram: document.telegram,
+    website: document.website,
+  };
+  if (token.simulated === true) event.simulated = true;
+  return event;
+}
