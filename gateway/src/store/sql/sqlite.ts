@@ -35,9 +35,10 @@ export async function openSqlite(file: string): Promise<Database> {
     statements.set(sql, statement);
     return statement;
   };
+  // Values go as one list: a single one that is bytes would be taken for named values, and end the process.
   // To the end even for one row: a statement that stands half-way keeps its lock.
-  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => prepare(sql).all(...values) as SqlRow[];
-  const run = (sql: string, values: readonly SqlValue[]): number => prepare(sql).run(...values).changes;
+  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => prepare(sql).all(values) as SqlRow[];
+  const run = (sql: string, values: readonly SqlValue[]): number => prepare(sql).run(values).changes;
   const inTransaction: Sql = {
     get: async (sql, ...values) => all(sql, values)[0] ?? null,
     all: async (sql, ...values) => all(sql, values),
