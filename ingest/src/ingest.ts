@@ -3,12 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
+import { Keeper } from './market/keeper.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
@@ -57,12 +59,14 @@ export interface Ingest {
  * another process does: it then is ready to. Endpoints are connected, and connected again, from then on. Nothing is published before the
  * cluster told which it is: events of simnet must be labelled.
  */
-export async function startIngest({ config, bus, metadata, log, signal }: IngestOptions): Promise<Ingest> {
+export async function startIngest({ config, bus, market: given, metadata, log, signal }: IngestOptions): Promise<Ingest> {
   if (config.rpc === null) throw new TypeError('Ingest needs the address of an RPC.');
   const { httpUrls, wsUrls } = config.rpc;
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
   const publisher = new Publisher(bus, log);
+  const market = given ?? new InProcessMarket();
+  const keeper = new Keeper({ bus, market, log });
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
@@ -72,7 +76,7 @@ export async function startIngest({ config, bus, metadata, log, signal }: Ingest
   const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
   let running: RunningParts | null = null;
 
-  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, solUsd, tokenMetadata, report });
+  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, keeper, solUsd, tokenMetadata, report });
 
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
@@ -149,6 +153,8 @@ export async function startIngest({ config, bus, metadata, log, signal }: Ingest
       tokenMetadata.close();
       await begun.catch(() => undefined);
       await publisher.close(closeWithinMs);
+      await keeper.close(closeWithinMs);
+      if (given === undefined) await market.close();
       report.tell(stats());
     },
   };

@@ -1,4 +1,5 @@
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
+import type { Keeper, KeeperStats } from './market/keeper.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
 import type { EmitCounts } from './pipeline/emit.ts';
 import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
@@ -42,6 +43,8 @@ export interface IngestStats {
   readonly publisher: PublisherCounts & { readonly buffered: number };
   /** Off-chain metadata of new tokens: what was told, and how many tokens wait for theirs. */
   readonly metadata: MetadataCounts & { readonly waiting: number };
+  /** State of the market and the candles made from it. */
+  readonly market: KeeperStats;
   /** Null before the first; `stale` where it is too old to value anything. */
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
@@ -79,6 +82,7 @@ export function readStats(of: {
   readonly startedAtMs: number;
   readonly running: RunningParts | null;
   readonly publisher: Publisher;
+  readonly keeper: Keeper;
   readonly solUsd: SolUsdFeed;
   readonly tokenMetadata: TokenMetadata;
   readonly report: Report;
@@ -113,6 +117,7 @@ export function readStats(of: {
     faults: of.report.faults,
     publisher: { ...publisher.counts, buffered: publisher.buffered },
     metadata: { ...of.tokenMetadata.counts, waiting: of.tokenMetadata.waiting },
+    market: of.keeper.stats,
     solUsd: readSolUsd(of.solUsd, nowMs),
   };
 }

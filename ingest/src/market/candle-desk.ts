@@ -1,0 +1,162 @@
+import { candleStart } from '@sluice/shared/market/compose.ts';
+import { candleIntervals, type CandleInterval, type MintChange } from '@sluice/shared/market/market.ts';
+import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
+
+/** Time between two updates of a topic, at least. */
+const updateEveryMs = 500;
+/** How long after the end of its interval, counted from its last trade, a candle is closed where the chain tells no later time. */
+const closeAfterMs = 3_000;
+
+/** One candle to publish. */
+export interface CandleDue {
+  readonly topic: string;
+  readonly mint: string;
+  readonly interval: CandleInterval;
+  readonly startS: number;
+  readonly closed: boolean;
+  /** It may have been published before this process came to keep the market. */
+  readonly resumed: boolean;
+}
+
+interface OpenCandle {
+  readonly startS: number;
+  dirty: boolean;
+  resumed: boolean;
+  closeAtMs: number;
+}
+
+interface Followed {
+  readonly topic: string;
+  readonly mint: string;
+  readonly interval: CandleInterval;
+  /** Candles with trades that are not published as closed, by start. */
+  readonly open: Map<number, OpenCandle>;
+  publishedAtMs: number;
+  /** All before this start are published as closed, as far as it is noted. */
+  notedS: number;
+  /** Start of the newest candle with trades. */
+  newestS: number;
+}
+
+/**
+ * Which candles of the wanted topics are to be published when. A candle is told as trades come, at most twice a second, and once
+ * more when it is over: when a trade of any mint bears a later time, or some seconds after its end by our own clock. A
+ * trade that comes late brings the candle back. Pure but for what it holds; times are given.
+ */
+export class CandleDesk {
+  readonly #topics = new Map<string, Followed>();
+  readonly #byMint = new Map<string, Set<Followed>>();
+  /** Latest block time of any trade. */
+  chainS = 0;
+
+  get size(): number {
+    return this.#topics.size;
+  }
+
+  has(topic: string): boolean {
+    return this.#topics.has(topic);
+  }
+
+  /** Publishes a topic from now on: candles from `fromS` on. False for what is no topic of candles. */
+  begin(topic: string, fromS: number): boolean {
+    const read = readCandlesTopic(topic);
+    if (read === null) return false;
+    const { mint, interval } = read;
+    const followed: Followed = {
+      topic,
+      mint,
+      interval,
+      open: new Map(),
+      publishedAtMs: Number.NEGATIVE_INFINITY,
+      notedS: fromS,
+      newestS: 0,
+    };
+    this.#topics.set(topic, followed);
+    const ofMint = this.#byMint.get(mint);
+    if (ofMint === undefined) this.#byMint.set(mint, new Set([followed]));
+    else ofMint.add(followed);
+    return true;
+  }
+
+  end(topic: string): void {
+    const followed = this.#topics.get(topic);
+    if (followed === undefined) return;
+    this.#topics.delete(topic);
+    const ofMint = this.#byMint.get(followed.mint)!;
+    ofMint.delete(followed);
+    if (ofMint.size === 0) this.#byMint.delete(followed.mint);
+  }
+
+  /** A candle of a topic that has trades already. */
+  resume(topic: string, startS: number, resumed: boolean, nowMs: number): void {
+    const followed = this.#topics.get(topic);
+    if (followed !== undefined) this.#touch(followed, startS, Math.max(startS, this.chainS), resumed, nowMs);
+  }
+
+  /** What was applied to the market. */
+  note(changes: readonly MintChange[], nowMs: number): void {
+    for (const { head, buckets } of changes) if (buckets.length > 0 && head.tradedS > this.chainS) this.chainS = head.tradedS;
+    if (this.#topics.size === 0) return;
+    for (const { mint, buckets } of changes) {
+      const ofMint = this.#byMint.get(mint);
+      if (ofMint === undefined) continue;
+      for (const { interval, startS } of buckets) {
+        if (interval !== '1s') continue;
+        for (const followed of ofMint) this.#touch(followed, candleStart(startS, followed.interval), startS, false, nowMs);
+      }
+    }
+  }
+
+  #touch(followed: Followed, startS: number, atS: number, resumed: boolean, nowMs: number): void {
+    let candle = followed.open.get(startS);
+    if (candle === undefined) followed.open.set(startS, (candle = { startS, dirty: true, resumed, closeAtMs: 0 }));
+    candle.dirty = true;
+    candle.resumed = resumed;
+    const leftS = Math.max(0, startS + candleIntervals[followed.interval] - atS);
+    candle.closeAtMs = nowMs + leftS * 1000 + closeAfterMs;
+    if (startS > followed.newestS) followed.newestS = startS;
+  }
+
+  /** What to publish now, at most `limit` candles; those of one topic by their start. */
+  due(limit: number, nowMs: number): CandleDue[] {
+    const due: CandleDue[] = [];
+    for (const followed of this.#topics.values()) {
+      if (due.length >= limit) break;
+      if (followed.open.size === 0) continue;
+      const { topic, mint, interval, publishedAtMs } = followed;
+      const mayUpdate = nowMs - publishedAtMs >= updateEveryMs;
+      for (const { startS, dirty, resumed, closeAtMs } of [...followed.open.values()].sort((a, b) => a.startS - b.startS)) {
+        const closed = this.chainS >= startS + candleIntervals[interval] || nowMs >= closeAtMs;
+        if (closed || (dirty && mayUpdate)) due.push({ topic, mint, interval, startS, closed, resumed });
+      }
+    }
+    return due;
+  }
+
+  /** They were published, or there was nothing of them to publish. */
+  published(done: readonly CandleDue[], nowMs: number): void {
+    for (const { topic, startS, closed } of done) {
+      const followed = this.#topics.get(topic);
+      const candle = followed?.open.get(startS);
+      if (followed === undefined || candle === undefined) continue;
+      candle.dirty = false;
+      if (closed) followed.open.delete(startS);
+      else followed.publishedAtMs = nowMs;
+    }
+  }
+
+  /** Topics whose oldest candle that is not published as closed changed since it was noted, with its start. */
+  unnoted(of: readonly CandleDue[]): Map<string, number> {
+    const changed = new Map<string, number>();
+    for (const { topic, interval } of of) {
+      const followed = this.#topics.get(topic);
+      if (followed === undefined) continue;
+      let oldestS = followed.newestS + candleIntervals[interval];
+      for (const openS of followed.open.keys()) if (openS < oldestS) oldestS = openS;
+      if (oldestS === followed.notedS) continue;
+      followed.notedS = oldestS;
+      changed.set(topic, oldestS);
+    }
+    return changed;
+  }
+}

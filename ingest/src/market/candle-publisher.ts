@@ -1,0 +1,186 @@
+import type { BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose.ts';
+import type { MintHead } from '@sluice/shared/market/head.ts';
+import {
+  candleIntervals,
+  type Bucket,
+  type CandleInterval,
+  type Holding,
+  type Market,
+  type MintChange,
+} from '@sluice/shared/market/market.ts';
+import { pauseEntry } from '@sluice/shared/market/pause.ts';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import type { CandleEvent } from '@sluice/shared/wire/events.ts';
+import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
+import { nowUs } from '../clock.ts';
+import { CandleDesk, type CandleDue } from './candle-desk.ts';
+
+/** Candles published in one round; the others wait for the next. */
+const perRound = 500;
+/** Reads of the market under way at one time. */
+const readsAtOnce = 100;
+/** How far before the oldest open candle a new keeper looks for what the one before may not have published. */
+const lookBackS = 10;
+
+const candlesPrefix = 'candles:';
+
+/** Publishes the candles of wanted topics, for one holding of the lease. Not to be called again before it is done. */
+export class CandlePublisher {
+  readonly #market: Market;
+  readonly #bus: BusPublisher;
+  readonly #holding: Holding;
+  readonly #desk = new CandleDesk();
+  /** Ids that the keeper before has published lately. */
+  readonly #told: ReadonlySet<string>;
+  #resuming: readonly [string, number][] | null = null;
+  published = 0;
+
+  constructor(market: Market, bus: BusPublisher, holding: Holding, tail: readonly LogEntry[]) {
+    this.#market = market;
+    this.#bus = bus;
+    this.#holding = holding;
+    this.#told = new Set(tail.flatMap(candleId));
+  }
+
+  get topics(): number {
+    return this.#desk.size;
+  }
+
+  /** What was applied to the market. */
+  note(changes: readonly MintChange[]): void {
+    this.#desk.note(changes, performance.now());
+  }
+
+  /** One round; false where the holding is over. Rejects where the market or the bus does not answer. */
+  async round(): Promise<boolean> {
+    this.#resuming ??= [...(await this.#market.published())];
+    await this.#resume();
+    if (!(await this.#turn())) return false;
+    const due = this.#desk.due(perRound, performance.now());
+    if (due.length === 0) return true;
+    await this.#publish(due);
+    return this.#note(due);
+  }
+
+  /** Takes up what the keeper before published, some topics at a time. */
+  async #resume(): Promise<void> {
+    const some = this.#resuming!.slice(0, readsAtOnce);
+    if (some.length === 0) return;
+    await this.#takeUp(some, lookBackS, true);
+    this.#resuming = this.#resuming!.slice(readsAtOnce);
+  }
+
+  async #takeUp(topics: readonly (readonly [string, number])[], backS: number, resumed: boolean): Promise<void> {
+    const found = await Promise.all(topics.map(([topic, fromS]) => this.#candlesFrom(topic, fromS - backS)));
+    topics.forEach(([topic, fromS], index) => {
+      if (!this.#desk.begin(topic, fromS)) return;
+      for (const { startS } of found[index]!) this.#desk.resume(topic, startS, resumed, performance.now());
+    });
+  }
+
+  async #candlesFrom(topic: string, fromS: number): Promise<readonly Bucket[]> {
+    const read = readCandlesTopic(topic);
+    if (read === null) return [];
+    const startS = Math.max(0, candleStart(fromS, read.interval));
+    const base = baseOf(read.interval);
+    const buckets = await this.#market.buckets(read.mint, base, startS, startS + maxResumedS, maxResumedS);
+    return composeBuckets(buckets, read.interval);
+  }
+
+  /** Begins and ends topics as they are wanted. */
+  async #turn(): Promise<boolean> {
+    const { begin, end } = await this.#market.turns();
+    const beginning = begin.filter((topic) => !this.#desk.has(topic) && !this.#waits(topic)).slice(0, readsAtOnce);
+    const nowS = this.#desk.chainS > 0 ? this.#desk.chainS : Math.floor(Date.now() / 1000);
+    const begun = beginning.flatMap((topic): [string, number][] => {
+      const read = readCandlesTopic(topic);
+      return read === null ? [] : [[topic, candleStart(nowS, read.interval)]];
+    });
+    if (begun.length > 0) await this.#takeUp(begun, 0, false);
+    if (end.length > 0) await this.#bus.publish(end.map(pauseEntry));
+    if (begun.length === 0 && end.length === 0) return true;
+    for (const topic of end) {
+      this.#desk.end(topic);
+      this.#resuming = this.#resuming!.filter(([waiting]) => waiting !== topic);
+    }
+    return (await this.#market.note(new Map(begun), end, this.#holding)) === 'applied';
+  }
+
+  #waits(topic: string): boolean {
+    return this.#resuming!.some(([waiting]) => waiting === topic);
+  }
+
+  async #publish(due: readonly CandleDue[]): Promise<void> {
+    const heads = await this.#market.heads([...new Set(due.map(({ mint }) => mint))]);
+    const events: CandleEvent[] = [];
+    for (let from = 0; from < due.length; from += readsAtOnce) {
+      const some = due.slice(from, from + readsAtOnce);
+      const candles = await Promise.all(some.map((one) => this.#candle(one)));
+      some.forEach((one, index) => {
+        const head = heads.get(one.mint);
+        const candle = candles[index];
+        if (head === undefined || candle === undefined) return;
+        const event = candleEvent(one, candle, head);
+        if (!one.resumed || !this.#told.has(event.id)) events.push(event);
+      });
+    }
+    if (events.length > 0) {
+      await this.#bus.publish(
+        events.map((event) => ({ topics: [`${candlesPrefix}${event.mint}:${event.interval}`], ...encodeEvent(event) })),
+      );
+      this.published += events.length;
+    }
+    this.#desk.published(due, performance.now());
+  }
+
+  async #candle({ mint, interval, startS }: CandleDue): Promise<Bucket | undefined> {
+    const seconds = candleIntervals[interval];
+    const buckets = await this.#market.buckets(mint, baseOf(interval), startS, startS + seconds, seconds);
+    return composeBuckets(buckets, interval)[0];
+  }
+
+  async #note(due: readonly CandleDue[]): Promise<boolean> {
+    const open = this.#desk.unnoted(due);
+    return open.size === 0 || (await this.#market.note(open, [], this.#holding)) === 'applied';
+  }
+}
+
+/** Base buckets that the open candles of one topic reach over, at most: a day of seconds. */
+const maxResumedS = 86_400;
+
+function candleEvent({ mint, interval, startS, closed }: CandleDue, candle: Bucket, head: MintHead): CandleEvent {
+  const trades = candle.buys + candle.sells;
+  const { startS: start, ...values } = candle;
+  return {
+    type: 'candle',
+    id: idOf(mint, interval, startS, trades, closed),
+    mint,
+    quoteMint: head.quoteMint,
+    pool: head.pool,
+    poolAddress: head.poolAddress,
+    signature: null,
+    slot: head.slot,
+    blockTime: head.tradedS,
+    commitment: 'processed',
+    ts: { received: head.receivedUs, published: nowUs() },
+    ...(head.simulated ? { simulated: true } : {}),
+    interval,
+    start,
+    ...values,
+    trades,
+    closed,
+  };
+}
+
+function idOf(mint: string, interval: CandleInterval, startS: number, trades: number, closed: boolean): string {
+  return `${mint}:${interval}:${startS}:${trades}${closed ? ':closed' : ''}`;
+}
+
+const idField = /"id":"([^"]+)"/;
+
+function candleId({ topics, json }: LogEntry): string[] {
+  if (topics[0]?.topic.startsWith(candlesPrefix) !== true) return [];
+  const id = idField.exec(Buffer.from(json.buffer, json.byteOffset, Math.min(json.byteLength, 256)).toString('latin1'))?.[1];
+  return id === undefined ? [] : [id];
+}

@@ -1,0 +1,72 @@
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Checkpoint } from '@sluice/shared/market/market.ts';
+import { readEvent, type MarketEvent } from './read-event.ts';
+
+/** Events, and bytes of them, that wait to be applied. What comes beyond is left in the log, to be read from there again. */
+export const intakeLimits = { events: 20_000, bytes: 64 * 1024 * 1024 } as const;
+
+/** What to apply, in log order, and where the log then stands. */
+export interface Taken {
+  readonly events: readonly MarketEvent[];
+  readonly to: Checkpoint;
+}
+
+interface Waiting {
+  readonly event: MarketEvent;
+  readonly at: Checkpoint;
+}
+
+/** Entries of the log from a position on, each once whatever is delivered again, until it is full. */
+export class Intake {
+  /** It left entries out for want of room: what follows must be read again, behind what was taken. */
+  full = false;
+  /** Entries that the log did not have any more. */
+  lost = 0;
+  #waiting: Waiting[] = [];
+  #bytes = 0;
+  /** The last entry seen; null before the first where there was no position. */
+  #epoch: string | null;
+  #offset: number;
+
+  constructor(from: Checkpoint | null) {
+    this.#epoch = from?.epoch ?? null;
+    this.#offset = from?.offset ?? 0;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  /** Where the log stands with all that waits applied. */
+  get position(): Checkpoint | null {
+    return this.#epoch === null ? null : { epoch: this.#epoch, offset: this.#offset };
+  }
+
+  add(epoch: string, entry: LogEntry): void {
+    if (this.full) return;
+    if (this.#epoch === null) this.#offset = entry.offset - 1;
+    else if (this.#epoch !== epoch) this.#offset = 0;
+    this.#epoch = epoch;
+    if (entry.offset <= this.#offset) return;
+    const event = readEvent(entry);
+    if (event !== null && (this.#waiting.length >= intakeLimits.events || this.#bytes >= intakeLimits.bytes)) {
+      this.full = true;
+      return;
+    }
+    this.lost += entry.offset - this.#offset - 1;
+    this.#offset = entry.offset;
+    if (event === null) return;
+    this.#bytes += entry.json.length;
+    this.#waiting.push({ event, at: { epoch, offset: entry.offset } });
+  }
+
+  /** The next events, at most `limit`; null where the log stands where it did at `from`. */
+  take(limit: number, from: Checkpoint | null): Taken | null {
+    const taken = this.#waiting.slice(0, limit);
+    const to = taken.length < this.#waiting.length ? taken.at(-1)!.at : this.position;
+    if (to === null || (from !== null && to.epoch === from.epoch && to.offset === from.offset)) return null;
+    this.#waiting = this.#waiting.slice(limit);
+    for (const { event } of taken) this.#bytes -= event.json.length;
+    return { events: taken.map(({ event }) => event), to };
+  }
+}

@@ -1,0 +1,245 @@
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import type { Bus, BusPublisher, BusSubscriber, Lease } from '@sluice/shared/bus/bus.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MintHead } from '@sluice/shared/market/head.ts';
+import type { Checkpoint, Holding, Market, MarketBatch } from '@sluice/shared/market/market.ts';
+import { CandlePublisher } from './candle-publisher.ts';
+import { fold } from './fold.ts';
+import { Intake, type Taken } from './intake.ts';
+
+/** The lease of the one process that keeps the state of the market. */
+const leaseName = 'market';
+/** Time between two batches while the log is followed: what a reader of the state is behind it at most. */
+const applyEveryMs = 250;
+/** Events of one batch: some milliseconds of Redis' time. */
+const batchEvents = 2_000;
+/** Heads kept at hand; all are dropped beyond, and read again as they are needed. */
+const maxHeads = 50_000;
+/** Entries of the log looked through for candles that the keeper before has published. */
+const tailEntries = 8_192;
+const firstPauseMs = 50;
+const maxPauseMs = 1_000;
+
+export interface KeeperStats {
+  /** Whether this process keeps the state; of several, one does. */
+  readonly keeps: boolean;
+  /** Trades, prices and migrations applied, and in how many batches. */
+  readonly events: number;
+  readonly batches: number;
+  /** Events that wait to be applied. */
+  readonly waiting: number;
+  /** Entries that the log did not have any more when they were to be applied. */
+  readonly lostEntries: number;
+  readonly candleTopics: number;
+  readonly candles: number;
+  /** Times that the market or the bus did not answer. */
+  readonly failures: number;
+}
+
+/** One holding of the lease, from a checkpoint on. */
+interface Term {
+  readonly holding: Holding;
+  readonly subscriber: BusSubscriber;
+  readonly publisher: BusPublisher;
+  readonly candles: CandlePublisher;
+  readonly intake: Intake;
+  readonly heads: Map<string, MintHead>;
+  checkpoint: Checkpoint | null;
+  /** Taken from the log and not known to be applied; it is given again as it is until that is known. */
+  taken: Taken | null;
+  batch: MarketBatch | null;
+}
+
+/**
+ * Keeps the state of the market from the log: of all ingest processes, the one that holds the lease. It begins where the
+ * checkpoint stands, and each batch moves the checkpoint with what it changes: so every event counts once, whatever ends
+ * between. What it does not know of a batch it asks by giving the same batch again.
+ */
+export class Keeper {
+  readonly #bus: Bus;
+  readonly #market: Market;
+  readonly #log: Logger;
+  readonly #lease: Lease;
+  readonly #running: Promise<void>;
+  readonly #counts = { events: 0, batches: 0, lostEntries: 0, candles: 0, failures: 0 };
+  #term: Term | null = null;
+  #closed = false;
+  #wake: (() => void) | null = null;
+
+  constructor({ bus, market, log }: { readonly bus: Bus; readonly market: Market; readonly log: Logger }) {
+    this.#bus = bus;
+    this.#market = market;
+    this.#log = log;
+    this.#lease = bus.lease(leaseName);
+    this.#lease.onChange(() => this.#wake?.());
+    this.#running = this.#run();
+  }
+
+  get stats(): KeeperStats {
+    const { events, batches, lostEntries, candles, failures } = this.#counts;
+    const term = this.#term;
+    return {
+      keeps: term !== null,
+      events,
+      batches,
+      waiting: term?.intake.length ?? 0,
+      lostEntries,
+      candleTopics: term?.candles.topics ?? 0,
+      candles: candles + (term?.candles.published ?? 0),
+      failures,
+    };
+  }
+
+  /** Applies what has come, for at most `withinMs`, and gives the lease up. */
+  async close(withinMs: number): Promise<void> {
+    this.#closed = true;
+    this.#wake?.();
+    // A publisher whose log does not answer waits for it until it is closed.
+    const timer = setTimeout(() => void this.#term?.publisher.close(), withinMs);
+    await this.#running;
+    clearTimeout(timer);
+    await this.#lease.close();
+  }
+
+  async #run(): Promise<void> {
+    let pauseMs = firstPauseMs;
+    while (!this.#closed) {
+      if (!this.#lease.held) {
+        await this.#sleep(null);
+        continue;
+      }
+      try {
+        const term = await this.#begin();
+        pauseMs = firstPauseMs;
+        await this.#serve(term);
+        // The lease may learn a moment later what ended the term.
+        await this.#sleep(firstPauseMs);
+      } catch (error) {
+        this.#fail(error, pauseMs === firstPauseMs);
+        await this.#sleep(pauseMs);
+        pauseMs = Math.min(maxPauseMs, pauseMs * 2);
+      }
+    }
+  }
+
+  async #begin(): Promise<Term> {
+    const startedAtMs = performance.now();
+    const holding = { lease: this.#lease, fence: this.#lease.fence };
+    const publisher = await this.#bus.publisher({ lease: this.#lease });
+    let subscriber: BusSubscriber | null = null;
+    try {
+      const checkpoint = await this.#market.checkpoint();
+      const followed = await this.#bus.subscriber(checkpoint === null ? {} : { after: checkpoint });
+      subscriber = followed;
+      const intake = new Intake(checkpoint);
+      const candles = new CandlePublisher(this.#market, publisher, holding, await this.#bus.tail(tailEntries));
+      await followed.start({
+        onEntry: (entry) => intake.add(followed.epoch, entry),
+        // What is gone shows in the offsets of what follows.
+        onLost: () => undefined,
+      });
+      const tookMs = Math.round(performance.now() - startedAtMs);
+      this.#log.info({ fence: holding.fence, checkpoint, waiting: intake.length, tookMs }, 'market_keeps');
+      return { holding, subscriber: followed, publisher, candles, intake, heads: new Map(), checkpoint, taken: null, batch: null };
+    } catch (error) {
+      await subscriber?.close();
+      await publisher.close();
+      throw error;
+    }
+  }
+
+  /** Applies and publishes until the lease is lost, the log must be read anew, or it closes. */
+  async #serve(term: Term): Promise<void> {
+    this.#term = term;
+    let failed = 0;
+    try {
+      for (let last = false; !last;) {
+        // What has come until it closes is applied.
+        last = this.#closed;
+        try {
+          if (!(await this.#round(term))) return;
+          failed = 0;
+        } catch (error) {
+          if (error instanceof BusError && error.code === 'FENCED') return;
+          this.#fail(error, failed === 0);
+          failed++;
+        }
+        if (last || !isHeld(term.holding)) return;
+        if (failed > 0) await this.#sleep(Math.min(maxPauseMs, firstPauseMs * 2 ** failed));
+        else if (term.intake.length < batchEvents) await this.#sleep(applyEveryMs);
+      }
+    } finally {
+      this.#term = null;
+      this.#counts.candles += term.candles.published;
+      await term.subscriber.close();
+      await term.publisher.close();
+      this.#log.info({ fence: term.holding.fence, checkpoint: term.checkpoint }, 'market_left');
+    }
+  }
+
+  /** One batch and what it brings; false where this term is over. */
+  async #round(term: Term): Promise<boolean> {
+    await this.#prepare(term);
+    if (term.batch !== null) {
+      const outcome = await this.#market.apply(term.batch, term.holding);
+      if (outcome !== 'applied') {
+        this.#log.warn({ outcome, fence: term.holding.fence }, 'market_batch_refused');
+        return false;
+      }
+      this.#settle(term, term.batch);
+    }
+    if (!(await term.candles.round())) return false;
+    // It has applied all that it took: the rest is read from the log again.
+    return !(term.intake.full && term.intake.length === 0);
+  }
+
+  /** Makes the next batch, where there is something to apply. */
+  async #prepare(term: Term): Promise<void> {
+    const { intake, heads, checkpoint } = term;
+    if (term.batch !== null) return;
+    term.taken ??= intake.take(batchEvents, checkpoint);
+    if (intake.lost > 0) {
+      this.#log.error({ entries: intake.lost, checkpoint }, 'market_entries_lost');
+      this.#counts.lostEntries += intake.lost;
+      intake.lost = 0;
+    }
+    if (term.taken === null) return;
+    const { events, to } = term.taken;
+    if (heads.size > maxHeads) heads.clear();
+    const unknown = [...new Set(events.map(({ mint }) => mint))].filter((mint) => !heads.has(mint));
+    if (unknown.length > 0) for (const [mint, head] of await this.#market.heads(unknown)) heads.set(mint, head);
+    term.batch = { from: checkpoint, to, changes: fold(heads, events) };
+  }
+
+  #settle(term: Term, { changes, to }: MarketBatch): void {
+    const events = term.taken?.events.length ?? 0;
+    term.taken = null;
+    term.batch = null;
+    term.checkpoint = to;
+    for (const { mint, head } of changes) term.heads.set(mint, head);
+    this.#counts.events += events;
+    if (events > 0) this.#counts.batches++;
+    term.candles.note(changes);
+  }
+
+  #fail(error: unknown, isFirst: boolean): void {
+    this.#counts.failures++;
+    if (isFirst) this.#log.warn({ err: error }, 'market_no_answer');
+  }
+
+  /** Until the time is over (null: for ever), the lease changes or it closes. */
+  #sleep(ms: number | null): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = ms === null ? null : setTimeout(resolve, ms);
+      this.#wake = () => {
+        if (timer !== null) clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+function isHeld({ lease, fence }: Holding): boolean {
+  return lease.held && lease.fence === fence;
+}
