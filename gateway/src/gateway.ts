@@ -6,15 +6,16 @@ import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
-import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
+import { createTickets } from './auth/tickets.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { readDashboard } from './dashboard/page.ts';
-import { commonHeaders, errorAnswer } from './http/answers.ts';
+import { errorAnswer } from './http/answers.ts';
+import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
 import { createRouter, staticPage, type Route, type Router } from './http/router.ts';
 import { healthEndpoints } from './http/routes/health.ts';
@@ -23,13 +24,17 @@ import { statusBinding } from './http/routes/status.ts';
 import { createMarkets } from './quote/markets.ts';
 import { quoteEndpoints } from './quote/quotes.ts';
 import { createLimiter } from './ratelimit/create.ts';
-import type { RateLimiter } from './ratelimit/limiter.ts';
+import type { CountingLimiter } from './ratelimit/limiter.ts';
+import { announce, gatewayStatusPrefix } from './presence.ts';
+import { MarketHealth } from './reads/market-health.ts';
+import { createReads } from './reads/reads.ts';
 import { metricsOf, statusOf } from './report.ts';
 import { openStore, type Store } from './store/store.ts';
-import { judgeHandshake, streamPaths } from './stream/handshake.ts';
+import { createAdmission } from './stream/admission.ts';
+import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
-import type { Transport, TransportHandlers } from './transport/transport.ts';
+import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -43,7 +48,7 @@ export interface GatewayOptions {
   readonly store?: Store;
   readonly authenticator?: Authenticator;
   /** Counts the requests of keys; closed by whoever made it. Made here where none is given: over all gateways where there is Redis. */
-  readonly limiter?: RateLimiter;
+  readonly limiter?: CountingLimiter;
   /** Pages and routes beside the gateway's own. */
   readonly routes?: readonly Route[];
   /** Endpoints beside those of the interface. */
@@ -83,12 +88,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const statuses = cachedStatuses(bus);
   const keys = await openKeys(options);
   const limiter = options.limiter ?? (await createLimiter({ redisUrls: config.redisUrls, log, gateways: statuses.gateways }));
+  const tickets = await createTickets({ redisUrls: config.redisUrls, log });
+  const presence = await announce({ bus, log, onTold: () => void statuses.read() });
+  const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket();
   const subscriber = await bus.subscriber();
   let transport: Transport | null = null;
   let draining = false;
   const hub = new Hub({
     authenticator: keys.authenticator,
+    admit,
     subscriber,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
@@ -100,15 +109,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses.read() });
   const page = readDashboard();
   const reading = new AbortController();
-  const reader = createAccountReader(chainRpc(config.rpc?.httpUrls ?? null), {
-    newestSlot: () => newestPossibleSlot(Date.now()),
-    signal: reading.signal,
-  });
+  const rpc = chainRpc(config.rpc?.httpUrls ?? null);
+  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
+  const reader = createAccountReader(rpc, { newestSlot: () => health.newestSlot(Date.now()), signal: reading.signal });
+  const reads = createReads({ hub, health, reader, rpc, market, venues, offChain: () => null, log, signal: reading.signal });
+  const clientAddress = clientAddressOf(config.trustedProxies);
+  const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
     ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
     statusBinding(report),
-    metricsBinding(() => metricsOf(hub, startedAtMs)),
+    metricsBinding(() => metricsOf({ hub, limiter, startedAtMs })),
+    ...reads.endpoints,
     ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
     ...(options.endpoints ?? []),
   ];
@@ -126,19 +138,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     stopRevocations();
     hub.close();
     reading.abort();
+    health.close();
     await transport?.close();
     await subscriber.close();
+    await presence.close();
+    tickets.close();
     if (options.limiter === undefined) limiter.close();
     await keys.close();
   };
   try {
     await hub.start();
+    await health.start();
     signal.throwIfAborted();
     const { host, port, tls } = config;
     const outcome = await startTransport(
       options.transport ?? 'auto',
       { host, port, tls, streamPaths, sharePort: options.sharePort ?? false, log },
-      handlersOf(hub, keys.authenticator, router, () => draining),
+      handlersOf(router, { admit, hub, addressOf, isDraining: () => draining }),
     );
     if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
     transport = outcome.transport;
@@ -205,15 +221,19 @@ function streamRoutes(): Route[] {
   }));
 }
 
-function handlersOf(hub: Hub, authenticator: Authenticator, router: Router, isDraining: () => boolean): TransportHandlers {
+function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub }): TransportHandlers {
+  const { hub } = parts;
+  const outcomeOf = (judged: Handshake): UpgradeOutcome => {
+    if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), headers: judged.headers };
+    hub.stats.refusedHandshakes++;
+    return { refused: judged.answer };
+  };
   return {
     ...router,
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
-      const judged = judgeHandshake(request, { authenticator, hub, draining: isDraining() });
-      if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), headers: commonHeaders(request) };
-      hub.stats.refusedHandshakes++;
-      return { refused: judged.answer };
+      const judged = judgeHandshake(request, parts);
+      return judged instanceof Promise ? judged.then(outcomeOf) : outcomeOf(judged);
     },
   };
 }
@@ -232,7 +252,7 @@ function cachedStatuses(bus: Bus): Statuses {
   const ask = async (): Promise<readonly BusStatus[]> => {
     const found = await bus.statuses().catch(() => null);
     // What was known last holds while the bus does not answer.
-    if (found !== null) gateways = Math.max(1, found.filter(({ name }) => name.startsWith('gateway:')).length);
+    if (found !== null) gateways = Math.max(1, found.filter(({ name }) => name.startsWith(gatewayStatusPrefix)).length);
     return found ?? [];
   };
   return {

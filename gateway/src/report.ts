@@ -4,6 +4,7 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { apiVersion } from './http/answers.ts';
 import type { Metric } from './http/routes/metrics.ts';
+import type { CountingLimiter } from './ratelimit/limiter.ts';
 import type { Hub } from './stream/hub.ts';
 import type { Transport } from './transport/transport.ts';
 
@@ -55,7 +56,15 @@ function simulatedBy(ingests: readonly BusStatus[]): boolean | null {
 }
 
 /** The gateway's own numbers; no label has an unbounded set of values, so there are none. */
-export function metricsOf({ stats, connections, fanout, dialect, history, linkUp }: Hub, startedAtMs: number): Metric[] {
+export function metricsOf({
+  hub: { stats, connections, fanout, dialect, history, linkUp },
+  limiter,
+  startedAtMs,
+}: {
+  readonly hub: Hub;
+  readonly limiter: CountingLimiter;
+  readonly startedAtMs: number;
+}): Metric[] {
   const counter = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'counter', value });
   const gauge = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'gauge', value });
   const { latencyUs } = stats;
@@ -81,6 +90,11 @@ export function metricsOf({ stats, connections, fanout, dialect, history, linkUp
     counter('slow_closes_total', 'Connections closed as too slow.', stats.slowCloses),
     counter('silent_closes_total', 'Connections closed without a sign of life.', stats.silentCloses),
     counter('commands_total', 'Messages from clients.', stats.commands),
+    gauge('limits_local', 'Limits are counted by this gateway alone: Redis does not answer.', limiter.away ? 1 : 0),
+    counter('limit_admitted_total', 'Requests of keys admitted by their limits.', limiter.counters.taken),
+    counter('limit_refused_total', 'Requests of keys refused by their limits.', limiter.counters.refused),
+    counter('limit_local_total', 'Looks at limits that were counted locally.', limiter.counters.local),
+    counter('limit_outages_total', 'Times that Redis stopped answering for limits.', limiter.counters.outages),
     counter('commands_refused_total', 'Messages answered with an error.', stats.refusedCommands),
   ];
 }

@@ -12,6 +12,7 @@ import { ErrorReply } from '@sluice/shared/wire/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 
 const isErrorReply = validator(ErrorReply);
+const grant = { commandsPerSecond: 200, keyWork: null };
 
 describe('frames', () => {
   it('are what their bytes say, in both forms, and never longer than foretold', () => {
@@ -85,7 +86,7 @@ describe('a session', () => {
   it('answers any bytes with one action, and every refusal is a documented reply', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.boolean(), fc.boolean(), (bytes, binary, authenticated) => {
-        const action = new Session(authenticated, 0).receive(bytes, binary, 0);
+        const action = new Session(0, authenticated ? grant : null).receive(bytes, binary, 0);
         if (action.kind === 'refused') expect(isErrorReply(action.reply)).toMatchObject({ ok: true });
       }),
       { numRuns: 3_000 },
@@ -100,7 +101,7 @@ describe('a session', () => {
     );
     fc.assert(
       fc.property(fc.dictionary(name, value), (message) => {
-        const action = new Session(true, 0).receive(Buffer.from(JSON.stringify(message)), false, 0);
+        const action = new Session(0, grant).receive(Buffer.from(JSON.stringify(message)), false, 0);
         if (action.kind === 'refused') expect(isErrorReply(action.reply)).toMatchObject({ ok: true });
       }),
       { numRuns: 3_000 },
@@ -109,7 +110,7 @@ describe('a session', () => {
 
   it('bears JSON of any depth', () => {
     const deep = `{"op":"subscribe","channel":"trades","filter":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
-    expect(new Session(true, 0).receive(Buffer.from(deep), false, 0)).toMatchObject({
+    expect(new Session(0, grant).receive(Buffer.from(deep), false, 0)).toMatchObject({
       kind: 'refused',
       reply: { error: { code: 'INVALID_REQUEST' } },
     });
@@ -117,7 +118,7 @@ describe('a session', () => {
 
   it('names an id that cannot be given back, and answers null', () => {
     const answered = (bytes: Uint8Array, binary: boolean): unknown => {
-      const action = new Session(true, 0).receive(bytes, binary, 0);
+      const action = new Session(0, grant).receive(bytes, binary, 0);
       return action.kind === 'refused' ? [action.reply.id, action.reply.error.details['fields']] : action;
     };
     const wrong = [null, { id: expect.stringContaining('integer') }];
@@ -131,7 +132,7 @@ describe('a session', () => {
   });
 
   it('takes work until its budget is spent, refuses the rest unread with its id, and goes on when it has come back', () => {
-    const session = new Session(true, 0);
+    const session = new Session(0, grant);
     const command = (id: unknown): string =>
       `{"id":${JSON.stringify(id)},"op":"subscribe","channel":"prices","mints":["${'x'.repeat(400_000)}"]}`;
     const answers = Array.from({ length: 30 }, (_, id) => session.receive(Buffer.from(command(id)), false, 0));
@@ -151,18 +152,22 @@ describe('a session', () => {
 
   it('has one budget for all connections of a key', () => {
     const keyWork = new WorkBudget(10_000, 1_000, 0);
-    const [first, second] = [new Session(true, 0, keyWork), new Session(true, 0, keyWork)];
+    const [first, second] = [new Session(0, { ...grant, keyWork }), new Session(0, { ...grant, keyWork })];
     const ping = Buffer.from('{"op":"ping"}');
     const kinds = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? first : second).receive(ping, false, 0).kind);
     expect(kinds).toEqual([...Array.from({ length: 10 }, () => 'ping'), 'refused', 'refused']);
   });
 
   it('does not read long for who has not authenticated', () => {
-    const stranger = new Session(false, 0);
+    const stranger = new Session(0, null);
     const auth = Buffer.from('{"op":"auth","key":"k"}');
     const kinds = Array.from({ length: 40 }, () => stranger.receive(auth, false, 0).kind);
-    expect(kinds.filter((kind) => kind === 'authenticate').length).toBe(32);
-    stranger.accept(0, new WorkBudget(1e6, 1e6, 0));
+    expect(kinds.filter((kind) => kind === 'authenticate').length).toBe(streamLimits.strangerCommands);
+    const long = Buffer.from(`{"op":"auth","key":"${'k'.repeat(500)}","x":"${'x'.repeat(15_000)}"}`);
+    const other = new Session(0, null);
+    expect(Array.from({ length: 5 }, () => other.receive(long, false, 0)).filter(({ kind }) => kind === 'refused').length).toBe(5);
+    expect(other.receive(auth, false, 0)).toMatchObject({ reply: { error: { code: 'RATE_LIMIT' } } });
+    stranger.accept(0, grant);
     expect(stranger.receive(Buffer.from('{"op":"ping"}'), false, 0).kind).toBe('ping');
   });
 
@@ -183,13 +188,13 @@ describe('a session', () => {
     ['bounds that shut out all', { filter: { minSol: 5, maxSol: 1 } }, ['filter.minSol']],
   ])('names in %s what is meant, and no more', (_what, part, names) => {
     const message = Buffer.from(JSON.stringify({ op: 'subscribe', channel: 'trades', ...part }));
-    const action = new Session(true, 0).receive(message, false, 0);
+    const action = new Session(0, grant).receive(message, false, 0);
     expect(action).toMatchObject({ kind: 'refused', reply: { error: { code: 'INVALID_REQUEST' } } });
     if (action.kind === 'refused') expect(Object.keys(action.reply.error.details['fields'] as object)).toEqual(names);
   });
 
   it('lets through 200 commands at once and 200 a second, and gives up on who never pauses', () => {
-    const session = new Session(true, 0);
+    const session = new Session(0, grant);
     const ping = Buffer.from('{"op":"ping"}');
     const allowed = (count: number, nowMs: number): number =>
       Array.from({ length: count }, () => session.receive(ping, false, nowMs)).filter(({ kind }) => kind === 'ping').length;

@@ -8,6 +8,7 @@ import { CatchUp } from './catch-up.ts';
 import { encodeMessage } from './encode.ts';
 import type { Group } from './fanout.ts';
 import type { HeartbeatRoom } from './heartbeat.ts';
+import type { HeldMessages } from './held-messages.ts';
 import type { KeyUsage } from './key-usage.ts';
 import type { Hub } from './hub.ts';
 import type { Session } from './protocol.ts';
@@ -17,6 +18,8 @@ export interface ConnectionOptions {
   readonly format: Format;
   readonly batch: boolean;
   readonly principal: Principal | null;
+  /** Whose connection it is, proxies apart. */
+  readonly address: string;
 }
 
 /** A topic of a connection: live in its group's room, or on the way there. */
@@ -33,6 +36,7 @@ export class Connection implements SocketHandlers {
   readonly session: Session;
   readonly format: Format;
   readonly batch: boolean;
+  readonly address: string;
   principal: Principal | null;
   /** Topic to what is followed; null until the first subscription. */
   topics: Map<string, Following> | null = null;
@@ -47,6 +51,8 @@ export class Connection implements SocketHandlers {
   authTimer: NodeJS.Timeout | null = null;
   /** Null until it has authenticated. */
   usage: KeyUsage | null = null;
+  /** What came while a key is judged; null where none is. */
+  held: HeldMessages | null = null;
   ended = false;
 
   constructor(socket: Socket, hub: Hub, session: Session, options: ConnectionOptions, slice: number) {
@@ -55,6 +61,7 @@ export class Connection implements SocketHandlers {
     this.session = session;
     this.format = options.format;
     this.batch = options.batch;
+    this.address = options.address;
     this.principal = options.principal;
     this.slice = slice;
   }

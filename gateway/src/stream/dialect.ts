@@ -12,10 +12,12 @@ import {
   type DialectMigrate,
   type DialectTrade,
 } from '@sluice/shared/wire/pumpportal.ts';
-import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
 import type { Connection } from './connection.ts';
 import type { EventCell } from './event-cell.ts';
 import { maxTopics, newRoom, type Publish } from './fanout.ts';
+import { subscriptionsBeyond } from './key-usage.ts';
+import { channelOutOfReach } from './plan-reach.ts';
 
 /** Venues whose trades run on a bonding curve; the others are pools. */
 const curveVenues: ReadonlySet<string> = new Set(['pump', 'launchlab', 'meteora-dbc']);
@@ -118,6 +120,11 @@ function topicsOf(method: DialectMethod, keys: readonly string[] | undefined): {
   return { topics: unique.filter(isAddress).map(topicOf), wrong: unique.filter((key) => !isAddress(key)) };
 }
 
+function channelOf(method: DialectMethod): Channel {
+  if (method.endsWith('NewToken')) return 'newTokens';
+  return method.endsWith('Migration') ? 'migrations' : 'trades';
+}
+
 /** Followers by the dialect: no positions, no filters; an event reaches a socket once, whatever of it matched. */
 export class Dialect {
   readonly #rooms = new Map<string, DialectRoom>();
@@ -141,8 +148,10 @@ export class Dialect {
     if (connection.topicCount + more.length > streamLimits.subscriptionsPerConnection) {
       return `At most ${streamLimits.subscriptionsPerConnection} subscriptions on one connection.`;
     }
-    if ((connection.usage?.subscriptions ?? 0) + more.length > streamLimits.subscriptionsPerKey) {
-      return `At most ${streamLimits.subscriptionsPerKey} subscriptions of one key.`;
+    const { principal, usage } = connection;
+    if (principal !== null && usage !== null && !isEnd) {
+      const fault = channelOutOfReach(principal.plan, channelOf(method), false) ?? subscriptionsBeyond(principal.plan, usage, more.length);
+      if (fault !== null) return fault.message;
     }
     if (this.#rooms.size + more.length > maxTopics) return `This gateway follows at most ${maxTopics} topics.`;
     if (isEnd) {

@@ -1,63 +1,117 @@
 import { formats, type Format } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Authenticator } from '../auth/principal.ts';
-import { errorAnswer } from '../http/answers.ts';
+import type { Principal } from '../auth/principal.ts';
+import { commonHeaders, errorAnswer } from '../http/answers.ts';
 import { apiKeyOf } from '../http/credentials.ts';
+import { rateHeaders, retryAfterSeconds } from '../http/rate-headers.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest } from '../transport/transport.ts';
+import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { Hub } from './hub.ts';
 
-export type Handshake = { readonly ok: true; readonly options: ConnectionOptions } | { readonly ok: false; readonly answer: HttpAnswer };
+/** `headers`: those of the answer that accepts it. */
+export type Handshake =
+  | { readonly ok: true; readonly options: ConnectionOptions; readonly headers: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly answer: HttpAnswer };
 
 export const streamPaths = ['/api/data', '/data'] as const;
 
 /** Connections of one gateway; one more is refused with 429. */
 const maxConnections = 50_000;
 
+export interface HandshakeParts {
+  readonly admit: Admit;
+  readonly hub: Pick<Hub, 'connections' | 'strangers' | 'usages'>;
+  /** Who the client is, proxies apart. */
+  readonly addressOf: (request: HttpRequest) => string;
+  readonly isDraining: () => boolean;
+}
+
+interface Form {
+  readonly format: Format;
+  readonly batch: boolean;
+  /** Null: the first message has to authenticate. */
+  readonly credential: Credential | null;
+}
+
 /**
- * Decides on a handshake. A key that is given must be good; with none, the connection is opened and its first message
+ * Decides on a handshake. A key or ticket that is given must be good; with none, the connection is opened and its first message
  * has to authenticate it.
  */
-export function judgeHandshake(
-  request: HttpRequest,
-  {
-    authenticator,
-    hub,
-    draining,
-  }: { authenticator: Authenticator; hub: Pick<Hub, 'connections' | 'strangers' | 'usages'>; draining: boolean },
-): Handshake {
-  const refuse = (answer: HttpAnswer): Handshake => ({ ok: false, answer });
-  if (draining) return refuse(errorAnswer(request, 'DRAINING'));
-  const malformed = checkUpgrade(request);
-  if (malformed !== null) return refuse(malformed);
-  if (hub.connections >= maxConnections) {
-    return refuse(errorAnswer(request, 'RATE_LIMIT', 'This gateway has as many connections as it takes.', { limit: maxConnections }));
+export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Handshake | Promise<Handshake> {
+  const form = readForm(request, parts);
+  if ('status' in form) return { ok: false, answer: form };
+  const address = parts.addressOf(request);
+  const { format, batch, credential } = form;
+  if (credential === null) {
+    return { ok: true, options: { format, batch, principal: null, address }, headers: commonHeaders(request) };
   }
+  return parts.admit(credential, { address, batch }).then((admission) => {
+    const answer = refusalOf(request, admission, parts);
+    if (answer !== null || !admission.ok) return { ok: false, answer: answer ?? errorAnswer(request, 'UNAUTHENTICATED') };
+    const headers = { ...commonHeaders(request), ...limitHeaders(admission) };
+    return { ok: true, options: { format, batch, principal: admission.principal, address }, headers };
+  });
+}
+
+/** What can be said before anybody is asked who the client is: the parts of the request, or why it is refused. */
+function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): Form | HttpAnswer {
+  if (isDraining()) return errorAnswer(request, 'DRAINING');
+  const malformed = checkUpgrade(request);
+  if (malformed !== null) return malformed;
+  if (hub.connections >= maxConnections) return gatewayFull(request);
   const format = request.query.get('format') ?? 'json';
   if (!formats.includes(format as Format)) {
-    return refuse(errorAnswer(request, 'INVALID_REQUEST', '`format` must be json or msgpack.', { fields: { format: 'unknown' } }));
+    return errorAnswer(request, 'INVALID_REQUEST', '`format` must be json or msgpack.', { fields: { format: 'unknown' } });
   }
   const batch = request.query.get('batch') ?? '0';
   if (batch !== '0' && batch !== '1') {
-    return refuse(errorAnswer(request, 'INVALID_REQUEST', '`batch` must be 0 or 1.', { fields: { batch: 'unknown' } }));
+    return errorAnswer(request, 'INVALID_REQUEST', '`batch` must be 0 or 1.', { fields: { batch: 'unknown' } });
   }
-  const stray = strayCredential(request);
-  if (stray !== null) return refuse(errorAnswer(request, 'UNAUTHENTICATED', stray));
-  const key = apiKeyOf(request);
-  const principal = key === null ? null : authenticator.authenticate(key);
-  if (key !== null && principal === null) return refuse(errorAnswer(request, 'UNAUTHENTICATED'));
-  if (principal !== null && !principal.scopes.includes('stream')) {
-    return refuse(errorAnswer(request, 'FORBIDDEN', 'The key has not the scope `stream`.', { scope: 'stream' }));
-  }
-  if (principal === null && hub.strangers >= streamLimits.strangers) {
+  const wrong = strayCredential(request);
+  if (wrong !== null) return errorAnswer(request, 'UNAUTHENTICATED', wrong);
+  const credential = credentialOf(request);
+  if (credential === null && hub.strangers >= streamLimits.strangers) {
     const message = 'This gateway has as many connections without a key as it takes.';
-    return refuse(errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.strangers }));
+    return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.strangers });
   }
-  if (principal !== null && hub.usages.isFull(principal.keyId)) {
-    const message = 'This key has as many connections as it may.';
-    return refuse(errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.connectionsPerKey }));
+  return { format: format as Format, batch: batch === '1', credential };
+}
+
+function credentialOf(request: HttpRequest): Credential | null {
+  const ticket = request.query.get('ticket');
+  if (ticket !== null) return { ticket };
+  const key = apiKeyOf(request);
+  return key === null ? null : { key };
+}
+
+function gatewayFull(request: HttpRequest): HttpAnswer {
+  return errorAnswer(request, 'RATE_LIMIT', 'This gateway has as many connections as it takes.', { limit: maxConnections });
+}
+
+/** Why a client that was judged is refused; null where it is not. While it was judged others may have come. */
+function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining }: HandshakeParts): HttpAnswer | null {
+  const headers = limitHeaders(admission);
+  if (!admission.ok) {
+    const { code, message, details, counted } = admission;
+    const wait = code === 'RATE_LIMIT' && counted !== undefined ? { 'Retry-After': String(retryAfterSeconds(counted.decision)) } : {};
+    return errorAnswer(request, code, message, details, { ...headers, ...wait });
   }
-  return { ok: true, options: { format: format as Format, batch: batch === '1', principal } };
+  const { principal } = admission;
+  if (isDraining()) return errorAnswer(request, 'DRAINING', undefined, undefined, headers);
+  if (hub.connections >= maxConnections) return gatewayFull(request);
+  return hub.usages.isFull(principal) ? keyFull(request, principal, headers) : null;
+}
+
+function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Record<string, string>>): HttpAnswer {
+  const message = `This key has as many connections as the plan ${plan.name} grants.`;
+  return errorAnswer(request, 'RATE_LIMIT', message, { limit: plan.connections }, headers);
+}
+
+/** What a key that was counted has left. */
+function limitHeaders(admission: Admission): Readonly<Record<string, string>> {
+  const counted = admission.ok ? admission : admission.counted;
+  return counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, Date.now());
 }
 
 /** What RFC 6455 asks of a handshake; null where it is one. */
@@ -84,14 +138,16 @@ function checkUpgrade(request: HttpRequest): HttpAnswer | null {
 }
 
 /** Other names under which clients send what they hold for a credential. */
-const strayNames: ReadonlySet<string> = new Set(['apikey', 'key', 'token', 'accesstoken', 'authorization', 'auth']);
+const strayNames: ReadonlySet<string> = new Set(['apikey', 'key', 'token', 'accesstoken', 'authorization', 'auth', 'wsticket']);
 
-/** What is wrong with a credential in the query that is not `api-key`; null where there is none. */
+/** What is wrong with the credentials of a request; null where nothing is. */
 function strayCredential(request: HttpRequest): string | null {
   for (const name of request.query.keys()) {
-    if (name === 'ticket') return 'This gateway issues no tickets; authenticate with the first message, {"op":"auth","key":"…"}.';
+    if (name === 'api-key' || name === 'ticket') continue;
     const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '');
-    if (name !== 'api-key' && strayNames.has(plain)) return 'The key belongs in `?api-key=`, or in `Authorization: Bearer KEY`.';
+    if (strayNames.has(plain)) return 'The key belongs in `?api-key=`, or in `Authorization: Bearer KEY`; a ticket in `?ticket=`.';
   }
-  return null;
+  const tickets = request.query.getAll('ticket').length;
+  if (tickets > 1) return 'One ticket opens one connection.';
+  return tickets === 1 && apiKeyOf(request) !== null ? 'Show a key or a ticket, not both.' : null;
 }

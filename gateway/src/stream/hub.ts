@@ -3,10 +3,12 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
+import type { CommandId } from '@sluice/shared/wire/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Reply } from '@sluice/shared/wire/replies.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { anchorClock, nowUs } from '../clock.ts';
+import type { Admission, Admit } from './admission.ts';
 import type { Socket } from '../transport/transport.ts';
 import { CatchUps, type CatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -14,20 +16,30 @@ import { Dialect } from './dialect.ts';
 import { EventCell } from './event-cell.ts';
 import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
+import { HeldMessages } from './held-messages.ts';
 import { History } from './history.ts';
-import { KeyUsages } from './key-usage.ts';
+import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
-import { refusal, Session, type Action } from './protocol.ts';
+import { refusal, Session, type Action, type SessionGrant } from './protocol.ts';
 import { StreamStats } from './stats.ts';
 import { listOf, subscribe, unsubscribe, type StreamParts } from './subscriptions.ts';
 import { Wants } from './wants.ts';
 
 export interface HubOptions {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Pick<Authenticator, 'principalOf'>;
+  /** Judges the key of a first message. */
+  readonly admit: Admit;
   readonly subscriber: BusSubscriber;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
   readonly log: Logger;
+}
+
+/** What is told of the log beside the stream, in log order: after `follow`, everything. */
+export interface LogFollower {
+  onEntry(entry: LogEntry, cell: EventCell, replayed: boolean): void;
+  /** Entries up to `to` are missing; for `epoch` nothing of what came before counts any more. */
+  onLost(to: number, reason: 'trimmed' | 'epoch'): void;
 }
 
 const tickMs = streamLimits.heartbeatMs / heartbeatSlices;
@@ -39,6 +51,10 @@ const latencySampleMs = 1;
 const drainStep = 500;
 const drainPauseMs = 20;
 const publishedMark = Buffer.from('"published":');
+
+function grantOf({ plan }: Principal, usage: KeyUsage): SessionGrant {
+  return { commandsPerSecond: plan.commandsPerSecond, keyWork: usage.work };
+}
 
 /** All connections of the stream, what they follow, and the one flow of events to them. */
 export class Hub {
@@ -70,6 +86,7 @@ export class Hub {
   #linkUp = false;
   #caughtUp = false;
   #draining = false;
+  #follower: LogFollower | null = null;
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -109,6 +126,11 @@ export class Hub {
     return this.#bus.epoch;
   }
 
+  /** Tells somebody of the log as well; before `start`. */
+  follow(follower: LogFollower): void {
+    this.#follower = follower;
+  }
+
   /** Reads the history of the bus, then follows it. Resolves once caught up. */
   async start(): Promise<void> {
     this.#linkUp = true;
@@ -130,7 +152,7 @@ export class Hub {
   open(socket: Socket, options: ConnectionOptions): Connection {
     const nowMs = Date.now();
     const usage = options.principal === null ? null : this.usages.enter(options.principal.keyId, nowMs);
-    const session = new Session(usage !== null, nowMs, usage?.work ?? null);
+    const session = new Session(nowMs, usage === null || options.principal === null ? null : grantOf(options.principal, usage));
     const slice = this.stats.connectionsOpened++ % heartbeatSlices;
     const connection = new Connection(socket, this, session, options, slice);
     connection.usage = usage;
@@ -139,6 +161,9 @@ export class Hub {
     if (usage === null) {
       this.#strangers++;
       connection.authTimer = setTimeout(() => connection.close('UNAUTHENTICATED', 'not authenticated in time'), streamLimits.authTimeoutMs);
+    } else if (options.principal !== null && !this.#isGood(options.principal)) {
+      // Not from within the transport's call.
+      setImmediate(() => connection.close('UNAUTHENTICATED', 'key revoked'));
     }
     return connection;
   }
@@ -146,6 +171,10 @@ export class Hub {
   onMessage(connection: Connection, bytes: Uint8Array, binary: boolean): void {
     this.#reap();
     if (connection.ended) return;
+    if (connection.held !== null) {
+      if (!connection.held.add(bytes, binary)) connection.close('RATE_LIMIT', 'too much before the reply to auth');
+      return;
+    }
     this.stats.commands++;
     const nowMs = Date.now();
     const usedOps = connection.session.usesOps;
@@ -241,23 +270,52 @@ export class Hub {
     if (close !== null) connection.close(close, close);
   }
 
+  /** False where the key ended while it was judged: who stands on it then was not there to be closed. */
+  #isGood({ credential }: Principal): boolean {
+    return this.#options.authenticator.principalOf(credential) !== null;
+  }
+
+  /** Whatever else comes meanwhile waits, so that it is carried out in order. */
   #authenticate(connection: Connection, { id, key }: Extract<Action, { kind: 'authenticate' }>): void {
-    const principal = this.#options.authenticator.authenticate(key);
+    connection.held = new HeldMessages();
+    const { address, batch } = connection;
+    const judged = this.#options.admit({ key }, { address, batch });
+    judged
+      .then((admission) => this.#judged(connection, id, admission))
+      .catch((error: unknown) => {
+        this.#options.log.error({ err: error }, 'authentication_failed');
+        connection.close('INTERNAL', 'INTERNAL');
+      });
+  }
+
+  #judged(connection: Connection, id: CommandId, admission: Admission): void {
+    const held = connection.held?.all() ?? [];
+    connection.held = null;
+    if (connection.ended) return;
+    this.#authenticated(connection, id, admission);
+    for (const { bytes, binary } of held) this.onMessage(connection, bytes, binary);
+  }
+
+  #authenticated(connection: Connection, id: CommandId, admission: Admission): void {
     const known = connection.principal;
-    if (principal === null) {
-      this.#refuse(connection, refusal(id, 'UNAUTHENTICATED'), known === null ? 'UNAUTHENTICATED' : null);
+    // A connection that is good already stays so.
+    const refuse = (code: ErrorCode, message?: string, details?: Readonly<Record<string, unknown>>): void =>
+      this.#refuse(connection, refusal(id, code, message, details), known === null ? code : null);
+    if (!admission.ok) {
+      refuse(admission.code, admission.message, admission.details);
       return;
     }
-    if (!principal.scopes.includes('stream')) {
-      this.#refuse(connection, refusal(id, 'FORBIDDEN', 'The key has not the scope `stream`.'), known === null ? 'FORBIDDEN' : null);
+    const { principal } = admission;
+    if (!this.#isGood(principal)) {
+      refuse('UNAUTHENTICATED');
       return;
     }
     if (known !== null && known.keyId !== principal.keyId) {
       this.#refuse(connection, refusal(id, 'INVALID_REQUEST', 'This connection is authenticated with another key.'), null);
       return;
     }
-    if (known === null && this.usages.isFull(principal.keyId)) {
-      this.#refuse(connection, refusal(id, 'RATE_LIMIT', 'This key has as many connections as it may.'), 'RATE_LIMIT');
+    if (known === null && this.usages.isFull(principal)) {
+      refuse('RATE_LIMIT', 'This key has as many connections as it may.', { limit: principal.plan.connections });
       return;
     }
     this.#admit(connection, principal);
@@ -265,13 +323,13 @@ export class Hub {
   }
 
   #admit(connection: Connection, principal: Principal): void {
+    const nowMs = Date.now();
     connection.principal = principal;
     if (connection.usage === null) {
-      const nowMs = Date.now();
       connection.usage = this.usages.enter(principal.keyId, nowMs);
-      connection.session.accept(nowMs, connection.usage.work);
       this.#strangers--;
     }
+    connection.session.accept(nowMs, grantOf(principal, connection.usage));
     if (connection.authTimer !== null) clearTimeout(connection.authTimer);
     connection.authTimer = null;
     this.#heartbeats.place(connection);
@@ -301,6 +359,7 @@ export class Hub {
       const cell = new EventCell(entry);
       this.fanout.onEntry(entry, cell);
       this.dialect.onEntry(entry, cell);
+      this.#follower?.onEntry(entry, cell, replayed);
     }
     if (this.#catchUps.size > 0) this.#catchUps.wake();
     if (!replayed) this.#sampleLatency(entry);
@@ -329,6 +388,7 @@ export class Hub {
       this.#pauses.clear();
     }
     this.fanout.onLost(reason);
+    this.#follower?.onLost(to, reason);
     if (reason === 'epoch') this.#catchUps.onEpoch();
     this.#catchUps.wake();
   }

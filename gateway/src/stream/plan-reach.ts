@@ -8,7 +8,9 @@ export interface OutOfReach {
 }
 
 export function batchOutOfReach({ name, batch }: Plan): OutOfReach | null {
-  return batch ? null : { message: `The plan ${name} has no batches; connect without \`batch=1\`.`, details: { plan: name, feature: 'batch' } };
+  return batch
+    ? null
+    : { message: `The plan ${name} has no batches; connect without \`batch=1\`.`, details: { plan: name, feature: 'batch' } };
 }
 
 /** `all`: the channel without keys, where it may be followed with keys too. */

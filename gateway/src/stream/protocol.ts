@@ -68,6 +68,14 @@ const wrongId = 'must be a text of at most 128 characters, an integer of at most
 /** `id` as the first field of a text. */
 const leadingId = /^\s*\{\s*"id"\s*:\s*(-?\d{1,16}|"(?:[^"\\]|\\.){0,128}")\s*[,}]/;
 
+/** What an authenticated connection may ask for. */
+export interface SessionGrant {
+  /** Commands at once, and as many each second. */
+  readonly commandsPerSecond: number;
+  /** What all connections of the key may ask for together. */
+  readonly keyWork: WorkBudget | null;
+}
+
 /**
  * The protocol of one connection: message and time in, one action out. Knows no socket, no clock and no event; never
  * throws, whatever the bytes are.
@@ -77,37 +85,42 @@ export class Session {
   usesOps = false;
   /** A `method` has been used: the client is one of PumpPortal's. */
   usesDialect = false;
-  #authenticated: boolean;
+  /** Null until it has authenticated. */
+  #grant: SessionGrant | null;
   /** Commands that may still come at once. */
-  #allowance: number = streamLimits.commandBurst;
+  #allowance: number;
   #allowanceAtMs: number;
   #refusedInARow = 0;
   #work: WorkBudget;
-  /** What all connections of the key may ask for together. */
-  #keyWork: WorkBudget | null;
 
-  constructor(authenticated: boolean, nowMs: number, keyWork: WorkBudget | null = null) {
-    this.#authenticated = authenticated;
+  constructor(nowMs: number, grant: SessionGrant | null) {
+    this.#grant = grant;
+    this.#allowance = this.#commandsPerSecond;
     this.#allowanceAtMs = nowMs;
-    this.#work = authenticated ? fullWork(nowMs) : new WorkBudget(streamLimits.strangerWork, streamLimits.commandWork, nowMs);
-    this.#keyWork = keyWork;
+    this.#work = grant === null ? new WorkBudget(streamLimits.strangerWork, streamLimits.commandWork, nowMs) : fullWork(nowMs);
   }
 
   get authenticated(): boolean {
-    return this.#authenticated;
+    return this.#grant !== null;
   }
 
-  /** The key of an `authenticate` action was good. */
-  accept(nowMs: number, keyWork: WorkBudget): void {
-    if (!this.#authenticated) this.#work = fullWork(nowMs);
-    this.#authenticated = true;
-    this.#keyWork = keyWork;
+  get #commandsPerSecond(): number {
+    return this.#grant?.commandsPerSecond ?? streamLimits.strangerCommands;
+  }
+
+  /** The key of an `authenticate` action was good; with it may come another plan. */
+  accept(nowMs: number, grant: SessionGrant): void {
+    if (this.#grant === null) {
+      this.#work = fullWork(nowMs);
+      this.#allowance = grant.commandsPerSecond;
+    }
+    this.#grant = grant;
   }
 
   /** Counts what carrying out a command came to: the bytes of its reply above all. */
   charge(work: number): void {
     this.#work.spend(work);
-    this.#keyWork?.spend(work);
+    this.#grant?.keyWork?.spend(work);
   }
 
   receive(bytes: Uint8Array, binary: boolean, nowMs: number): Action {
@@ -115,8 +128,8 @@ export class Session {
       const message = `A message has at most ${streamLimits.messageBytes} bytes.`;
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
-    if (!this.#allow(nowMs)) return this.#refuseRate(bytes, binary, `At most ${streamLimits.commandBurst} commands a second.`);
-    const waitMs = Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
+    if (!this.#allow(nowMs)) return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
+    const waitMs = Math.max(this.#work.waitMs(nowMs), this.#grant?.keyWork?.waitMs(nowMs) ?? 0);
     if (waitMs > 0) {
       this.#refusedInARow++;
       return this.#refuseRate(bytes, binary, `This was more work than there is for one client; go on in ${waitMs} ms.`, waitMs);
@@ -136,7 +149,7 @@ export class Session {
     const { op } = message;
     if (!ops.includes(op as Op)) return this.#invalid(id, `\`op\` must be one of ${ops.join(', ')}.`, { op: 'unknown' });
     this.usesOps = true;
-    if (!this.#authenticated && op !== 'auth') {
+    if (!this.authenticated && op !== 'auth') {
       return { kind: 'refused', reply: refusal(id, 'UNAUTHENTICATED', authFirst), close: null };
     }
     switch (op as Op) {
@@ -171,8 +184,8 @@ export class Session {
 
   /** Who has not used an `op` is taken for one of PumpPortal's clients. */
   #barePing(): Action {
-    if (!this.usesOps) return { kind: 'dialect_notice', text: this.#authenticated ? 'pong' : needsKey };
-    if (this.#authenticated) return { kind: 'ping', id: null };
+    if (!this.usesOps) return { kind: 'dialect_notice', text: this.authenticated ? 'pong' : needsKey };
+    if (this.authenticated) return { kind: 'ping', id: null };
     return { kind: 'refused', reply: refusal(null, 'UNAUTHENTICATED', authFirst), close: null };
   }
 
@@ -195,7 +208,7 @@ export class Session {
         text: known ? '`keys` must be a list of addresses.' : `Unknown method; known are ${dialectMethods.join(', ')}.`,
       };
     }
-    if (!this.#authenticated) return { kind: 'dialect_notice', text: needsKey };
+    if (!this.authenticated) return { kind: 'dialect_notice', text: needsKey };
     return { kind: 'dialect', command: outcome.value };
   }
 
@@ -206,10 +219,10 @@ export class Session {
 
   /** A token bucket: a burst, then as many a second. */
   #allow(nowMs: number): boolean {
-    const { commandBurst } = streamLimits;
-    const earned = Math.floor(((nowMs - this.#allowanceAtMs) * commandBurst) / 1000);
+    const perSecond = this.#commandsPerSecond;
+    const earned = Math.floor(((nowMs - this.#allowanceAtMs) * perSecond) / 1000);
     if (earned > 0) {
-      this.#allowance = Math.min(commandBurst, this.#allowance + earned);
+      this.#allowance = Math.min(perSecond, this.#allowance + earned);
       this.#allowanceAtMs = nowMs;
     }
     if (this.#allowance === 0) {
@@ -217,7 +230,7 @@ export class Session {
       return false;
     }
     this.#allowance--;
-    if (this.#allowance > commandBurst / 2) this.#refusedInARow = 0;
+    if (this.#allowance >= perSecond / 2) this.#refusedInARow = 0;
     return true;
   }
 

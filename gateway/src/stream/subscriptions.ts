@@ -29,6 +29,8 @@ import { EventCell } from './event-cell.ts';
 import { maxGroupsPerTopic, maxTopics, type BusPosition, type Fanout, type Group } from './fanout.ts';
 import { compileFilter, type CompiledFilter } from './filters.ts';
 import type { History } from './history.ts';
+import { subscriptionsBeyond } from './key-usage.ts';
+import { channelOutOfReach } from './plan-reach.ts';
 import { refusal } from './protocol.ts';
 
 /** Retained events looked at for the newest that passes a filter. */
@@ -86,7 +88,7 @@ function mintTopicOf(command: SubscribeCommand | UnsubscribeCommand): (mint: str
 export function subscribe(parts: StreamParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
   const id = command.id ?? null;
   const { wanted, rejected } = wantedTopics(command);
-  const fault = checkSince(command, wanted, rejected) ?? checkBounds(connection, command, wanted);
+  const fault = checkPlan(connection, command, wanted) ?? checkSince(command, wanted, rejected) ?? checkBounds(connection, command, wanted);
   if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
   // What a batch holds belongs before the reply for those who follow already, and to nobody who joins now.
   if (connection.batch) parts.fanout.batcher.flushAll();
@@ -119,9 +121,15 @@ const tooMuch =
 
 /** Why a command is refused as a whole. */
 interface Fault {
-  readonly code: 'INVALID_REQUEST' | 'RATE_LIMIT';
+  readonly code: 'INVALID_REQUEST' | 'RATE_LIMIT' | 'FORBIDDEN';
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
+}
+
+function checkPlan({ principal }: Connection, { channel }: SubscribeCommand, wanted: readonly Wanted[]): Fault | null {
+  const all = wanted.some(({ key }) => key === null);
+  const outOfReach = principal === null ? null : channelOutOfReach(principal.plan, channel, all);
+  return outOfReach === null ? null : { code: 'FORBIDDEN', ...outOfReach };
 }
 
 /** Wrong topics of `since` that an answer names. */
@@ -165,10 +173,10 @@ function checkBounds(connection: Connection, command: SubscribeCommand, wanted: 
     const details = { limit, have: connection.topicCount, more };
     return { code: 'INVALID_REQUEST', message: `At most ${limit} subscriptions on one connection.`, details };
   }
-  const have = connection.usage?.subscriptions ?? 0;
-  const ofKey = streamLimits.subscriptionsPerKey;
-  if (more === 0 || have + more <= ofKey) return null;
-  return { code: 'RATE_LIMIT', message: `At most ${ofKey} subscriptions of one key.`, details: { limit: ofKey, have, more } };
+  const { principal, usage } = connection;
+  const beyond = principal === null || usage === null ? null : subscriptionsBeyond(principal.plan, usage, more);
+  if (beyond === null) return null;
+  return { code: 'RATE_LIMIT', message: beyond.message, details: { limit: beyond.limit, have: usage?.subscriptions, more } };
 }
 
 function isPosition(since: SubscribeCommand['since']): since is Position {

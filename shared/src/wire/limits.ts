@@ -1,4 +1,7 @@
-/** What one stream connection may ask for. The numbers stand in PROTOCOL.md, made from here. */
+/**
+ * What one stream connection may ask for, whatever its plan: what is the plan's stands there alone. The numbers stand in
+ * PROTOCOL.md, made from here.
+ */
 export const streamLimits = {
   /** Time for the first message to authenticate where the handshake did not. */
   authTimeoutMs: 5_000,
@@ -18,8 +21,6 @@ export const streamLimits = {
   snapshotTopics: 1_000,
   /** Retained events that one command with `snapshot` looks at, over all its topics. */
   snapshotEvents: 2_048,
-  /** Commands in one burst; as many come back each second. */
-  commandBurst: 200,
   /** Work that a connection may ask for at once: bytes of its commands and of their replies, and `commandWork` for each … */
   workBurst: 8 * 1024 * 1024,
   /** … and that comes back each second. */
@@ -29,6 +30,8 @@ export const streamLimits = {
   keyWorkPerSecond: 2 * 1024 * 1024,
   /** Work of a connection that has not authenticated yet. */
   strangerWork: 32 * 1024,
+  /** Commands at once of such a connection, and as many each second; that of the others is their plan's. */
+  strangerCommands: 20,
   /** What every command counts for, beside its bytes. */
   commandWork: 1024,
   /** What every topic in a map `since` counts for, beside its bytes. */
@@ -37,10 +40,6 @@ export const streamLimits = {
   refusedIdBytes: 1024,
   /** Commands refused for their rate, without a pause, after which the connection is closed with 4029. */
   rateRefusals: 5_000,
-  /** Connections of one key on one gateway. */
-  connectionsPerKey: 10_000,
-  /** Topics of all connections of one key on one gateway, counted once for each connection. */
-  subscriptionsPerKey: 100_000,
   /** Different filters of one key on one topic of one gateway; a filter counts for the key that used it first. */
   filtersPerKeyAndTopic: 100,
   /** Connections of one gateway that have not authenticated yet. */
