@@ -81,14 +81,14 @@ describe('sluice watch', () => {
   it('shows live events with a key of its own, and takes the key back when it is stopped', { timeout: 40_000 }, async () => {
     const { lines, notices, ended } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
-    expect(store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream'] }]);
+    expect(await store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream'] }]);
     const events = [1, 2, 3].map((n) => tradeEvent(addressOf(n)));
     await publisher.publish(events.map((event) => entryOf(event)));
     await waitFor(() => expect(lines).toHaveLength(3));
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(events);
     child?.kill('SIGINT');
     expect(await ended).toBe(0);
-    expect(store.keys.all()).toEqual([]);
+    expect(await store.keys.all()).toEqual([]);
   });
 
   it('comes back to a restarted gateway and misses nothing', { timeout: 40_000 }, async () => {

@@ -21,7 +21,7 @@ const tools: readonly Tool[] = [
   {
     name: 'PostgreSQL',
     programs: ['postgres'],
-    folders: ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/16/bin', '/usr/lib/postgresql/15/bin', '/usr/lib/postgresql/14/bin'],
+    folders: [18, 17, 16, 15, 14].map((version) => `/usr/lib/postgresql/${version}/bin`),
     aptPackage: 'postgresql',
     helper: 'support/postgres.ts',
   },

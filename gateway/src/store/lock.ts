@@ -1,7 +1,5 @@
-import { closeSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Libsql from 'libsql';
-import { makeFolder } from './make-folder.ts';
+import { makeFile } from './make-file.ts';
 import { isCode } from './system-error.ts';
 
 export interface Lock {
@@ -13,8 +11,7 @@ export interface Lock {
  * without content: the system itself lets go of it when the process ends, however it ends. Throws where the file cannot be opened.
  */
 export function takeLock(file: string): Lock | null {
-  makeFolder(dirname(file));
-  closeSync(openSync(file, 'a', 0o600));
+  makeFile(file);
   const db = new Libsql(file);
   try {
     db.pragma('busy_timeout = 0');

@@ -35,7 +35,8 @@ export interface Dialect {
 /** The bytes of a BLOB column. */
 export function blob(value: unknown): Uint8Array {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (value instanceof Uint8Array) return value;
+  // A copy: what a driver hands over may be a view of something larger.
+  if (value instanceof Uint8Array) return new Uint8Array(value);
   throw new TypeError('expected a BLOB column');
 }
 

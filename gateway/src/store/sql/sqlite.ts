@@ -1,8 +1,6 @@
-import { closeSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Libsql from 'libsql';
-import { makeFolder } from '../make-folder.ts';
+import { makeFile } from '../make-file.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
 
 /** How long a call waits for other processes before it rejects, milliseconds. */
@@ -23,9 +21,8 @@ const dialect: Dialect = {
  * connection. Rejects where the file is no database or cannot be opened.
  */
 export async function openSqlite(file: string): Promise<Database> {
-  makeFolder(dirname(file));
   // SQLite gives the files beside it (-wal, -shm) the mode of this one.
-  closeSync(openSync(file, 'a', 0o600));
+  makeFile(file);
   const db = await whileBusy(() => connect(file));
   const statements = new Map<string, Libsql.Statement>();
   const prepare = (sql: string): Libsql.Statement => {

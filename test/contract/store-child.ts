@@ -1,0 +1,46 @@
+import { rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { makeKey } from '../support/keys.ts';
+
+/**
+ * A process beside others on the same stores. Told `{"dataDir","databaseUrl","work","id"}` by message, it does it and answers with what
+ * came of it, or with the error's text.
+ */
+interface Task {
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly work: 'open' | 'create' | 'rotate' | 'take';
+  /** A key's id, or the hash of a one-time token in hexadecimal digits. */
+  readonly id: string;
+}
+
+const rotations = 10;
+
+async function perform({ dataDir, databaseUrl, work, id }: Task): Promise<unknown> {
+  const store = await openStore({ dataDir, databaseUrl });
+  try {
+    return await inStore(store, work, id);
+  } finally {
+    await store.close();
+  }
+}
+
+async function inStore(store: Store, work: Task['work'], id: string): Promise<unknown> {
+  if (work === 'open') return (await store.accounts.all()).map((account) => account.id);
+  if (work === 'create') return (await makeKey(store)).id;
+  if (work === 'take') return (await store.oneTime.take('nonce', Buffer.from(id, 'hex'), Date.now())) !== null;
+  const keys: string[] = [];
+  for (let count = 0; count < rotations; count++) {
+    const rotated = await rotateApiKey(store, id, 60_000);
+    if (rotated !== null) keys.push(rotated.key);
+  }
+  return keys;
+}
+
+process.on('message', (task: Task) => {
+  perform(task).then(
+    (result) => process.send?.({ result }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
+process.send?.('ready');

@@ -1,0 +1,76 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import type { Database } from '@sluice/gateway/store/sql/database.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+
+export const storeKinds = ['SQLite', 'PostgreSQL'] as const;
+export type StoreKind = (typeof storeKinds)[number];
+
+/** An empty store of one test, opened as often as wanted: each handle is another process, as far as the store can tell. */
+export interface StorePlace {
+  readonly settings: { readonly dataDir: string; readonly databaseUrl: string | null };
+  open(): Promise<Store>;
+  /** The database behind it. */
+  database(): Promise<Database>;
+  /** Closes every handle and removes what was on the disk. */
+  end(): Promise<void>;
+}
+
+export async function newPlace(kind: StoreKind, postgres: TestPostgres): Promise<StorePlace> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-store-'));
+  const databaseUrl = kind === 'SQLite' ? null : await postgres.newDatabase();
+  const opened: { close(): Promise<void> }[] = [];
+  const kept = <T extends { close(): Promise<void> }>(handle: T): T => {
+    opened.push(handle);
+    return handle;
+  };
+  const settings = { dataDir, databaseUrl };
+  return {
+    settings,
+    open: async () => kept(await openStore(settings)),
+    database: async () => kept(await (databaseUrl === null ? openSqlite(join(dataDir, 'sluice.db')) : openPostgres(databaseUrl))),
+    end: async () => {
+      for (const handle of opened) await handle.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const child = fileURLToPath(new URL('store-child.ts', import.meta.url));
+
+/** Processes of their own that are given the same task at the same moment. */
+export interface StoreProcesses {
+  all(task: object): Promise<readonly unknown[]>;
+  end(): void;
+}
+
+export async function startProcesses(count: number): Promise<StoreProcesses> {
+  const processes = await Promise.all(Array.from({ length: count }, startProcess));
+  return {
+    all: (task) => Promise.all(processes.map((one) => ask(one, task))),
+    end: () => {
+      for (const one of processes) one.kill('SIGKILL');
+    },
+  };
+}
+
+async function startProcess(): Promise<ChildProcess> {
+  const started = fork(child, [], { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  await once(started, 'message');
+  return started;
+}
+
+async function ask(one: ChildProcess, task: object): Promise<unknown> {
+  const answer = once(one, 'message');
+  one.send(task);
+  const [told] = (await answer) as [{ readonly result?: unknown; readonly error?: string }];
+  if (told.error !== undefined) throw new Error(told.error);
+  return told.result;
+}

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { authenticatorOf, makeKey } from '../support/keys.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { newPlace, startProcesses, storeKinds, type StorePlace, type StoreProcesses } from './store-harness.ts';
+
+const processCount = 5;
+const freshStores = 25;
+
+let postgres: TestPostgres;
+let processes: StoreProcesses;
+beforeAll(async () => {
+  [postgres, processes] = await Promise.all([startPostgres(), startProcesses(processCount)]);
+});
+afterAll(async () => {
+  processes.end();
+  await postgres.stop();
+});
+
+async function emptyPlace(kind: (typeof storeKinds)[number]): Promise<StorePlace> {
+  const place = await newPlace(kind, postgres);
+  onTestFinished(() => place.end());
+  return place;
+}
+
+describe.each(storeKinds)('several processes on one store in %s', (kind) => {
+  it('open a new one at the same moment', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < freshStores; round++) {
+      const place = await newPlace(kind, postgres);
+      const opened = await processes.all({ ...place.settings, work: 'open' });
+      expect(opened).toEqual(Array.from({ length: processCount }, () => ['operator']));
+      await place.end();
+    }
+  });
+
+  it('make keys in it that open for all, under one pepper', async () => {
+    const place = await emptyPlace(kind);
+    const made = await processes.all({ ...place.settings, work: 'create' });
+    const store = await place.open();
+    const listed = (await store.keys.all()).map(({ id }) => id);
+    expect(new Set(listed)).toEqual(new Set(made));
+    expect(listed).toHaveLength(processCount);
+    expect(readdirSync(place.settings.dataDir).filter((name) => name.startsWith('pepper'))).toEqual(['pepper']);
+  });
+
+  it('rotate the same key at the same time: the last secrets work, and no more than the key may have', async () => {
+    const place = await emptyPlace(kind);
+    const store = await place.open();
+    const authenticator = await authenticatorOf(store);
+    const { id, key } = await makeKey(store);
+    const rotated = (await processes.all({ ...place.settings, work: 'rotate', id })) as readonly (readonly string[])[];
+    await authenticator.refresh();
+    const all = rotated.flat();
+    expect(new Set(all).size).toBe(processCount * 10);
+    const working = all.filter((one) => authenticator.authenticate(one) !== null);
+    expect(working).toHaveLength(4);
+    expect(authenticator.authenticate(key)).toBeNull();
+    const secrets = (await store.keys.byId(id))?.secrets ?? [];
+    expect(secrets.map(({ number }) => number)).toEqual([48, 49, 50, 51]);
+    expect(secrets.filter(({ endsAtMs }) => endsAtMs === null)).toHaveLength(1);
+    await authenticator.close();
+  });
+
+  it('take a one-time token: one of them gets it', async () => {
+    const place = await emptyPlace(kind);
+    const store = await place.open();
+    for (let round = 0; round < 10; round++) {
+      const hash = randomBytes(32);
+      await store.oneTime.put({ kind: 'nonce', hash, accountId: null, expiresAtMs: Date.now() + 60_000 }, Date.now());
+      const taken = await processes.all({ ...place.settings, work: 'take', id: hash.toString('hex') });
+      expect(taken.filter((got) => got === true)).toHaveLength(1);
+    }
+  });
+
+  it('see a revocation within a second', async () => {
+    const place = await emptyPlace(kind);
+    const [here, there] = [await place.open(), await place.open()];
+    const authenticator = await authenticatorOf(here);
+    for (let round = 0; round < 5; round++) {
+      const { id, key } = await makeKey(there);
+      await vi.waitFor(() => expect(authenticator.authenticate(key)).not.toBeNull(), { timeout: 1000, interval: 5 });
+      await there.keys.revoke(id, Date.now());
+      await vi.waitFor(() => expect(authenticator.authenticate(key)).toBeNull(), { timeout: 1000, interval: 5 });
+    }
+    await authenticator.close();
+  });
+});
+
+describe('a store in PostgreSQL', () => {
+  it('serves again after its server broke down, and what was revoked meanwhile is seen', async () => {
+    const own = await startPostgres();
+    onTestFinished(() => own.stop());
+    const place = await newPlace('PostgreSQL', own);
+    const store = await place.open();
+    const authenticator = await authenticatorOf(store);
+    const [kept, revoked] = [await makeKey(store), await makeKey(store)];
+    await authenticator.refresh();
+    await own.kill();
+    await expect(store.keys.all()).rejects.toThrow();
+    await authenticator.refresh();
+    // Known keys hold while it is away.
+    for (const { key } of [kept, revoked]) expect(authenticator.authenticate(key)).not.toBeNull();
+    await own.restart();
+    await vi.waitFor(() => store.keys.revoke(revoked.id, Date.now()), { timeout: 5000, interval: 20 });
+    await vi.waitFor(() => expect(authenticator.authenticate(revoked.key)).toBeNull(), { timeout: 1000, interval: 5 });
+    expect(authenticator.authenticate(kept.key)).not.toBeNull();
+    await authenticator.close();
+    await place.end();
+  });
+
+  it('is bound to the pepper of the first machine', async () => {
+    const place = await emptyPlace('PostgreSQL');
+    const first = await place.open();
+    const { key } = await makeKey(first);
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-second-'));
+    onTestFinished(() => rmSync(dataDir, { recursive: true }));
+    const second = await openStore({ ...place.settings, dataDir });
+    const refused = authenticatorOf(second);
+    await expect(refused).rejects.toBeInstanceOf(SettingError);
+    await expect(refused).rejects.toThrow(/^DATA_DIR: .*copy DATA_DIR\/pepper from the first machine/);
+    // Nothing was made that would have to be cleared away before the copy.
+    expect(readdirSync(dataDir)).toEqual([]);
+    const { copyFileSync } = await import('node:fs');
+    copyFileSync(join(place.settings.dataDir, 'pepper'), join(dataDir, 'pepper'));
+    const authenticator = await authenticatorOf(second);
+    expect(authenticator.authenticate(key)).not.toBeNull();
+    await authenticator.close();
+    await second.close();
+  });
+
+  it('refuses the start in a line where it cannot be reached, and names no password', async () => {
+    const url = new URL(await postgres.newDatabase());
+    const settings = { dataDir: tmpdir() };
+    const { password } = url;
+    const wrong = (change: (address: URL) => void): string => {
+      const address = new URL(url);
+      change(address);
+      return address.href;
+    };
+    for (const databaseUrl of [
+      wrong((address) => (address.port = '1')),
+      wrong((address) => (address.password = 'hunter2')),
+      wrong((address) => (address.pathname = '/no_such_database')),
+    ]) {
+      const refused = openStore({ ...settings, databaseUrl });
+      await expect(refused).rejects.toThrow(/^DATABASE_URL: the store cannot be opened: ./);
+      await refused.catch((error: Error) => {
+        expect(error.message).not.toContain(password);
+        expect(error.message).not.toContain('hunter2');
+      });
+    }
+  });
+});

@@ -1,0 +1,506 @@
+import { randomBytes } from 'node:crypto';
+import type { NewKey, StoredKey } from '@sluice/gateway/store/key-table.ts';
+import { maxKeysPerAccount } from '@sluice/gateway/store/key-table.ts';
+import { maxOneTime } from '@sluice/gateway/store/one-time-table.ts';
+import { maxSessionsPerAccount } from '@sluice/gateway/store/session-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+
+const nowMs = 1_800_000_000_000;
+const dayMs = 24 * 3_600_000;
+const hash = (n: number): Uint8Array => new Uint8Array(32).fill(n);
+
+function keyOf(id: string, more: Partial<NewKey> = {}): NewKey {
+  return {
+    id,
+    accountId: null,
+    plan: 'standard',
+    scopes: ['stream', 'read'],
+    label: null,
+    ipRanges: [],
+    limits: null,
+    createdAtMs: nowMs,
+    secret: { hash: hash(1), createdAtMs: nowMs, endsAtMs: null },
+    ...more,
+  };
+}
+
+/** The layout of the first release, and what a process that had it left behind. */
+const firstLayout = `
+  CREATE TABLE migrations (step INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT;
+  INSERT INTO migrations (step, applied_at_ms) VALUES (1, 1);
+  CREATE TABLE versions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+  INSERT INTO versions (name, value) VALUES ('api_keys', 7);
+  CREATE TABLE api_keys (
+    id TEXT PRIMARY KEY, plan TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT, created_at_ms INTEGER NOT NULL, revoked_at_ms INTEGER
+  ) STRICT;
+  CREATE TABLE api_key_secrets (
+    key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE, number INTEGER NOT NULL, hash BLOB NOT NULL,
+    created_at_ms INTEGER NOT NULL, ends_at_ms INTEGER, PRIMARY KEY (key_id, number)
+  ) STRICT;
+  CREATE TABLE keystores (name TEXT PRIMARY KEY, salt BLOB NOT NULL, proof BLOB NOT NULL, created_at_ms INTEGER NOT NULL) STRICT;
+  CREATE TABLE wallets (
+    keystore TEXT NOT NULL REFERENCES keystores (name), public_key TEXT NOT NULL, label TEXT, imported INTEGER NOT NULL,
+    sealed_seed BLOB NOT NULL, created_at_ms INTEGER NOT NULL, PRIMARY KEY (keystore, public_key)
+  ) STRICT`;
+
+const ids = (keys: readonly StoredKey[]): readonly string[] => keys.map(({ id }) => id);
+
+describe.each(storeKinds)('the store in %s', (kind) => {
+  let place: StorePlace;
+  let store: Store;
+  /** Another process, as far as the store can tell. */
+  let elsewhere: Store;
+  beforeEach(async () => {
+    place = await newPlace(kind, postgres);
+    [store, elsewhere] = [await place.open(), await place.open()];
+  });
+  afterEach(() => place.end());
+
+  const holder = async (id: string, wallet: string | null = `wallet of ${id}`): Promise<void> => {
+    expect(await store.accounts.create({ id, wallet, plan: 'standard', createdAtMs: nowMs })).toBe('stored');
+  };
+
+  describe('keys', () => {
+    it('come back as they were put in, by whichever way they are asked for', async () => {
+      await holder('holder');
+      const key = keyOf('one', {
+        accountId: 'holder',
+        plan: 'premium',
+        label: 'a \'label\' with \u{1F511}, "quotes" and ?',
+        ipRanges: ['10.0.0.0/8', '2001:db8::/32'],
+        limits: { requestsPerMinute: 5, connections: 1 },
+        secret: { hash: randomBytes(32), createdAtMs: nowMs, endsAtMs: nowMs + 1 },
+      });
+      expect(await store.keys.insert(key)).toBe('stored');
+      const { secret, ...rest } = key;
+      const stored = {
+        ...rest,
+        lastUsedAtMs: null,
+        revokedAtMs: null,
+        removed: false,
+        version: await elsewhere.keys.version(),
+        secrets: [{ ...secret, hash: Uint8Array.from(secret.hash), number: 1 }],
+      };
+      expect(await elsewhere.keys.byId('one')).toEqual(stored);
+      expect(await elsewhere.keys.all()).toEqual([stored]);
+      expect(await elsewhere.keys.ofAccount('holder')).toEqual([stored]);
+      expect(await elsewhere.keys.changed({ version: -1, id: '' }, 10)).toEqual([stored]);
+      expect(await elsewhere.keys.byId('two')).toBeNull();
+      expect(await elsewhere.keys.ofAccount('operator')).toEqual([]);
+    });
+
+    it('are listed oldest first', async () => {
+      for (const [id, createdAtMs] of [
+        ['c', 3],
+        ['a', 2],
+        ['b', 2],
+      ] as const)
+        await store.keys.insert(keyOf(id, { createdAtMs }));
+      expect(ids(await elsewhere.keys.all())).toEqual(['a', 'b', 'c']);
+    });
+
+    it('show every change behind a version, page by page, and no other', async () => {
+      const names = Array.from({ length: 7 }, (_, index) => `key${index}`);
+      for (const name of names) await store.keys.insert(keyOf(name));
+      const before = await elsewhere.keys.version();
+      const seen: string[] = [];
+      for (let cursor = { version: -1, id: '' }; ;) {
+        const page = await elsewhere.keys.changed(cursor, 3);
+        seen.push(...ids(page));
+        const last = page.at(-1);
+        if (last === undefined || page.length < 3) break;
+        cursor = last;
+      }
+      expect(seen).toEqual(names);
+      await store.keys.revoke('key3', nowMs);
+      await store.keys.addSecret('key1', { hash: hash(2), createdAtMs: nowMs }, nowMs);
+      await store.keys.remove('key5', nowMs);
+      expect(await elsewhere.keys.version()).toBeGreaterThan(before);
+      const changed = await elsewhere.keys.changed({ version: before + 1, id: '' }, 10);
+      expect(ids(changed)).toEqual(['key3', 'key1', 'key5']);
+      expect(changed.map(({ secrets, revokedAtMs, removed }) => [secrets.length, revokedAtMs, removed])).toEqual([
+        [1, nowMs, false],
+        [2, null, false],
+        [1, nowMs, true],
+      ]);
+    });
+
+    it('that change together, by their account, all show', async () => {
+      await holder('holder');
+      for (const id of ['a', 'b', 'c']) await store.keys.insert(keyOf(id, { accountId: 'holder' }));
+      await store.keys.insert(keyOf('other'));
+      const before = await store.keys.version();
+      expect(await store.accounts.setPlan('holder', 'premium')).toBe(true);
+      const first = await elsewhere.keys.changed({ version: before + 1, id: '' }, 2);
+      const second = await elsewhere.keys.changed(first[1] ?? { version: -1, id: '' }, 2);
+      expect([...first, ...second].map(({ id, plan }) => [id, plan])).toEqual(['a', 'b', 'c'].map((id) => [id, 'premium']));
+      expect((await store.keys.byId('other'))?.plan).toBe('standard');
+    });
+
+    it('take a new secret, and the others end by then at the latest', async () => {
+      await store.keys.insert(keyOf('one', { secret: { hash: hash(1), createdAtMs: nowMs, endsAtMs: null } }));
+      const rotated = await store.keys.addSecret('one', { hash: hash(2), createdAtMs: nowMs + 1 }, nowMs + 100);
+      expect(rotated).toEqual(await elsewhere.keys.byId('one'));
+      expect(rotated?.secrets).toEqual([
+        { number: 1, hash: hash(1), createdAtMs: nowMs, endsAtMs: nowMs + 100 },
+        { number: 2, hash: hash(2), createdAtMs: nowMs + 1, endsAtMs: null },
+      ]);
+      await store.keys.addSecret('one', { hash: hash(3), createdAtMs: nowMs + 2 }, nowMs + 500);
+      expect((await store.keys.byId('one'))?.secrets.map(({ endsAtMs }) => endsAtMs)).toEqual([nowMs + 100, nowMs + 500, null]);
+      for (let n = 4; n <= 6; n++) await store.keys.addSecret('one', { hash: hash(n), createdAtMs: nowMs + n }, nowMs + 900);
+      expect((await store.keys.byId('one'))?.secrets.map(({ number }) => number)).toEqual([3, 4, 5, 6]);
+    });
+
+    it('keep their end over rotations, and take none behind it', async () => {
+      await store.keys.insert(keyOf('one', { secret: { hash: hash(1), createdAtMs: nowMs, endsAtMs: nowMs + 50 } }));
+      const rotated = await store.keys.addSecret('one', { hash: hash(2), createdAtMs: nowMs + 1 }, nowMs + 10);
+      expect(rotated?.secrets.map(({ endsAtMs }) => endsAtMs)).toEqual([nowMs + 10, nowMs + 50]);
+      expect(await store.keys.addSecret('one', { hash: hash(3), createdAtMs: nowMs + 50 }, nowMs + 60)).toBeNull();
+    });
+
+    it('are revoked once, and deleted once', async () => {
+      await store.keys.insert(keyOf('one'));
+      await store.keys.insert(keyOf('two'));
+      expect(await store.keys.countLive()).toBe(2);
+      expect([await store.keys.revoke('one', nowMs), await elsewhere.keys.revoke('one', nowMs + 1)]).toEqual([true, false]);
+      expect((await store.keys.byId('one'))?.revokedAtMs).toBe(nowMs);
+      expect(await store.keys.addSecret('one', { hash: hash(2), createdAtMs: nowMs }, nowMs)).toBeNull();
+      expect([await store.keys.remove('one', nowMs + 2), await elsewhere.keys.remove('one', nowMs + 2)]).toEqual([true, false]);
+      expect(await store.keys.byId('one')).toBeNull();
+      expect(await store.keys.remove('two', nowMs + 3)).toBe(true);
+      expect(await store.keys.all()).toEqual([]);
+      expect(await store.keys.countLive()).toBe(0);
+      for (const id of ['one', 'two', 'three']) {
+        expect(await store.keys.addSecret(id, { hash: hash(2), createdAtMs: nowMs }, nowMs)).toBeNull();
+        expect(await store.keys.remove(id, nowMs)).toBe(false);
+      }
+      expect(await store.keys.revoke('three', nowMs)).toBe(false);
+    });
+
+    it('are forgotten a month after they were revoked, an hour after they were deleted', async () => {
+      for (const id of ['revoked', 'deleted', 'live']) await store.keys.insert(keyOf(id));
+      await store.keys.revoke('revoked', nowMs);
+      await store.keys.remove('deleted', nowMs);
+      const seenAt = async (createdAtMs: number): Promise<readonly string[]> => {
+        await store.keys.insert(keyOf(`at${createdAtMs}`, { createdAtMs }));
+        return ids(await store.keys.changed({ version: -1, id: '' }, 100)).filter((id) => !id.startsWith('at'));
+      };
+      expect(await seenAt(nowMs + 3_000_000)).toEqual(['live', 'revoked', 'deleted']);
+      expect(await seenAt(nowMs + 4_000_000)).toEqual(['live', 'revoked']);
+      expect(await seenAt(nowMs + 31 * dayMs)).toEqual(['live']);
+    });
+
+    it('note when they were used, the latest of all, and no version changes by it', async () => {
+      for (const id of ['a', 'b', 'c']) await store.keys.insert(keyOf(id));
+      const version = await store.keys.version();
+      await store.keys.noteUses(
+        new Map([
+          ['a', nowMs + 10],
+          ['b', nowMs + 20],
+          ['gone', nowMs],
+        ]),
+      );
+      await elsewhere.keys.noteUses(
+        new Map([
+          ['a', nowMs + 5],
+          ['b', nowMs + 30],
+        ]),
+      );
+      await elsewhere.keys.noteUses(new Map());
+      expect((await store.keys.all()).map(({ lastUsedAtMs }) => lastUsedAtMs)).toEqual([nowMs + 10, nowMs + 30, null]);
+      expect(await store.keys.version()).toBe(version);
+    });
+
+    it('are bounded for a holder, deleted ones too, and not for the operator', async () => {
+      await holder('holder');
+      const insert = (id: string, accountId: string | null): Promise<string> => store.keys.insert(keyOf(id, { accountId }));
+      for (let n = 0; n < maxKeysPerAccount; n++) {
+        expect(await insert(`h${n}`, 'holder')).toBe('stored');
+        expect(await insert(`o${n}`, 'operator')).toBe('stored');
+      }
+      expect(await insert('more', 'holder')).toBe('account-full');
+      expect(await insert('more', 'operator')).toBe('stored');
+      expect(await insert('nobodys', null)).toBe('stored');
+      await store.keys.remove('h0', nowMs);
+      expect(await insert('again', 'holder')).toBe('stored');
+      let made = maxKeysPerAccount + 1;
+      for (; made < 1_000; made++) {
+        await store.keys.remove(made === maxKeysPerAccount + 1 ? 'again' : `again${made - 1}`, nowMs);
+        if ((await insert(`again${made}`, 'holder')) !== 'stored') break;
+      }
+      expect(made).toBe(5 * maxKeysPerAccount);
+    });
+
+    it('need an account that is there', async () => {
+      expect(await store.keys.insert(keyOf('one', { accountId: 'nobody' }))).toBe('no-account');
+      await holder('holder');
+      await store.accounts.disable('holder', nowMs);
+      expect(await store.keys.insert(keyOf('one', { accountId: 'holder' }))).toBe('no-account');
+      expect(await store.keys.all()).toEqual([]);
+    });
+
+    it('keep their bound when many are made at once', async () => {
+      await holder('holder');
+      const outcomes = await Promise.all(
+        Array.from({ length: 2 * maxKeysPerAccount }, (_, n) =>
+          (n % 2 ? store : elsewhere).keys.insert(keyOf(`k${n}`, { accountId: 'holder' })),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(maxKeysPerAccount);
+      expect(await store.keys.ofAccount('holder')).toHaveLength(maxKeysPerAccount);
+      const versions = (await store.keys.all()).map(({ version }) => version);
+      expect(new Set(versions).size).toBe(maxKeysPerAccount);
+    });
+  });
+
+  describe('accounts', () => {
+    it('have the operator among them from the beginning, whose plan and end nobody sets', async () => {
+      expect(await elsewhere.accounts.all()).toMatchObject([{ id: 'operator', kind: 'operator', wallet: null, disabledAtMs: null }]);
+      expect(await store.accounts.setPlan('operator', 'standard')).toBe(false);
+      expect(await store.accounts.disable('operator', nowMs)).toBe(false);
+      expect(await store.accounts.create({ id: 'operator', wallet: 'w', plan: 'standard', createdAtMs: nowMs })).toBe('taken');
+    });
+
+    it('come back as they were put in, one for a wallet', async () => {
+      await holder('one', 'wallet 1');
+      await holder('walletless', null);
+      await holder('walletless too', null);
+      const stored = {
+        id: 'one',
+        kind: 'holder',
+        wallet: 'wallet 1',
+        plan: 'standard',
+        createdAtMs: nowMs,
+        disabledAtMs: null,
+        lastSignInAtMs: null,
+      };
+      expect(await elsewhere.accounts.byId('one')).toEqual(stored);
+      expect(await elsewhere.accounts.byWallet('wallet 1')).toEqual(stored);
+      expect(await elsewhere.accounts.byWallet('wallet 2')).toBeNull();
+      expect(await elsewhere.accounts.byId('two')).toBeNull();
+      expect(await elsewhere.accounts.create({ id: 'two', wallet: 'wallet 1', plan: 'premium', createdAtMs: nowMs })).toBe('taken');
+      expect(await elsewhere.accounts.all()).toHaveLength(4);
+    });
+
+    it('of one wallet are made once, however many try at once', async () => {
+      const outcomes = await Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          (n % 2 ? store : elsewhere).accounts.create({ id: `a${n}`, wallet: 'w', plan: 'standard', createdAtMs: nowMs }),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
+    });
+
+    it('end with their keys, sessions and links, and stay known', async () => {
+      await holder('holder');
+      await holder('other');
+      for (const id of ['holder', 'other']) {
+        await store.keys.insert(keyOf(`key of ${id}`, { accountId: id }));
+        const tokenHash = hash(id.length);
+        await store.sessions.create({ tokenHash, accountId: id, csrfHash: hash(0), createdAtMs: nowMs, expiresAtMs: nowMs + 100 });
+        await store.oneTime.put({ kind: 'link', hash: tokenHash, accountId: id, expiresAtMs: nowMs + 100 }, nowMs);
+      }
+      expect([await elsewhere.accounts.disable('holder', nowMs), await store.accounts.disable('holder', nowMs)]).toEqual([true, false]);
+      expect((await store.accounts.byWallet('wallet of holder'))?.disabledAtMs).toBe(nowMs);
+      expect((await store.keys.byId('key of holder'))?.revokedAtMs).toBe(nowMs);
+      expect(await store.sessions.byTokenHash(hash('holder'.length), nowMs)).toBeNull();
+      expect(await store.oneTime.take('link', hash('holder'.length), nowMs)).toBeNull();
+      expect((await store.keys.byId('key of other'))?.revokedAtMs).toBeNull();
+      expect(await store.sessions.byTokenHash(hash('other'.length), nowMs)).not.toBeNull();
+      expect(await store.oneTime.take('link', hash('other'.length), nowMs)).not.toBeNull();
+      expect(await store.accounts.setPlan('holder', 'premium')).toBe(false);
+      const late = { tokenHash: hash(9), accountId: 'holder', csrfHash: hash(0), createdAtMs: nowMs, expiresAtMs: nowMs + 100 };
+      expect(await store.sessions.create(late)).toBe(false);
+    });
+  });
+
+  describe('sessions', () => {
+    const begin = (n: number, more: { readonly accountId?: string; readonly createdAtMs?: number } = {}): Promise<boolean> => {
+      const createdAtMs = more.createdAtMs ?? nowMs + n;
+      const accountId = more.accountId ?? 'operator';
+      return store.sessions.create({
+        tokenHash: hash(n),
+        accountId,
+        csrfHash: hash(100 + n),
+        createdAtMs,
+        expiresAtMs: createdAtMs + 1000,
+      });
+    };
+
+    it('come back until they end, and are the account’s last sign-in', async () => {
+      expect(await begin(1)).toBe(true);
+      const stored = {
+        tokenHash: hash(1),
+        accountId: 'operator',
+        csrfHash: hash(101),
+        createdAtMs: nowMs + 1,
+        expiresAtMs: nowMs + 1001,
+        lastSeenAtMs: nowMs + 1,
+      };
+      expect(await elsewhere.sessions.byTokenHash(hash(1), nowMs + 1000)).toEqual(stored);
+      expect(await elsewhere.sessions.byTokenHash(hash(1), nowMs + 1001)).toBeNull();
+      expect(await elsewhere.sessions.byTokenHash(hash(2), nowMs)).toBeNull();
+      expect((await store.accounts.byId('operator'))?.lastSignInAtMs).toBe(nowMs + 1);
+      expect(await begin(2, { accountId: 'nobody' })).toBe(false);
+    });
+
+    it('last longer with each use', async () => {
+      await begin(1);
+      expect(await elsewhere.sessions.touch(hash(1), nowMs + 500, nowMs + 2000)).toBe(true);
+      expect(await store.sessions.byTokenHash(hash(1), nowMs + 1500)).toMatchObject({
+        lastSeenAtMs: nowMs + 500,
+        expiresAtMs: nowMs + 2000,
+      });
+      expect(await store.sessions.touch(hash(1), nowMs + 2000, nowMs + 3000)).toBe(false);
+      expect(await store.sessions.touch(hash(7), nowMs, nowMs + 1)).toBe(false);
+    });
+
+    it('are bounded for each account: the oldest goes', async () => {
+      await holder('holder');
+      await begin(90, { accountId: 'holder', createdAtMs: nowMs });
+      for (let n = 0; n < maxSessionsPerAccount + 3; n++) await begin(n);
+      const alive = async (n: number): Promise<boolean> => (await store.sessions.byTokenHash(hash(n), nowMs + 100)) !== null;
+      const found = await Promise.all(Array.from({ length: maxSessionsPerAccount + 3 }, (_, n) => alive(n)));
+      expect(found).toEqual(Array.from({ length: maxSessionsPerAccount + 3 }, (_, n) => n >= 3));
+      expect(await alive(90)).toBe(true);
+    });
+
+    it('end one by one, and all of an account at once', async () => {
+      for (let n = 0; n < 3; n++) await begin(n);
+      expect([await elsewhere.sessions.remove(hash(0)), await store.sessions.remove(hash(0))]).toEqual([true, false]);
+      expect(await elsewhere.sessions.removeAllOf('operator')).toBe(2);
+      expect(await store.sessions.byTokenHash(hash(2), nowMs)).toBeNull();
+    });
+
+    it('are forgotten when they have ended', async () => {
+      await begin(1);
+      await begin(2, { createdAtMs: nowMs + 5000 });
+      const db = await place.database();
+      expect(await db.all('SELECT created_at_ms FROM sessions')).toEqual([{ created_at_ms: nowMs + 5000 }]);
+    });
+  });
+
+  describe('one-time tokens', () => {
+    it('are taken once, of their kind, before they expire', async () => {
+      const entry = { kind: 'link', hash: hash(1), accountId: 'operator', expiresAtMs: nowMs + 10 } as const;
+      expect(await store.oneTime.put(entry, nowMs)).toBe(true);
+      expect(await elsewhere.oneTime.take('nonce', hash(1), nowMs)).toBeNull();
+      expect(await elsewhere.oneTime.take('link', hash(2), nowMs)).toBeNull();
+      expect(await elsewhere.oneTime.take('link', hash(1), nowMs + 9)).toEqual(entry);
+      expect(await store.oneTime.take('link', hash(1), nowMs + 9)).toBeNull();
+      await store.oneTime.put(entry, nowMs);
+      expect(await store.oneTime.take('link', hash(1), nowMs + 10)).toBeNull();
+    });
+
+    it('are got by one of many that take at once', async () => {
+      for (let n = 0; n < 20; n++) {
+        await store.oneTime.put({ kind: 'nonce', hash: hash(n), accountId: null, expiresAtMs: nowMs + 10 }, nowMs);
+        const taken = await Promise.all(
+          Array.from({ length: 6 }, (_, i) => (i % 2 ? store : elsewhere).oneTime.take('nonce', hash(n), nowMs)),
+        );
+        expect(taken.filter((entry) => entry !== null)).toHaveLength(1);
+      }
+    });
+
+    it('are bounded by kind, and make room when they expire', async () => {
+      const db = await place.database();
+      const series =
+        kind === 'SQLite'
+          ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${maxOneTime.link}) SELECT 'link', CAST(i AS BLOB), ? FROM n`
+          : `SELECT 'link', decode(lpad(to_hex(i), 8, '0'), 'hex'), CAST(? AS BIGINT) FROM generate_series(1, ${maxOneTime.link}) i`;
+      await db.run(`INSERT INTO one_time (kind, hash, expires_at_ms) ${series}`, nowMs + 10);
+      const link = { kind: 'link', hash: hash(1), accountId: 'operator', expiresAtMs: nowMs + 100 } as const;
+      expect(await store.oneTime.put(link, nowMs + 9)).toBe(false);
+      expect(await store.oneTime.put({ ...link, kind: 'nonce', accountId: null }, nowMs + 9)).toBe(true);
+      expect(await store.oneTime.put(link, nowMs + 10)).toBe(true);
+    });
+  });
+
+  describe('wallets', () => {
+    const wallet = (publicKey: string, createdAtMs = nowMs) => ({
+      publicKey,
+      label: 'mine',
+      imported: true,
+      sealedSeed: randomBytes(61),
+      createdAtMs,
+    });
+
+    it('come back sealed, of their keystore, oldest first', async () => {
+      const keystore = { salt: hash(1), proof: hash(2) };
+      expect(await store.wallets.keystore('cluster')).toBeNull();
+      expect(await store.wallets.insertKeystore('cluster', keystore, nowMs)).toBe(true);
+      expect(await elsewhere.wallets.insertKeystore('cluster', { salt: hash(3), proof: hash(4) }, nowMs)).toBe(false);
+      expect(await elsewhere.wallets.keystore('cluster')).toEqual(keystore);
+      const [young, old] = [wallet('young', nowMs + 1), wallet('old')];
+      expect(await store.wallets.insert('cluster', young)).toBe(true);
+      expect(await store.wallets.insert('cluster', old)).toBe(true);
+      expect(await elsewhere.wallets.insert('cluster', { ...old, imported: false })).toBe(false);
+      const plain = (one: typeof old) => ({ ...one, sealedSeed: Uint8Array.from(one.sealedSeed) });
+      expect(await elsewhere.wallets.list('cluster')).toEqual([plain(old), plain(young)]);
+      expect(await elsewhere.wallets.byPublicKey('cluster', 'old')).toEqual(plain(old));
+      expect(await elsewhere.wallets.byPublicKey('simnet', 'old')).toBeNull();
+      await store.wallets.insertKeystore('simnet', keystore, nowMs);
+      expect(await elsewhere.wallets.list('simnet')).toEqual([]);
+    });
+
+    it('need a keystore', async () => {
+      await expect(store.wallets.insert('nowhere', wallet('one'))).rejects.toThrow();
+    });
+  });
+
+  describe('what is agreed on', () => {
+    it('is what was told first', async () => {
+      expect(await store.checks.get('a')).toBeNull();
+      expect(await store.checks.agree('a', hash(1))).toBe(true);
+      expect(await elsewhere.checks.agree('a', hash(1))).toBe(true);
+      expect(await elsewhere.checks.agree('a', hash(2))).toBe(false);
+      expect(await elsewhere.checks.agree('a', hash(1).slice(1))).toBe(false);
+      expect(await elsewhere.checks.get('a')).toEqual(hash(1));
+    });
+  });
+
+  describe('the layout', () => {
+    it('is refused where a newer version has written it', async () => {
+      const db = await place.database();
+      await db.run('INSERT INTO migrations (step, applied_at_ms) VALUES (?, ?)', 999, 0);
+      await expect(place.open()).rejects.toThrow(new RegExp(`^${kind === 'SQLite' ? 'DATA_DIR' : 'DATABASE_URL'}: .*newer version`));
+    });
+
+    it('grows from the first one, and keeps its keys', async () => {
+      const old = await newPlace(kind, postgres);
+      onTestFinished(() => old.end());
+      const db = await old.database();
+      for (const statement of db.dialect.layout(firstLayout)) await db.run(statement);
+      const oldKey = 'INSERT INTO api_keys (id, plan, scopes, label, created_at_ms, revoked_at_ms) VALUES (?, ?, ?, ?, ?, ?)';
+      await db.run(oldKey, 'old', 'premium', 'stream,trade', null, nowMs, null);
+      const oldSecret = 'INSERT INTO api_key_secrets (key_id, number, hash, created_at_ms, ends_at_ms) VALUES (?, ?, ?, ?, ?)';
+      await db.run(oldSecret, 'old', 1, hash(1), nowMs, null);
+      const grown = await old.open();
+      const { secret, ...rest } = keyOf('old', { plan: 'premium', scopes: ['stream', 'trade'] });
+      const noMore = { lastUsedAtMs: null, revokedAtMs: null, removed: false, version: 0 };
+      expect(await grown.keys.changed({ version: -1, id: '' }, 10)).toEqual([{ ...rest, ...noMore, secrets: [{ ...secret, number: 1 }] }]);
+      expect(await grown.accounts.byId('operator')).not.toBeNull();
+      expect(await grown.keys.revoke('old', nowMs)).toBe(true);
+    });
+
+    it('undoes all of a transaction that fails', async () => {
+      const db = await place.database();
+      const failing = db.transaction('accounts', async (sql) => {
+        await sql.run("UPDATE versions SET value = 1000 WHERE name = 'api_keys'");
+        await sql.run('INSERT INTO nowhere (a) VALUES (1)');
+      });
+      await expect(failing).rejects.toThrow(/nowhere/);
+      expect(await store.keys.version()).toBe(0);
+      expect(await store.keys.insert(keyOf('one'))).toBe('stored');
+    });
+  });
+});

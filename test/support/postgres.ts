@@ -1,0 +1,219 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
+
+/** A real PostgreSQL of one test, on a free port of the loopback, in a directory of its own, behind a password. */
+export interface TestPostgres {
+  readonly port: number;
+  /** Its address with the user and password of the tests; the database is an empty one that nobody has used. */
+  newDatabase(): Promise<string>;
+  /** Ends it and removes its directory. */
+  stop(): Promise<void>;
+  /** Ends it at once, as a crash would: every connection breaks. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and directory, after `kill`. */
+  restart(): Promise<void>;
+}
+
+const startTimeoutMs = 30_000;
+const pollMs = 20;
+/** Tries with another port, where the free one was taken in between. */
+const maxStarts = 3;
+const user = 'sluice';
+
+/** Starts a PostgreSQL, ready when it lets a client in. Throws a clear error where it is not installed. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const programs = programFolder();
+  const owner = unprivileged();
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-postgres-'));
+  try {
+    if (owner !== null) chownSync(directory, owner.uid, owner.gid);
+    const data = join(directory, 'data');
+    const password = randomBytes(12).toString('hex');
+    const passwordFile = join(directory, 'password');
+    writeFileSync(passwordFile, password);
+    if (owner !== null) chownSync(passwordFile, owner.uid, owner.gid);
+    const form = ['--encoding=UTF8', '--locale=C', '--no-sync', '--auth=scram-sha-256', `--username=${user}`, `--pwfile=${passwordFile}`];
+    execFileSync(join(programs, 'initdb'), ['-D', data, ...form], { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+    for (let start = 1; ; start += 1) {
+      const port = await freePort();
+      const server: Server = { programs, owner, directory, port, url: `postgres://${user}:${password}@127.0.0.1:${port}` };
+      const running = await launch(server);
+      if (running !== null) return handle(server, running);
+      if (start === maxStarts) throw new Error(`PostgreSQL did not start in ${maxStarts} tries.`);
+    }
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+interface Server {
+  readonly programs: string;
+  readonly owner: Owner | null;
+  readonly directory: string;
+  readonly port: number;
+  /** Without a database. */
+  readonly url: string;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly watcher: ChildProcess;
+}
+
+function handle(server: Server, first: Running): TestPostgres {
+  let running: Running | null = first;
+  let databases = 0;
+  const end = async (how: NodeJS.Signals): Promise<void> => {
+    if (running === null) return;
+    const { child, watcher } = running;
+    running = null;
+    if (!hasExited(child)) {
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      // Its end is waited for, so until then it does keep the test process.
+      child.ref();
+      child.kill(how);
+      await exited;
+    }
+    watcher.kill('SIGKILL');
+  };
+  return {
+    port: server.port,
+    newDatabase: async () => {
+      const name = `test_${++databases}`;
+      const admin = await openPostgres(`${server.url}/postgres`);
+      await admin.run(`CREATE DATABASE ${name}`);
+      await admin.close();
+      return `${server.url}/${name}`;
+    },
+    // SIGINT: cuts every connection and ends cleanly. SIGQUIT: ends without a word, and recovers at the next start.
+    stop: async () => {
+      await end('SIGINT');
+      rmSync(server.directory, { recursive: true, force: true });
+    },
+    kill: () => end('SIGQUIT'),
+    restart: async () => {
+      running = await launch(server);
+      if (running === null) throw new Error(`PostgreSQL did not start again on port ${server.port}.`);
+    },
+  };
+}
+
+/** Null where the process ended before it answered (its port was taken). */
+async function launch({ programs, owner, directory, port, url }: Server): Promise<Running | null> {
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'shared_buffers=16MB',
+    'max_connections=80',
+    'fsync=off',
+    'log_min_messages=fatal',
+  ];
+  const args = ['-D', join(directory, 'data'), ...settings.flatMap((setting) => ['-c', setting])];
+  const child = spawn(join(programs, 'postgres'), args, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+  let output = '';
+  child.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4096)));
+  // Neither the process nor its pipe keeps the test process.
+  child.unref();
+  (child.stderr as Socket).unref();
+  let failure: Error | null = null;
+  child.once('error', (error) => (failure = error));
+  const watcher = watch(child.pid ?? 0, directory);
+  const deadlineMs = performance.now() + startTimeoutMs;
+  while (!hasExited(child) && failure === null && performance.now() < deadlineMs) {
+    // Our own server answers only with our password: another one on this port is not taken for it.
+    if ((await listens(port)) && (await letsIn(url))) return { child, watcher };
+    await delay(pollMs);
+  }
+  watcher.kill('SIGKILL');
+  const ended = hasExited(child);
+  child.kill('SIGKILL');
+  if (failure !== null) throw failure;
+  if (!ended) throw new Error(`PostgreSQL did not answer within ${startTimeoutMs} ms: ${output}`);
+  return null;
+}
+
+async function letsIn(url: string): Promise<boolean> {
+  try {
+    const db = await openPostgres(`${url}/postgres`);
+    await db.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** Ends the server and removes its directory when the test process is gone, however that ended: its pipe closes. */
+function watch(pid: number, directory: string): ChildProcess {
+  // What ends a whole process group must leave the watcher to its work. The server waits for its children when it is told to quit.
+  const script = 'trap "" TERM INT HUP; read _; kill -QUIT "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.1; done; rm -rf "$2"';
+  const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
+  watcher.unref();
+  (watcher.stdin as Socket).unref();
+  return watcher;
+}
+
+/** Where both programs are: in PATH, or where Debian and Ubuntu put them, the newest first. */
+function programFolder(): string {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const folders = [...(process.env['PATH'] ?? '').split(':'), ...versions.map((version) => join(debian, version, 'bin'))];
+  for (const folder of folders) {
+    if (folder === '' || !existsSync(join(folder, 'postgres'))) continue;
+    const real = dirname(realpathSync(join(folder, 'postgres')));
+    if (existsSync(join(real, 'initdb'))) return real;
+  }
+  throw new Error('PostgreSQL is not installed (Debian and Ubuntu: apt-get install postgresql).');
+}
+
+/** PostgreSQL does not run as root; the user that its package makes will do, or nobody. Null: we are not root. */
+function unprivileged(): Owner | null {
+  if (process.getuid?.() !== 0) return null;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  for (const name of ['postgres', 'nobody']) {
+    const entry = users.find(([candidate]) => candidate === name);
+    if (entry !== undefined) return { uid: Number(entry[2]), gid: Number(entry[3]) };
+  }
+  throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody.');
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
