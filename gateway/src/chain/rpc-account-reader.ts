@@ -7,7 +7,7 @@ const maxAccountsACall = 100;
 /** Calls under way at a time; what comes meanwhile gathers for the next ones. */
 const maxConcurrentCalls = 8;
 /** Calls that wait for their turn; a read that fits into none of them is refused. */
-const maxWaitingCalls = 64;
+const maxWaitingCalls = 128;
 /** Time for one call, over all endpoints. */
 const callWithinMs = 4_000;
 

@@ -21,7 +21,7 @@ export const bookLimits = {
   /** Minutes with trades of all tokens together. */
   minutes: 1_000_000,
   /** Cold tokens being read. */
-  loads: 256,
+  loads: 1_024,
   /** Tokens being read again. */
   refreshes: 32,
   /** Addresses known to be no mints. */

@@ -1,5 +1,5 @@
-/** Longest answer that is read; a block with all its transactions has some ten million bytes. */
-const maxAnswerBytes = 64 * 1024 * 1024;
+/** Longest answer that is read where nothing else is said; a block with all its transactions has some ten million bytes. */
+const defaultMaxAnswerBytes = 64 * 1024 * 1024;
 /** How long an endpoint that failed stays behind the others; doubled with each failure in a row. */
 const firstPenaltyMs = 500;
 const maxPenaltyMs = 30_000;
@@ -66,7 +66,7 @@ function failed(kind: RpcErrorKind, message: string): Attempt {
   return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted', sick: kind !== 'aborted' };
 }
 
-async function readText(response: Response): Promise<string | null> {
+async function readText(response: Response, maxAnswerBytes: number): Promise<string | null> {
   if (response.body === null) return '';
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -102,7 +102,18 @@ function readAnswer(text: string, id: number): Attempt {
   return { ok: true, result };
 }
 
-async function attempt(url: string, id: number, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<Attempt> {
+interface AttemptBounds {
+  readonly timeoutMs: number;
+  readonly maxAnswerBytes: number;
+}
+
+async function attempt(
+  url: string,
+  id: number,
+  body: string,
+  { timeoutMs, maxAnswerBytes }: AttemptBounds,
+  signal: AbortSignal | undefined,
+): Promise<Attempt> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
@@ -111,7 +122,7 @@ async function attempt(url: string, id: number, body: string, timeoutMs: number,
       body,
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
-    const text = await readText(response);
+    const text = await readText(response, maxAnswerBytes);
     if (text === null) return failed('malformed', `The answer is longer than ${maxAnswerBytes} bytes.`);
     // Some providers send JSON-RPC errors with HTTP 4xx; a body that is one says more than the status.
     if (response.ok) return readAnswer(text, id);
@@ -132,9 +143,10 @@ async function attempt(url: string, id: number, body: string, timeoutMs: number,
  * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
  * wait behind the others. A node's own error is final only where it speaks of the request. No URL stands in an error: it may hold a key.
  */
-export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number }): Rpc {
+export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number; readonly maxAnswerBytes?: number }): Rpc {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
   const endpoints: Endpoint[] = urls.map((url) => ({ url, failures: 0, notBeforeMs: 0 }));
+  const bounds: AttemptBounds = { timeoutMs: options.timeoutMs, maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes };
   let lastId = 0;
 
   function byHealth(): Endpoint[] {
@@ -162,7 +174,7 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
       let refused: { readonly result: unknown } | null = null;
       for (const endpoint of byHealth()) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
-        const outcome = await attempt(endpoint.url, id, body, options.timeoutMs, signal);
+        const outcome = await attempt(endpoint.url, id, body, bounds, signal);
         if (outcome.ok) {
           note(endpoint, true);
           if (accept === undefined || accept(outcome.result)) return outcome.result;

@@ -1,6 +1,18 @@
 import type { EndpointSpec } from './endpoint.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
+import { portfolioEndpoint } from './portfolio.ts';
 import { quoteEndpoint } from './quote.ts';
+import { tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
 
 /** Every endpoint of the HTTP interface; a gateway serves exactly these. */
-export const endpoints: readonly EndpointSpec[] = [statusEndpoint, liveEndpoint, readyEndpoint, metricsEndpoint, quoteEndpoint];
+export const endpoints: readonly EndpointSpec[] = [
+  statusEndpoint,
+  liveEndpoint,
+  readyEndpoint,
+  metricsEndpoint,
+  tokenInfoEndpoint,
+  tokenCandlesEndpoint,
+  tokenTradesEndpoint,
+  portfolioEndpoint,
+  quoteEndpoint,
+];

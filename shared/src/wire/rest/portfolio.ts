@@ -19,7 +19,8 @@ const Sol = Type.Object(
   { ...closed, description: 'What the wallet holds in SOL.' },
 );
 
-export const unpricedReasons = [...priceNullReasons, 'not_looked_up', 'nft'] as const;
+const unpricedReasons = [...priceNullReasons, 'not_looked_up', 'nft'] as const;
+export type UnpricedReason = (typeof unpricedReasons)[number];
 
 const Holding = Type.Object(
   {

@@ -1,0 +1,146 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { LruCache } from '@sluice/shared/metadata/lru.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
+import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
+import type { MarketHealth } from './market-health.ts';
+import type { TokenBook } from './token-book.ts';
+import { valueWallet, type LookedUp } from './value-wallet.ts';
+import { readWallet, type WalletRead } from './wallet-reader.ts';
+
+/** Bounds of portfolios. Beyond them: others are answered as unavailable; the oldest answers go; the rest is told as not looked up. */
+export const portfolioLimits = {
+  /** Wallets being read. */
+  underWay: 8,
+  /** Wallets that wait for their turn. */
+  waiting: 64,
+  /** Bytes of answers that are kept. */
+  keptBytes: 32 * 1024 * 1024,
+  /** Cold tokens that are read for one answer. */
+  lookUps: 90,
+} as const;
+
+/** An answer is given again for so long. */
+const keptMs = 2_000;
+/** Time for the three calls of a wallet, over all endpoints. */
+const readWithinMs = 5_000;
+/** Tokens whose read begins in one turn: deriving their addresses takes half a millisecond each. */
+const lookUpsATurn = 9;
+
+export interface PortfolioParts {
+  readonly rpc: Rpc;
+  readonly book: TokenBook;
+  readonly health: MarketHealth;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** `/portfolio/{publicKey}`. */
+export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
+  const kept = new LruCache<Buffer>(portfolioLimits.keptBytes);
+  const asked = new Map<string, Promise<Buffer | null>>();
+  const turns = new Turns(portfolioLimits.underWay, portfolioLimits.waiting);
+
+  const answer = async (wallet: string): Promise<Buffer | null> => {
+    if (!(await turns.take())) return null;
+    try {
+      const bytes = await makeAnswer(parts, wallet);
+      if (bytes !== null) kept.set(wallet, bytes, bytes.length + wallet.length, performance.now() + keptMs);
+      return bytes;
+    } finally {
+      turns.give();
+    }
+  };
+
+  return bindEndpoint(portfolioEndpoint, ({ params: { publicKey } }) => {
+    if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is no address' } } };
+    const known = kept.get(publicKey, performance.now());
+    if (known !== undefined) return { jsonBytes: known };
+    let answering = asked.get(publicKey);
+    if (answering === undefined) {
+      answering = answer(publicKey).finally(() => asked.delete(publicKey));
+      asked.set(publicKey, answering);
+    }
+    return answering.then((bytes) =>
+      bytes === null ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The wallet cannot be read now.' } : { jsonBytes: bytes },
+    );
+  });
+}
+
+async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string): Promise<Buffer | null> {
+  const within = AbortSignal.any([signal, AbortSignal.timeout(readWithinMs)]);
+  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within).catch((error: unknown) => {
+    log.debug({ err: error }, 'wallet_read_failed');
+    return null;
+  });
+  if (read === null) return null;
+  const found = await lookUp(book, read);
+  const nowMs = Date.now();
+  const none: LookedUp = { token: null, reason: 'not_looked_up' };
+  return Buffer.from(JSON.stringify(valueWallet({ wallet, read, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
+}
+
+/** Warm tokens cost nothing; of the cold ones a bounded number is read. */
+async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMap<string, LookedUp>> {
+  const found = new Map<string, LookedUp>();
+  const cold: string[] = [];
+  const nowMs = Date.now();
+  for (const { mint } of held) {
+    const token = book.warm(mint, nowMs);
+    if (token === null) cold.push(mint);
+    else {
+      book.keepFresh(token, nowMs);
+      found.set(mint, { token, ...textsOf(book, token) });
+    }
+  }
+  const reads: Promise<void>[] = [];
+  const read = async (mint: string): Promise<void> => {
+    const outcome = await book.find(mint);
+    found.set(mint, outcome.ok ? { token: outcome.token, ...textsOf(book, outcome.token) } : { token: null, reason: 'unknown' });
+  };
+  const asked = cold.slice(0, portfolioLimits.lookUps);
+  for (let at = 0; at < asked.length; at += lookUpsATurn) {
+    reads.push(...asked.slice(at, at + lookUpsATurn).map(read));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(reads);
+  return found;
+}
+
+function textsOf(
+  book: TokenBook,
+  token: Parameters<TokenBook['identityOf']>[0],
+): { readonly name: string | null; readonly symbol: string | null } {
+  const identity = book.identityOf(token);
+  return { name: identity?.name ?? null, symbol: identity?.symbol ?? null };
+}
+
+/** Lets a bounded number through at a time; a bounded number waits, in order. */
+class Turns {
+  readonly #most: number;
+  readonly #mostWaiting: number;
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+
+  constructor(most: number, mostWaiting: number) {
+    this.#most = most;
+    this.#mostWaiting = mostWaiting;
+  }
+
+  /** False where too many wait already. */
+  take(): Promise<boolean> {
+    if (this.#taken < this.#most) {
+      this.#taken++;
+      return Promise.resolve(true);
+    }
+    if (this.#waiting.length >= this.#mostWaiting) return Promise.resolve(false);
+    return new Promise((resolve) => this.#waiting.push(() => resolve(true)));
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#taken--;
+    else next();
+  }
+}

@@ -1,0 +1,34 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MarketReader } from '@sluice/shared/market/market.ts';
+import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountReader } from '../chain/account-reader.ts';
+import type { BoundEndpoint } from '../http/endpoint.ts';
+import type { Hub } from '../stream/hub.ts';
+import type { MarketHealth } from './market-health.ts';
+import { portfolioBinding } from './portfolio-endpoint.ts';
+import { TokenBook } from './token-book.ts';
+import { tokenEndpoints } from './token-endpoints.ts';
+
+export interface ReadsParts {
+  readonly hub: Hub;
+  readonly health: MarketHealth;
+  readonly reader: AccountReader;
+  readonly rpc: Rpc;
+  readonly market: MarketReader;
+  readonly venues: readonly Venue[];
+  /** Off-chain metadata by `uri`; null where it is not known yet. */
+  readonly offChain: (uri: string) => OffChainMetadata | null;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** The endpoints that read tokens and wallets, and the book behind them, which follows the log from here on. */
+export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
+  const { hub, health, reader: accounts, rpc, market, venues, offChain, log, signal } = parts;
+  const { history } = hub;
+  const book = new TokenBook({ accounts, market, history, health, venues, epoch: () => hub.epoch, offChain, log });
+  hub.follow(book);
+  return { endpoints: [...tokenEndpoints({ book, market, history, log }), portfolioBinding({ rpc, book, health, log, signal })], book };
+}

@@ -1,0 +1,100 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { readChainAccount, readContextSlot } from '../chain/rpc-account-reader.ts';
+
+/** What a wallet holds of one mint, over all its accounts. */
+export interface HeldToken {
+  readonly mint: string;
+  readonly tokenProgram: string;
+  readonly amount: bigint;
+  readonly frozenAmount: bigint;
+  /** Accounts that hold any. */
+  readonly accounts: number;
+}
+
+export interface WalletRead {
+  /** Oldest slot of the answers. */
+  readonly slot: number;
+  readonly lamports: bigint;
+  readonly held: readonly HeldToken[];
+  readonly emptyAccounts: number;
+}
+
+interface OwnedAccounts {
+  readonly slot: number;
+  readonly held: readonly HeldToken[];
+  readonly emptyAccounts: number;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * SOL and all token accounts of a wallet, in three calls at once. Null where an endpoint answered, but none with what was asked
+ * for: accounts of this wallet, of this program, whole. Rejects with an `RpcError`.
+ */
+export async function readWallet(rpc: Rpc, wallet: string, newestSlot: number, signal: AbortSignal): Promise<WalletRead | null> {
+  const config = { encoding: 'base64', commitment: 'processed' };
+  const accepted = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T | null): Promise<T | null> => {
+    const usable: T[] = [];
+    await rpc.call(method, params, signal, (answer) => {
+      const value = read(answer);
+      if (value !== null) usable.push(value);
+      return value !== null;
+    });
+    return usable[0] ?? null;
+  };
+  const owned = (programId: string): Promise<OwnedAccounts | null> =>
+    accepted('getTokenAccountsByOwner', [wallet, { programId }, config], (answer) => readOwned(answer, wallet, programId, newestSlot));
+  const [balance, ofToken, ofToken2022] = await Promise.all([
+    accepted('getBalance', [wallet, { commitment: config.commitment }], (answer) => readBalance(answer, newestSlot)),
+    owned(tokenProgram),
+    owned(token2022Program),
+  ]);
+  if (balance === null || ofToken === null || ofToken2022 === null) return null;
+  return {
+    slot: Math.min(balance.slot, ofToken.slot, ofToken2022.slot),
+    lamports: balance.lamports,
+    held: [...ofToken.held, ...ofToken2022.held],
+    emptyAccounts: ofToken.emptyAccounts + ofToken2022.emptyAccounts,
+  };
+}
+
+function readBalance(answer: unknown, newestSlot: number): { readonly slot: number; readonly lamports: bigint } | null {
+  const slot = readContextSlot(answer, newestSlot);
+  const value = isRecord(answer) ? answer['value'] : null;
+  if (slot === null || typeof value !== 'number' || !Number.isInteger(value) || value < 0) return null;
+  return { slot, lamports: BigInt(value) };
+}
+
+/** Null where one of the accounts is not what was asked for: then none of the answer is believed. */
+function readOwned(answer: unknown, wallet: string, programId: string, newestSlot: number): OwnedAccounts | null {
+  const slot = readContextSlot(answer, newestSlot);
+  const value = isRecord(answer) ? answer['value'] : null;
+  if (slot === null || !Array.isArray(value)) return null;
+  const held = new Map<string, { -readonly [Field in keyof HeldToken]: HeldToken[Field] }>();
+  const seen = new Set<string>();
+  let emptyAccounts = 0;
+  for (const item of value as readonly unknown[]) {
+    const address = isRecord(item) ? item['pubkey'] : null;
+    const account = isRecord(item) ? readChainAccount(item['account']) : null;
+    if (typeof address !== 'string' || !isAddress(address) || seen.has(address) || account?.owner !== programId) return null;
+    seen.add(address);
+    const token = decodeTokenAccount(programId, account.data);
+    if (token === null || token.owner !== wallet) return null;
+    if (token.amount === 0n) {
+      emptyAccounts++;
+      continue;
+    }
+    let of = held.get(token.mint);
+    if (of === undefined)
+      held.set(token.mint, (of = { mint: token.mint, tokenProgram: programId, amount: 0n, frozenAmount: 0n, accounts: 0 }));
+    of.amount += token.amount;
+    if (token.frozen) of.frozenAmount += token.amount;
+    of.accounts++;
+  }
+  return { slot, held: [...held.values()], emptyAccounts };
+}
