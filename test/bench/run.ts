@@ -17,6 +17,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   bus: () => import('./bus.ts'),
   fanout: () => import('./fanout.ts'),
   latency: () => import('./latency.ts'),
+  http: () => import('./http.ts'),
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);

@@ -59,7 +59,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
           handler: async (request, body) => {
             seen.push(request.path);
             await new Promise((resolve) => setImmediate(resolve));
-            return { status: 200, headers: { 'X-Request-Id': request.requestId }, body: String(body.length) };
+            return { status: 200, lines: '', headers: {}, body: String(body.length) };
           },
         },
         {

@@ -7,30 +7,39 @@ export const apiVersion = '1.0.0';
 /** Seconds after which a client may try again, where an answer says so. */
 const retryAfterSeconds = 1;
 
-const securityHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const;
+const shared = { 'X-API-Version': apiVersion, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const;
 
-/** The headers of every answer. */
-export function commonHeaders(request: HttpRequest): Record<string, string> {
-  return { 'X-Request-Id': request.requestId, 'X-API-Version': apiVersion, ...securityHeaders };
+/** Headers as an answer's `lines`; neither names nor values may hold a line break. */
+export function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `\r\n${name}: ${value}`)
+    .join('');
+}
+
+/** Of every answer. */
+export const commonLines = linesOf(shared);
+/** Of every answer in JSON, beside those. */
+const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' } as const;
+export const jsonLines = `${commonLines}${linesOf(jsonHeaders)}`;
+
+/** The headers of every answer, for one that has no lines: a handshake. */
+export function commonHeaders(_request: HttpRequest): Record<string, string> {
+  return { ...shared };
 }
 
 export function jsonAnswer(
-  request: HttpRequest,
+  _request: HttpRequest,
   value: unknown,
   { status = 200, headers = {} }: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
 ): HttpAnswer {
-  return {
-    status,
-    headers: { ...commonHeaders(request), 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store', ...headers },
-    body: JSON.stringify(value),
-  };
+  return { status, lines: jsonLines, headers, body: JSON.stringify(value) };
 }
 
 /** A page with headers of its own, which go before the common ones. */
-export function pageAnswer(request: HttpRequest, headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
+export function pageAnswer(_request: HttpRequest, headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  const common = Object.entries(commonHeaders(request)).filter(([name]) => !own.has(name.toLowerCase()));
-  return { status: 200, headers: { ...Object.fromEntries(common), ...headers }, body };
+  const common = Object.entries(shared).filter(([name]) => !own.has(name.toLowerCase()));
+  return { status: 200, lines: '', headers: { ...Object.fromEntries(common), ...headers }, body };
 }
 
 /** `{"error":{code,message,retryable,details},"requestId"}` with the status of the table. */

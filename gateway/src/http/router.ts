@@ -1,7 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
-import { commonHeaders, errorAnswer, pageAnswer } from './answers.ts';
+import { commonLines, errorAnswer, pageAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers.ts';
 import { corsPolicy } from './cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
@@ -89,7 +89,8 @@ export function createRouter(options: RouterOptions): Router {
       if (request.method !== 'OPTIONS') return refuse(request, 'METHOD_NOT_ALLOWED', undefined, { Allow: allow });
       const options204 = (extra: Readonly<Record<string, string>>): HttpAnswer => ({
         status: 204,
-        headers: { ...commonHeaders(request), Allow: allow, ...extra },
+        lines: commonLines,
+        headers: { Allow: allow, ...extra },
         body: '',
       });
       return isPublic ? forAll(request, 0, () => options204(cors.onPreflight(request, allow))) : options204({});

@@ -3,7 +3,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
-import { commonHeaders, errorAnswer } from './answers.ts';
+import { commonLines, errorAnswer, jsonLines } from './answers.ts';
 import { bodyCheck } from './body.ts';
 import type { Caller, Callers } from './callers.ts';
 import { pathCheck, queryCheck } from './checks.ts';
@@ -59,7 +59,7 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { callers, hea
 
   return (request, segments, body) => {
     const render = (caller: Caller, answer: Answer): HttpAnswer =>
-      httpAnswer(request, answer, { ...headersOf(request, caller), ...deprecation }, spec.contentType);
+      httpAnswer(request, answer, { ...headersOf(request, caller), ...deprecation });
     const fault = (caller: Caller, error: unknown): HttpAnswer => {
       log.error({ err: error, requestId: request.requestId, endpoint: spec.id }, 'http_handler_failed');
       return render(caller, { error: 'INTERNAL' });
@@ -100,12 +100,7 @@ function refusalOf(spec: Spec, { principal, refusal, decision }: Caller): Fault 
   return null;
 }
 
-function httpAnswer(
-  request: HttpRequest,
-  answer: Answer,
-  headers: Readonly<Record<string, string>>,
-  contentType: string | undefined,
-): HttpAnswer {
+function httpAnswer(request: HttpRequest, answer: Answer, headers: Readonly<Record<string, string>>): HttpAnswer {
   if ('error' in answer) {
     const retry: Record<string, string> = answer.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(answer.retryAfterSeconds) };
     return errorAnswer(request, answer.error, answer.message, answer.details, { ...headers, ...retry });
@@ -114,18 +109,15 @@ function httpAnswer(
     const { file } = answer;
     return {
       status: 200,
-      headers: { ...commonHeaders(request), 'Cache-Control': 'no-store', ...headers, 'Content-Type': file.contentType, ...file.headers },
+      lines: commonLines,
+      headers: { 'Cache-Control': 'no-store', ...headers, 'Content-Type': file.contentType, ...file.headers },
       body: file.body,
     };
   }
   return {
     status: 200,
-    headers: {
-      ...commonHeaders(request),
-      'Content-Type': contentType ?? 'application/json; charset=utf-8',
-      'Cache-Control': 'no-store',
-      ...headers,
-    },
+    lines: jsonLines,
+    headers,
     body: 'json' in answer ? JSON.stringify(answer.json) : answer.jsonBytes,
   };
 }

@@ -4,7 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
-import { requestId } from './request-id.ts';
+import { ReceivedRequest } from './request.ts';
 import { statusText } from './status-text.ts';
 import {
   transportLimits,
@@ -38,6 +38,8 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
     for (const [name, value] of Object.entries(responses.get(req) ?? {})) lines.push(`${name}: ${value}`);
     responses.delete(req);
   });
+  // Without a listener node:http answers an unknown expectation by itself; here it is let pass, as the native transport does.
+  server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, raw: Duplex) => refuseBroken(raw, error, handlers));
   server.on('upgrade', (req: IncomingMessage, raw: Duplex, head: Buffer) => {
     upgrade({ req, raw, head, sockets, rooms, responses }, handlers, options);
@@ -71,15 +73,26 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
 // --- HTTP.
 
 /** A response that can be ended at most once and never after its connection has gone. */
-function respond(res: ServerResponse, answer: HttpAnswer, closeConnection = false): void {
+function respond(res: ServerResponse, request: HttpRequest, answer: HttpAnswer, closeConnection = false): void {
   if (res.headersSent || res.destroyed) return;
-  const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.byteLength;
-  res.writeHead(answer.status, {
-    ...answer.headers,
-    ...(answer.status === 204 ? {} : { 'Content-Length': length }),
-    ...(closeConnection ? { Connection: 'close' } : {}),
-  });
+  res.writeHead(answer.status, [
+    ...headerPairs(request, answer).flat(),
+    ...(answer.status === 204 ? [] : ['Content-Length', String(bodyLength(answer))]),
+    ...(closeConnection ? ['Connection', 'close'] : []),
+  ]);
   res.end(res.req.method === 'HEAD' || answer.status === 204 ? undefined : answer.body);
+}
+
+function bodyLength({ body }: HttpAnswer): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+}
+
+function headerPairs({ requestId }: HttpRequest, { lines, headers }: HttpAnswer): (readonly [string, string])[] {
+  const shared = lines
+    .split('\r\n')
+    .slice(1)
+    .map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)] as const);
+  return [['X-Request-Id', requestId], ...shared, ...Object.entries(headers)];
 }
 
 async function serve(req: IncomingMessage, res: ServerResponse, handlers: TransportHandlers, { log }: TransportOptions): Promise<void> {
@@ -92,10 +105,10 @@ async function serve(req: IncomingMessage, res: ServerResponse, handlers: Transp
   // What was not read still comes: the connection is of no more use.
   const unread = body === 'too_large';
   try {
-    respond(res, await handlers.http(request, body), unread);
+    respond(res, request, await handlers.http(request, body), unread);
   } catch (error) {
     log.error({ err: error, requestId: request.requestId, path: request.path }, 'http_handler_failed');
-    respond(res, handlers.fault(request), unread);
+    respond(res, request, handlers.fault(request), unread);
   }
   if (unread) req.resume();
 }
@@ -117,24 +130,12 @@ function readBody(req: IncomingMessage): Promise<ReceivedBody | 'aborted'> {
   });
 }
 
-function readRequest(req: IncomingMessage): HttpRequest {
+function readRequest(req: IncomingMessage): ReceivedRequest {
   const url = req.url ?? '/';
   const mark = url.indexOf('?');
-  const headers = new Map<string, string>();
-  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
-    const name = req.rawHeaders[i]!.toLowerCase();
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? req.rawHeaders[i + 1]! : `${before}, ${req.rawHeaders[i + 1]!}`);
-  }
-  return {
-    method: req.method ?? 'GET',
-    urlChars: url.length,
-    path: mark === -1 ? url : url.slice(0, mark),
-    query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
-    headers,
-    remoteAddress: req.socket.remoteAddress ?? '',
-    requestId: requestId(headers.get('x-request-id')),
-  };
+  const fields = req.rawHeaders.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
+  const path = mark === -1 ? url : url.slice(0, mark);
+  return new ReceivedRequest(req.method ?? 'GET', path, mark === -1 ? '' : url.slice(mark + 1), fields, req.socket.remoteAddress ?? '');
 }
 
 /** Bytes that node:http could not read as a request: two lengths, a broken line, too many headers. */
@@ -143,20 +144,12 @@ function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: Trans
     raw.destroy();
     return;
   }
-  const request: HttpRequest = {
-    method: '',
-    urlChars: 0,
-    path: '',
-    query: new URLSearchParams(),
-    headers: new Map(),
-    remoteAddress: '',
-    requestId: requestId(undefined),
-  };
-  void Promise.resolve(handlers.malformed(request)).then((answer) => writeRaw(raw, answer));
+  const request = new ReceivedRequest('', '', '', [], '');
+  void Promise.resolve(handlers.malformed(request)).then((answer) => writeRaw(raw, request, answer));
 }
 
-function writeRaw(raw: Duplex, answer: HttpAnswer): void {
-  const headers = Object.entries({ ...answer.headers, 'Content-Length': String(Buffer.byteLength(answer.body)), Connection: 'close' });
+function writeRaw(raw: Duplex, request: HttpRequest, answer: HttpAnswer): void {
+  const headers = [...headerPairs(request, answer), ['Content-Length', String(bodyLength(answer))], ['Connection', 'close']];
   raw.on('error', () => raw.destroy());
   raw.write(`HTTP/1.1 ${statusText(answer.status)}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
   raw.end(answer.body);
@@ -180,32 +173,30 @@ function upgrade(
 ): void {
   const request = readRequest(req);
   raw.on('error', () => raw.destroy());
-  const fault = (error: unknown): void => {
-    log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
-    writeRaw(raw, handlers.fault(request));
-  };
-  const carryOut = (outcome: UpgradeOutcome): void => {
+  const settle = (outcome: UpgradeOutcome): void => {
     if (raw.destroyed) return;
     if ('refused' in outcome) {
-      writeRaw(raw, outcome.refused);
+      writeRaw(raw, request, outcome.refused);
       return;
     }
-    responses.set(req, outcome.headers);
+    responses.set(req, { 'X-Request-Id': request.requestId, ...outcome.headers });
     raw.once('close', () => responses.delete(req));
     sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
   };
+  const fault = (error: unknown): void => {
+    log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
+    if (!raw.destroyed) writeRaw(raw, request, handlers.fault(request));
+  };
   try {
-    if (!streamPaths.includes(request.path)) {
-      const answer = handlers.http(request, new Uint8Array(0));
-      Promise.resolve(answer).then(
-        (made) => writeRaw(raw, made),
-        () => raw.destroy(),
-      );
+    if (streamPaths.includes(request.path)) {
+      const outcome = handlers.upgrade(request);
+      if (outcome instanceof Promise) outcome.then(settle).catch(fault);
+      else settle(outcome);
       return;
     }
-    const outcome = handlers.upgrade(request);
-    if (outcome instanceof Promise) outcome.then(carryOut).catch(fault);
-    else carryOut(outcome);
+    const answer = handlers.http(request, new Uint8Array(0));
+    if (answer instanceof Promise) answer.then((made) => settle({ refused: made })).catch(fault);
+    else settle({ refused: answer });
   } catch (error) {
     fault(error);
   }

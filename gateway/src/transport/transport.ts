@@ -8,14 +8,21 @@ export interface HttpRequest {
   readonly urlChars: number;
   /** Path without the query, as sent. */
   readonly path: string;
+  /** What stands behind the `?`, as sent; empty where there is nothing. */
+  readonly search: string;
   readonly query: URLSearchParams;
   readonly headers: ReadonlyMap<string, string>;
+  /** As `headers.get`, without the making of the map. */
+  header(name: string): string | undefined;
   readonly remoteAddress: string;
   readonly requestId: string;
 }
 
+/** The transport adds `X-Request-Id`, and the length of the body. */
 export interface HttpAnswer {
   readonly status: number;
+  /** Headers that many answers share, joined before: `\r\nName: value` for each. */
+  readonly lines: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
 }

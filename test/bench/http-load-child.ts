@@ -1,0 +1,160 @@
+import { connect, type Socket } from 'node:net';
+
+/**
+ * HTTP/1.1 clients in one process, on bare sockets. `closed`: every connection keeps `depth` requests under way. `open`: requests
+ * are due at fixed times, whatever the server does, and their latency counts from then. Told what to do by messages.
+ */
+export interface HttpLoadOrder {
+  readonly port: number;
+  /** One whole GET, as it is sent. */
+  readonly request: string;
+  readonly connections: number;
+  readonly durationMs: number;
+  readonly load: { readonly kind: 'closed'; readonly depth: number } | { readonly kind: 'open'; readonly perSecond: number };
+}
+
+export interface HttpLoadReport {
+  readonly answers: number;
+  /** Answers with another status than 200. */
+  readonly refused: number;
+  readonly elapsedMs: number;
+  /** Of the open load, sorted, milliseconds. */
+  readonly latenciesMs: readonly number[];
+}
+
+const headEnd = Buffer.from('\r\n\r\n');
+const lengthMark = Buffer.from('\r\nContent-Length: ');
+const ok = Buffer.from('HTTP/1.1 200');
+/** What an answer may have at most before it is whole. */
+const maxPendingBytes = 16 * 1024 * 1024;
+
+/** Calls back for each whole answer in what comes. */
+function answerReader(onAnswer: (isOk: boolean) => void): (chunk: Buffer) => void {
+  let pending = Buffer.alloc(0);
+  return (chunk) => {
+    const bytes = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    let at = 0;
+    for (;;) {
+      const end = bytes.indexOf(headEnd, at);
+      if (end === -1) break;
+      const mark = bytes.indexOf(lengthMark, at);
+      if (mark === -1 || mark > end) throw new Error('an answer without a length');
+      let length = 0;
+      for (let i = mark + lengthMark.length; bytes[i]! >= 0x30 && bytes[i]! <= 0x39; i++) length = length * 10 + bytes[i]! - 0x30;
+      const next = end + headEnd.length + length;
+      if (next > bytes.length) break;
+      onAnswer(bytes.compare(ok, 0, ok.length, at, at + ok.length) === 0);
+      at = next;
+    }
+    // What is kept outlives the buffer that it was read into.
+    pending = Buffer.from(bytes.subarray(at));
+    if (pending.length > maxPendingBytes) throw new Error('an answer without an end');
+  };
+}
+
+interface Client {
+  readonly socket: Socket;
+  onAnswer: (isOk: boolean) => void;
+}
+
+function open(port: number): Promise<Client> {
+  return new Promise((resolve, reject) => {
+    const client: { socket: Socket; onAnswer: (isOk: boolean) => void } = { socket: undefined as never, onAnswer: () => undefined };
+    const read = answerReader((isOk) => client.onAnswer(isOk));
+    client.socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(256 * 1024),
+        callback: (length, buffer) => {
+          read(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+          return true;
+        },
+      },
+    });
+    client.socket.on('error', reject);
+    client.socket.on('connect', () => resolve(client));
+  });
+}
+
+async function closedLoop({ request, durationMs }: HttpLoadOrder, depth: number, clients: readonly Client[]): Promise<HttpLoadReport> {
+  let answers = 0;
+  let refused = 0;
+  let underWay = 0;
+  const startMs = performance.now();
+  const batch = Buffer.from(request.repeat(depth));
+  await new Promise<void>((resolve) => {
+    let ending = false;
+    setTimeout(() => (ending = true), durationMs);
+    for (const client of clients) {
+      let left = depth;
+      underWay += depth;
+      client.onAnswer = (isOk) => {
+        answers++;
+        if (!isOk) refused++;
+        underWay--;
+        if (--left > 0) return;
+        left = depth;
+        if (!ending) {
+          underWay += depth;
+          client.socket.write(batch);
+        } else if (underWay === 0) resolve();
+      };
+      client.socket.write(batch);
+    }
+  });
+  return { answers, refused, elapsedMs: performance.now() - startMs, latenciesMs: [] };
+}
+
+async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: number, clients: readonly Client[]): Promise<HttpLoadReport> {
+  const latenciesMs: number[] = [];
+  let refused = 0;
+  const idle = [...clients];
+  /** Due, and without a connection that is free. */
+  const waiting: number[] = [];
+  const startMs = performance.now();
+  const due = Math.floor((durationMs / 1_000) * perSecond);
+  const bytes = Buffer.from(request);
+  const send = (client: Client, dueMs: number): void => {
+    client.onAnswer = (isOk) => {
+      latenciesMs.push(performance.now() - dueMs);
+      if (!isOk) refused++;
+      const next = waiting.shift();
+      if (next === undefined) idle.push(client);
+      else send(client, next);
+    };
+    client.socket.write(bytes);
+  };
+  let sent = 0;
+  while (latenciesMs.length < due) {
+    const nowMs = performance.now();
+    for (; sent < due && startMs + (sent * 1_000) / perSecond <= nowMs; sent++) {
+      const dueMs = startMs + (sent * 1_000) / perSecond;
+      const client = idle.pop();
+      if (client === undefined) waiting.push(dueMs);
+      else send(client, dueMs);
+    }
+    // Timers are too coarse; the load has a core of its own.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return {
+    answers: latenciesMs.length,
+    refused,
+    elapsedMs: performance.now() - startMs,
+    latenciesMs: latenciesMs.toSorted((a, b) => a - b),
+  };
+}
+
+async function run(order: HttpLoadOrder): Promise<HttpLoadReport> {
+  const clients = await Promise.all(Array.from({ length: order.connections }, () => open(order.port)));
+  const { load } = order;
+  const report = load.kind === 'closed' ? await closedLoop(order, load.depth, clients) : await openLoop(order, load.perSecond, clients);
+  for (const { socket } of clients) socket.destroy();
+  return report;
+}
+
+process.on('message', (order: HttpLoadOrder) => {
+  void run(order).then((report) => process.send!(report));
+});
+process.on('disconnect', () => process.exit(0));

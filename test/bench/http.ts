@@ -1,0 +1,230 @@
+import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startRedis } from '../support/redis.ts';
+import type { HttpLoadOrder, HttpLoadReport } from './http-load-child.ts';
+import type { BenchRow } from './row.ts';
+
+const connections = 64;
+const turnMs = 1_500;
+const turns = 9;
+const warmUpMs = 2_000;
+const openPerSecond = 3_000;
+const openMs = 10_000;
+const serverCore = '0';
+const loadCore = '1';
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const canPin = spawnSync('taskset', ['--version']).status === 0;
+
+interface Server {
+  readonly process: ChildProcess;
+  readonly port: number;
+  /** What it told before its address. */
+  readonly told: string;
+}
+
+/** Starts a program on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
+async function startServer(script: string, args: readonly string[]): Promise<Server> {
+  const node = [process.execPath, '--import', 'tsx', here(script), ...args];
+  const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
+  const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  return await new Promise((resolve, reject) => {
+    let told = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      told += text;
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(told)?.[1];
+      if (port !== undefined) resolve({ process: child, port: Number(port), told });
+    });
+    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}`)));
+  });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+}
+
+/** Sends one request and gives the answer's bytes. */
+function ask(port: number, request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.on('error', reject);
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      const head = text.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
+      if (head === -1 || text.length < head + 4 + length) return;
+      socket.destroy();
+      resolve(text);
+    });
+  });
+}
+
+/** Headers that the native server writes by itself. */
+const nativeHeaders: ReadonlySet<string> = new Set(['date', 'uwebsockets', 'content-length']);
+
+/** The gateway's answer as the plain server takes it. */
+function plainAnswer(text: string): string {
+  const head = text.indexOf('\r\n\r\n');
+  const [line = '', ...lines] = text.slice(0, head).split('\r\n');
+  const headers = lines
+    .map((header) => [header.slice(0, header.indexOf(':')), header.slice(header.indexOf(':') + 2)] as const)
+    .filter(([name]) => !nativeHeaders.has(name.toLowerCase()));
+  if (!line.includes(' 200 ')) throw new Error(`the gateway answers ${line}`);
+  return JSON.stringify({ status: line.slice('HTTP/1.1 '.length), headers, body: text.slice(head + 4) });
+}
+
+/** User and system time of a process so far, in microseconds. */
+function cpuUs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  // utime and stime, in ticks of 10 ms.
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+function startLoad(): { run(order: HttpLoadOrder): Promise<HttpLoadReport>; process: ChildProcess } {
+  const child = fork(here('http-load-child.ts'), [], { execArgv: ['--import', 'tsx'] });
+  return {
+    process: child,
+    run: (order) =>
+      new Promise((resolve, reject) => {
+        child.once('exit', (code) => reject(new Error(`the load ended with ${code}`)));
+        child.once('message', (report) => resolve(report as HttpLoadReport));
+        child.send(order);
+      }),
+  };
+}
+
+interface Measured {
+  readonly perSecond: number;
+  readonly cpuUsPerAnswer: number;
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+/** The two servers in turns, so that whatever else the machine does falls on both alike. */
+async function compare(
+  servers: readonly [Server, Server],
+  request: string,
+  depth: number,
+): Promise<{ readonly own: readonly Measured[]; readonly plain: readonly Measured[] }> {
+  const load = startLoad();
+  const measure = async ({ port, process: { pid } }: Server, durationMs: number): Promise<Measured> => {
+    const before = cpuUs(pid!);
+    const report = await load.run({ port, request, connections, durationMs, load: { kind: 'closed', depth } });
+    if (report.refused > 0) throw new Error(`${report.refused} of ${report.answers} answers were no 200`);
+    return { perSecond: (report.answers / report.elapsedMs) * 1_000, cpuUsPerAnswer: (cpuUs(pid!) - before) / report.answers };
+  };
+  try {
+    for (const server of servers) await measure(server, warmUpMs);
+    const own: Measured[] = [];
+    const plain: Measured[] = [];
+    for (let turn = 0; turn < turns; turn++) {
+      own.push(await measure(servers[0], turnMs));
+      plain.push(await measure(servers[1], turnMs));
+    }
+    return { own, plain };
+  } finally {
+    await stop(load.process);
+  }
+}
+
+function ratioRow(name: string, { own, plain }: Awaited<ReturnType<typeof compare>>, how: string): BenchRow {
+  const byRate = median(own.map(({ perSecond }, i) => perSecond / plain[i]!.perSecond));
+  const byCpu = median(own.map(({ cpuUsPerAnswer }, i) => plain[i]!.cpuUsPerAnswer / cpuUsPerAnswer));
+  const rate = (measured: readonly Measured[]): string =>
+    Math.round(median(measured.map(({ perSecond }) => perSecond))).toLocaleString('en');
+  const cpu = (measured: readonly Measured[]): string => median(measured.map(({ cpuUsPerAnswer }) => cpuUsPerAnswer)).toFixed(2);
+  return {
+    name,
+    figure: `${(byRate * 100).toFixed(0)} % of the requests (${rate(own)}/s against ${rate(plain)}/s), ${(byCpu * 100).toFixed(0)} % by CPU time (${cpu(own)} µs against ${cpu(plain)} µs)`,
+    target: '≥ 60 %',
+    pass: Math.min(byRate, byCpu) >= 0.6,
+    note: how,
+  };
+}
+
+async function throughput(folder: string): Promise<BenchRow[]> {
+  const own = await startServer('http-child.ts', [join(folder, 'throughput'), '-']);
+  try {
+    const request = requestOf(own);
+    const file = join(folder, 'answer.json');
+    writeFileSync(file, plainAnswer(await ask(own.port, request)));
+    const plain = await startServer('reference/plain-http.ts', [file]);
+    try {
+      const pinned = canPin ? '; servers on core 0, clients on core 1' : '';
+      const how = `a bare uWebSockets.js handler that returns the same status, headers and bytes, in turns of ${turnMs / 1_000} s, median of ${turns}; ${connections} connections`;
+      return [
+        ratioRow('warm read through key and limit, of a bare handler', await compare([own, plain], request, 1), `${how}${pinned}`),
+        ratioRow(
+          'the same, 16 requests at once on a connection',
+          await compare([own, plain], request, 16),
+          `${how}, each with 16 requests under way${pinned}`,
+        ),
+      ];
+    } finally {
+      await stop(plain.process);
+    }
+  } finally {
+    await stop(own.process);
+  }
+}
+
+function requestOf({ told }: Server): string {
+  const key = /^key (\S+)$/m.exec(told)![1];
+  const path = /^path (\S+)$/m.exec(told)![1];
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\nUser-Agent: sluice-bench\r\n\r\n`;
+}
+
+async function latencyWithRedis(folder: string): Promise<BenchRow> {
+  const redis = await startRedis();
+  try {
+    const own = await startServer('http-child.ts', [join(folder, 'redis'), redis.url]);
+    const load = startLoad();
+    try {
+      const order: HttpLoadOrder = {
+        port: own.port,
+        request: requestOf(own),
+        connections,
+        durationMs: warmUpMs,
+        load: { kind: 'open', perSecond: openPerSecond },
+      };
+      await load.run(order);
+      const { latenciesMs, refused, answers } = await load.run({ ...order, durationMs: openMs });
+      if (refused > 0) throw new Error(`${refused} of ${answers} answers were no 200`);
+      const at = (fraction: number): number => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * fraction))]!;
+      return {
+        name: `read with Redis limiting, ${openPerSecond.toLocaleString('en')} requests/s`,
+        figure: `p50 ${at(0.5).toFixed(2)} ms, p99 ${at(0.99).toFixed(2)} ms`,
+        target: 'p99 ≤ 3 ms',
+        pass: at(0.99) <= 3,
+        note: `${openMs / 1_000} s at fixed times, latency counted from the time that each was due; longest ${latenciesMs.at(-1)!.toFixed(1)} ms`,
+      };
+    } finally {
+      await stop(load.process);
+      await stop(own.process);
+    }
+  } finally {
+    await redis.stop();
+  }
+}
+
+/** What a read costs beside the smallest handler there is, and how long it takes while Redis counts. */
+export async function run(): Promise<BenchRow[]> {
+  // Children inherit it: the load and Redis share the other core.
+  if (canPin) spawnSync('taskset', ['-pc', loadCore, String(process.pid)]);
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
+  // Redis as a test starts it keeps no process from ending, not even while it is being stopped.
+  const awake = setInterval(() => undefined, 1_000);
+  try {
+    return [...(await throughput(folder)), await latencyWithRedis(folder)];
+  } finally {
+    clearInterval(awake);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

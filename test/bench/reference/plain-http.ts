@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type * as Uws from 'uWebSockets.js';
+
+/**
+ * The smallest handler there is: the same status, headers and bytes for every GET, as a file tells them. No key, no limit, no
+ * path. What it costs is the floor that the gateway's answers are measured against.
+ */
+interface PlainAnswer {
+  readonly status: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string;
+}
+
+const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
+const { status, headers, body } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as PlainAnswer;
+const app = uws.App().get('/*', (res) => {
+  res.cork(() => {
+    res.writeStatus(status);
+    for (const [name, value] of headers) res.writeHeader(name, value);
+    res.end(body);
+  });
+});
+app.listen('127.0.0.1', 0, (token) => {
+  if (token === false) throw new Error('cannot listen');
+  process.stdout.write(`listening http://127.0.0.1:${uws.us_socket_local_port(token)}\n`);
+});
