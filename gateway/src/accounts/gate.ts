@@ -4,6 +4,7 @@ import type { TObject } from 'typebox';
 import type { Authenticator } from '../auth/principal.ts';
 import { errorAnswer, jsonAnswer } from '../http/answers.ts';
 import { bodyCheck } from '../http/body.ts';
+import { clientAddressOf } from '../http/client-address.ts';
 import { retryAfterSeconds } from '../http/rate-headers.ts';
 import type { Route } from '../http/router.ts';
 import { inProcessLimiter } from '../ratelimit/create.ts';
@@ -19,7 +20,7 @@ import type { SignInOutcome } from './sign-in.ts';
 export interface DashboardOptions {
   readonly store: Store;
   readonly authenticator: Pick<Authenticator, 'refresh'>;
-  readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp'>;
+  readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies'>;
   /** Where the gateway listens; asked once it does. */
   readonly port: () => number;
   readonly log: Logger;
@@ -41,14 +42,16 @@ type ChangeHandler<B> = (
   segments: readonly string[],
 ) => Promise<HttpAnswer>;
 
-/** What stands between a request and what it asks for: limits, origin, form, session, CSRF token, in this order. */
+/** What stands between a request and what it asks for: limits, origin, session, CSRF token and form. */
 export class Gate {
   readonly #options: DashboardOptions;
   /** Of this gateway alone: what it guards is this gateway's work, and every gateway has its own addresses. */
   readonly #limiter = inProcessLimiter();
+  readonly #clientAddress: ReturnType<typeof clientAddressOf>;
 
   constructor(options: DashboardOptions) {
     this.#options = options;
+    this.#clientAddress = clientAddressOf(options.config.trustedProxies);
   }
 
   origins(): PublicOrigins {
@@ -57,7 +60,7 @@ export class Gate {
 
   /** Something that changes nothing. */
   async read(request: HttpRequest, handler: (signedIn: SignedIn | null) => HttpAnswer | Promise<HttpAnswer>): Promise<HttpAnswer> {
-    const refusal = await this.#limit(request, `address:${addressGroup(request.remoteAddress)}`, requestQuota);
+    const refusal = await this.#limit(request, `address:${this.#addressOf(request)}`, requestQuota);
     if (refusal !== null) return refusal;
     if (!mayRead(request)) return foreign(request);
     return handler(await this.#signedIn(request));
@@ -70,7 +73,7 @@ export class Gate {
       method: 'POST',
       path,
       handler: async (request, body) => {
-        const refusal = await this.#limit(request, `sign-in:${addressGroup(request.remoteAddress)}`, signInQuota);
+        const refusal = await this.#limit(request, `sign-in:${this.#addressOf(request)}`, signInQuota);
         if (refusal !== null) return refusal;
         const origin = this.#originOf(request);
         if ('status' in origin) return origin;
@@ -87,7 +90,7 @@ export class Gate {
       method: 'POST',
       path,
       handler: async (request, body, segments) => {
-        const refusal = await this.#limit(request, `address:${addressGroup(request.remoteAddress)}`, requestQuota);
+        const refusal = await this.#limit(request, `address:${this.#addressOf(request)}`, requestQuota);
         if (refusal !== null) return refusal;
         const origin = this.#originOf(request);
         if ('status' in origin) return origin;
@@ -96,12 +99,10 @@ export class Gate {
         if (!isCsrfTokenOf(signedIn, request.headers.get('x-csrf-token'))) {
           return errorAnswer(request, 'FORBIDDEN', 'The header X-CSRF-Token is missing or not of this session.');
         }
-        const tooMany = await this.#limit(request, `account:${signedIn.account.id}`, changeQuota);
-        if (tooMany !== null) return tooMany;
         const read = check(request, body);
-        return read.ok
-          ? handler(request, signedIn, read.value, origin, segments)
-          : errorAnswer(request, read.error, read.message, read.details);
+        if (!read.ok) return errorAnswer(request, read.error, read.message, read.details);
+        const tooMany = await this.#limit(request, `account:${signedIn.account.id}`, changeQuota);
+        return tooMany ?? handler(request, signedIn, read.value, origin, segments);
       },
     };
   }
@@ -137,6 +138,10 @@ export class Gate {
     const origins = this.origins();
     if (!origins.ok) return errorAnswer(request, 'FORBIDDEN', origins.why);
     return originOfChange(request, origins) ?? foreign(request);
+  }
+
+  #addressOf(request: HttpRequest): string {
+    return addressGroup(this.#clientAddress(request.remoteAddress, () => request.headers.get('x-forwarded-for')));
   }
 
   async #limit(request: HttpRequest, key: string, quota: Quota): Promise<HttpAnswer | null> {
