@@ -120,17 +120,7 @@ export async function startIngest({ config, bus, market: given, metadata, log, s
     standWhileSighted(publisher, endpoints, ended);
   }
 
-  let statusSet = true;
-  async function tellStatus(now: IngestStats): Promise<void> {
-    try {
-      await bus.setStatus(`ingest:${instance}`, { ...now }, statusTtlMs);
-      statusSet = true;
-    } catch (error) {
-      if (statusSet && !ended.aborted) log.warn({ err: error }, 'status_not_set');
-      statusSet = false;
-    }
-  }
-
+  const tellStatus = statusTeller(bus, `ingest:${instance}`, log, ended);
   const begun = run();
   begun.catch((error: unknown) => log.fatal({ err: error }, 'ingest_failed'));
   repeat(
@@ -157,6 +147,20 @@ export async function startIngest({ config, bus, market: given, metadata, log, s
       if (given === undefined) await market.close();
       report.tell(stats());
     },
+  };
+}
+
+/** Sets this process's status on the bus; says once that it cannot. */
+function statusTeller(bus: Bus, name: string, log: Logger, ended: AbortSignal): (now: IngestStats) => Promise<void> {
+  let isSet = true;
+  return async (now) => {
+    try {
+      await bus.setStatus(name, { ...now }, statusTtlMs);
+      isSet = true;
+    } catch (error) {
+      if (isSet && !ended.aborted) log.warn({ err: error }, 'status_not_set');
+      isSet = false;
+    }
   };
 }
 

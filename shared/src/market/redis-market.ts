@@ -108,10 +108,9 @@ export class RedisMarket implements Market {
   }
 
   async published(): Promise<ReadonlyMap<string, number>> {
-    const reply = texts(await this.#connection.binary('hgetall', [marketKeys.published]));
-    const topics = new Map<string, number>();
-    for (let i = 0; i + 1 < reply.length; i += 2) topics.set(reply[i]!, Number(reply[i + 1]));
-    return topics;
+    // The client hands a hash over as an object.
+    const reply = (await this.#connection.text('hgetall', marketKeys.published)) as Readonly<Record<string, string>>;
+    return new Map(Object.entries(reply).map(([topic, startS]) => [topic, Number(startS)]));
   }
 
   async turns(): Promise<TopicTurns> {

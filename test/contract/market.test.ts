@@ -1,0 +1,298 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import { baseOf, composeBuckets } from '@sluice/shared/market/compose.ts';
+import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import { candlesTopic } from '@sluice/shared/wire/topics.ts';
+import { candlesOf } from '../market/brute-force.ts';
+import { someS, tradeOf } from '../market/trades.ts';
+import { until } from '../support/gateway.ts';
+import { startRedis } from '../support/redis.ts';
+import { addressOf, entryOf, migrationEvent, priceEvent } from '../support/stream-events.ts';
+import { silentLog } from './bus-harness.ts';
+import { startProxy } from './bus-proxy.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+interface Process {
+  readonly bus: Bus;
+  readonly market: Market;
+}
+
+let nextMint = 2_000_000;
+const freshMint = (): string => addressOf(nextMint++);
+const allTime = [0, 0xffff_ffff, 100_000] as const;
+
+async function connect(redisUrl: string | null): Promise<Process> {
+  const redisUrls = redisUrl === null ? null : [redisUrl];
+  const bus = await createBus({ redisUrls, log: silentLog });
+  cleanups.push(() => bus.close());
+  const market = await createMarket({ redisUrls, log: silentLog });
+  cleanups.push(() => market.close());
+  return { bus, market };
+}
+
+function keep({ bus, market }: Process): Keeper {
+  const keeper = new Keeper({ bus, market, log: silentLog });
+  cleanups.push(() => keeper.close(1_000));
+  return keeper;
+}
+
+/** Publishes events, in batches of some; resolves when the state has them. */
+async function publish({ bus, market }: Process, events: readonly Parameters<typeof entryOf>[0][], perBatch = 7): Promise<void> {
+  const publisher = await bus.publisher();
+  for (let from = 0; from < events.length; from += perBatch) {
+    await publisher.publish(events.slice(from, from + perBatch).map((event) => entryOf(event)));
+  }
+  await publisher.close();
+  const end = (await bus.tail(1)).at(-1)!.offset;
+  await until('the state to have them', async () => ((await market.checkpoint())?.offset ?? 0) >= end, 20_000);
+}
+
+async function candles(market: Market, mint: string, interval: CandleInterval) {
+  return composeBuckets(await market.buckets(mint, baseOf(interval), ...allTime), interval);
+}
+
+async function expectCandles(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<void> {
+  for (const [interval, seconds] of Object.entries(candleIntervals) as [CandleInterval, number][]) {
+    // What is composed opens and closes by time, a base bucket by the log.
+    if (baseOf(interval) !== interval) continue;
+    expect(await candles(market, mint, interval), interval).toEqual(candlesOf(trades, seconds));
+  }
+}
+
+describe.each(['in process', 'in Redis'] as const)('the state of the market %s', (where) => {
+  let first: Process;
+  let redisUrl: string | null = null;
+  beforeEach(async () => {
+    if (where === 'in Redis') {
+      const redis = await startRedis();
+      cleanups.push(() => redis.stop());
+      redisUrl = redis.url;
+    }
+    first = await connect(redisUrl);
+  });
+  /** Another process on the same state. */
+  const another = async (): Promise<Process> => (redisUrl === null ? first : connect(redisUrl));
+
+  it('is empty at first', async () => {
+    const { market } = first;
+    const mint = freshMint();
+    expect(await market.buckets(mint, '1m', ...allTime)).toEqual([]);
+    expect(await market.summary(mint, someS)).toEqual({ checkpoint: null, minutes: [], price: null });
+    expect(await market.trades(mint, null, 10)).toEqual([]);
+    expect(await market.checkpoint()).toBeNull();
+  });
+
+  it('equals what the list of trades says, whatever comes late or has no price', async () => {
+    keep(first);
+    const shape = fc.record({
+      mint: fc.integer({ min: 0, max: 2 }),
+      afterS: fc.integer({ min: -90, max: 5_000 }),
+      tokens: fc.integer({ min: 1, max: 4096 }),
+      price: fc.oneof(
+        { weight: 8, arbitrary: fc.integer({ min: 1, max: 64 }).map((n) => n / 64) },
+        { weight: 1, arbitrary: fc.constant(null) },
+      ),
+      solUsd: fc.option(fc.constantFrom(128, 256), { freq: 4 }),
+      side: fc.constantFrom('buy' as const, 'sell' as const),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(shape, { minLength: 1, maxLength: 120 }), fc.integer({ min: 1, max: 40 }), async (shapes, perBatch) => {
+        const mints = [freshMint(), freshMint(), freshMint()];
+        let atS = someS;
+        const trades = shapes.map(({ mint, afterS, ...values }) => {
+          atS += Math.max(0, afterS % 100);
+          return tradeOf({ mint: mints[mint]!, atS: afterS < 0 ? atS + afterS : atS, ...values });
+        });
+        await publish(first, trades, perBatch);
+        for (const mint of mints)
+          await expectCandles(
+            first.market,
+            mint,
+            trades.filter((trade) => trade.mint === mint),
+          );
+      }),
+      { numRuns: 8 },
+    );
+  });
+
+  it('composes longer candles of the base ones', async () => {
+    keep(first);
+    const mint = freshMint();
+    const trades = Array.from({ length: 300 }, (_, i) => tradeOf({ mint, atS: someS + i * 37, price: ((i * 7) % 64) / 64 + 1 / 64 }));
+    await publish(first, trades, 50);
+    for (const [interval, seconds] of Object.entries(candleIntervals) as [CandleInterval, number][]) {
+      expect(await candles(first.market, mint, interval), interval).toEqual(
+        // Seconds are kept for an hour, minutes for two days: those of the newest chunks are all here.
+        candlesOf(baseOf(interval) === '1s' ? await keptOf(first.market, mint, trades) : trades, seconds),
+      );
+    }
+  });
+
+  it('gives a range of buckets, the newest of it', async () => {
+    keep(first);
+    const mint = freshMint();
+    const startS = someS - (someS % 600);
+    await publish(
+      first,
+      Array.from({ length: 20 }, (_, i) => tradeOf({ mint, atS: startS + i * 60 })),
+    );
+    const { market } = first;
+    const starts = async (fromS: number, toS: number, limit: number): Promise<number[]> =>
+      (await market.buckets(mint, '1m', fromS, toS, limit)).map((bucket) => (bucket.startS - startS) / 60);
+    expect(await starts(startS + 60, startS + 240, 100)).toEqual([1, 2, 3]);
+    expect(await starts(startS + 61, startS + 241, 100)).toEqual([2, 3, 4]);
+    expect(await starts(0, 0xffff_ffff, 3)).toEqual([17, 18, 19]);
+    expect(await starts(startS, startS + 600, 0)).toEqual([]);
+    expect(await starts(startS + 600, startS, 10)).toEqual([]);
+    expect(await starts(0, startS, 10)).toEqual([]);
+  });
+
+  it('keeps the newest trades, a page at a time', async () => {
+    keep(first);
+    const mint = freshMint();
+    const trades = Array.from({ length: 250 }, (_, i) => tradeOf({ mint, atS: someS + i }));
+    await publish(first, trades, 90);
+    const ids = async (before: string | null, limit: number): Promise<string[]> =>
+      (await first.market.trades(mint, before, limit)).map((json) => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id);
+    const newestFirst = trades.map(({ id }) => id).toReversed();
+    expect(await ids(null, 3)).toEqual(newestFirst.slice(0, 3));
+    expect(await ids(newestFirst[2]!, 4)).toEqual(newestFirst.slice(3, 7));
+    expect(await ids(null, 1_000)).toEqual(newestFirst.slice(0, marketLimits.tradesPerMint));
+    expect(await ids(newestFirst[marketLimits.tradesPerMint - 1]!, 10)).toEqual([]);
+    expect(await ids('no such id', 10)).toEqual([]);
+  });
+
+  it('gives a summary: minutes of a day, the newest price of the main pool, and where the state stands', async () => {
+    keep(first);
+    const mint = freshMint();
+    const atS = someS + 200_000;
+    const prices = [1, 2].map((n) => ({ ...priceEvent(mint), poolAddress: addressOf(910_000), priceQuote: n }));
+    await publish(first, [
+      tradeOf({ mint, atS: atS - 90_000 }),
+      tradeOf({ mint, atS: atS - 80_000 }),
+      tradeOf({ mint, atS }),
+      ...prices,
+      { ...priceEvent(mint), poolAddress: addressOf(920_001), priceQuote: 99 },
+    ]);
+    const { checkpoint, minutes, price } = await first.market.summary(mint, atS);
+    expect(checkpoint).toEqual(await first.market.checkpoint());
+    expect(minutes.map(({ startS }) => startS)).toEqual([atS - 80_000, atS].map((at) => at - (at % 60)));
+    expect(JSON.parse(Buffer.from(price!).toString())).toEqual(prices[1]);
+  });
+
+  it('takes prices from the main pool alone, amounts from all', async () => {
+    keep(first);
+    const mint = freshMint();
+    const migration = {
+      ...migrationEvent(mint),
+      poolAddress: addressOf(920_000),
+      quoteAmount: '84000000000',
+      blockTime: someS + 30,
+      priceQuote: 0.5,
+    };
+    await publish(first, [
+      tradeOf({ mint, atS: someS, price: 0.5 }),
+      tradeOf({ mint, atS: someS, price: 60, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 9 }),
+      tradeOf({ mint, atS: someS, price: 0.25 }),
+      migration,
+      tradeOf({ mint, atS: someS + 31, price: 0.75, pool: 'pump-amm', depthSol: 84 }),
+      tradeOf({ mint, atS: someS + 31, price: 0.0625, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 85 }),
+    ]);
+    const [before, after] = await first.market.buckets(mint, '1s', ...allTime);
+    expect(before).toMatchObject({ open: 0.5, high: 0.5, low: 0.25, close: 0.25, buys: 3, volumeBase: 12 });
+    expect(after).toMatchObject({ open: 0.75, high: 0.75, low: 0.75, close: 0.75, buys: 2, volumeBase: 8 });
+  });
+
+  it('refuses a batch that does not follow, or comes from a holding that is over', async () => {
+    const { bus, market } = first;
+    const lease = bus.lease('market');
+    await until('the lease', () => lease.held);
+    const holding = { lease, fence: lease.fence };
+    const at = (offset: number) => ({ epoch: 'e', offset });
+    expect(await market.apply({ from: null, to: at(3), changes: [] }, holding)).toBe('applied');
+    expect(await market.apply({ from: null, to: at(3), changes: [] }, holding)).toBe('applied');
+    expect(await market.apply({ from: null, to: at(4), changes: [] }, holding)).toBe('stale');
+    expect(await market.apply({ from: at(3), to: at(4), changes: [] }, { lease, fence: lease.fence - 1 })).toBe('fenced');
+    await lease.close();
+    expect(await market.apply({ from: at(3), to: at(4), changes: [] }, holding)).toBe('fenced');
+    expect(await market.checkpoint()).toEqual(at(3));
+  });
+
+  it('counts every trade once while keepers come and go', async () => {
+    const mint = freshMint();
+    const trades = Array.from({ length: 1_500 }, (_, i) => tradeOf({ mint, atS: someS + Math.floor(i / 10), price: ((i % 64) + 1) / 64 }));
+    const all = publish(first, trades, 3);
+    for (let turn = 0; turn < 4; turn++) {
+      const process = await another();
+      const keeper = new Keeper({ ...process, log: silentLog });
+      const standby = new Keeper({ ...(await another()), log: silentLog });
+      await until('one to keep', () => keeper.stats.events + standby.stats.events > 0, 10_000);
+      await Promise.all(turn % 2 === 0 ? [keeper.close(1_000), standby.close(1_000)] : [standby.close(1_000), keeper.close(1_000)]);
+    }
+    keep(await another());
+    await all;
+    await expectCandles(first.market, mint, trades);
+  });
+
+  it('publishes topics as they are wanted, up to a bound', async () => {
+    const { bus, market } = first;
+    const lease = bus.lease('market');
+    await until('the lease', () => lease.held);
+    const holding = { lease, fence: lease.fence };
+    const topic = candlesTopic(freshMint(), '1m');
+    expect(await market.want([topic])).toEqual([]);
+    expect(await market.want([topic])).toEqual([]);
+    expect(await market.turns()).toEqual({ begin: [topic], end: [] });
+    expect(await market.note(new Map([[topic, 60]]), [], { lease, fence: lease.fence - 1 })).toBe('fenced');
+    expect(await market.note(new Map([[topic, 60]]), [], holding)).toBe('applied');
+    expect(await market.turns()).toEqual({ begin: [], end: [] });
+    expect(await market.published()).toEqual(new Map([[topic, 60]]));
+    // Wanted again while it ends: it begins anew.
+    expect(await market.note(new Map(), [topic], holding)).toBe('applied');
+    expect(await market.turns()).toEqual({ begin: [topic], end: [] });
+    const many = Array.from({ length: marketLimits.wantedTopics }, (_, i) => `candles:${i}:1m`);
+    expect(await market.want(many)).toEqual(many.slice(-1));
+    expect(await market.want([topic, many[0]!])).toEqual([]);
+  });
+});
+
+/** The trades whose seconds are still kept. */
+async function keptOf(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<TradeEvent[]> {
+  const starts = new Set((await market.buckets(mint, '1s', ...allTime)).map(({ startS }) => startS));
+  return trades.filter(({ blockTime }) => starts.has(blockTime!));
+}
+
+describe('the keeper of a market in Redis', () => {
+  it('counts every trade once where its link is cut at any byte', { timeout: 60_000 }, async () => {
+    const redis = await startRedis();
+    cleanups.push(() => redis.stop());
+    const direct = await connect(redis.url);
+    let pieces = 0;
+    const proxy = await startProxy(redis.port, async () => {
+      pieces++;
+      if (pieces % 61 === 0) proxy.cut();
+    });
+    cleanups.push(() => proxy.close());
+    const bus = await createBus({ redisUrls: [redis.url], log: silentLog });
+    cleanups.push(() => bus.close());
+    const market = await createMarket({ redisUrls: [proxy.url], log: silentLog });
+    cleanups.push(() => market.close());
+    const keeper = keep({ bus, market });
+    const mint = freshMint();
+    const trades = Array.from({ length: 3_000 }, (_, i) => tradeOf({ mint, atS: someS + Math.floor(i / 20), price: ((i % 64) + 1) / 64 }));
+    for (let from = 0; from < trades.length; from += 100) {
+      await publish(direct, trades.slice(from, from + 100), 20);
+    }
+    expect(keeper.stats.failures).toBeGreaterThan(0);
+    await expectCandles(direct.market, mint, trades);
+  });
+});

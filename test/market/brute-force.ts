@@ -1,0 +1,54 @@
+import type { Bucket } from '@sluice/shared/market/market.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+
+/**
+ * Candles of one mint's trades (in log order), read off the list of them: for each interval those that fall into it, first,
+ * last, greatest and least. All trades are taken for those of one pool.
+ */
+export function candlesOf(trades: readonly TradeEvent[], seconds: number): Bucket[] {
+  const starts = [...new Set(trades.map((trade) => startOf(trade, seconds)))].sort((a, b) => a - b);
+  const standing = standingPrices(trades);
+  return starts.flatMap((startS) => {
+    const inside = trades.flatMap((trade, index) => (startOf(trade, seconds) === startS ? [{ trade, at: standing[index]! }] : []));
+    const prices = inside.flatMap(({ at }) => (at.quote === null ? [] : [at.quote]));
+    const usd = inside.flatMap(({ at }) => (at.quote === null || at.usd === null ? [] : [at.usd]));
+    if (prices.length === 0) return [];
+    const sum = (of: (trade: TradeEvent) => number): number => inside.reduce((total, { trade }) => total + of(trade), 0);
+    return [
+      {
+        startS,
+        open: prices[0]!,
+        high: Math.max(...prices),
+        low: Math.min(...prices),
+        close: prices.at(-1)!,
+        openUsd: usd[0] ?? null,
+        highUsd: usd.length === 0 ? null : Math.max(...usd),
+        lowUsd: usd.length === 0 ? null : Math.min(...usd),
+        closeUsd: usd.at(-1) ?? null,
+        volumeBase: sum((trade) => trade.tokenAmount),
+        volumeQuote: sum((trade) => trade.quoteUiAmount),
+        volumeSol: sum((trade) => trade.solAmount ?? 0),
+        volumeUsd: sum((trade) => usdOf(trade)),
+        buys: inside.filter(({ trade }) => trade.side === 'buy').length,
+        sells: inside.filter(({ trade }) => trade.side === 'sell').length,
+      },
+    ];
+  });
+}
+
+function startOf(trade: TradeEvent, seconds: number): number {
+  return Math.floor(trade.blockTime! / seconds) * seconds;
+}
+
+function usdOf({ quoteUiAmount, priceUsd, priceQuote }: TradeEvent): number {
+  return priceUsd === null || priceQuote === null ? 0 : quoteUiAmount * (priceUsd / priceQuote);
+}
+
+/** The price after each trade; where it has none, the one that stood. */
+function standingPrices(trades: readonly TradeEvent[]): { readonly quote: number | null; readonly usd: number | null }[] {
+  let stands: { readonly quote: number | null; readonly usd: number | null } = { quote: null, usd: null };
+  return trades.map(({ priceQuote, priceUsd }) => {
+    if (priceQuote !== null) stands = { quote: priceQuote, usd: priceUsd };
+    return stands;
+  });
+}

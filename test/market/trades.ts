@@ -1,0 +1,49 @@
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+
+/** Some seconds of a day long ago, on no boundary of an interval. */
+export const someS = 1_795_248_017;
+
+/** A trade of `tokens` at a price of the pool after it, both with few binary digits, so that sums come out exact. */
+export interface TradeShape {
+  readonly mint: string;
+  readonly atS: number;
+  readonly tokens?: number;
+  readonly price?: number | null;
+  /** USD for one SOL; null where it is not known. */
+  readonly solUsd?: number | null;
+  readonly side?: 'buy' | 'sell';
+  readonly pool?: 'pump' | 'pump-amm';
+  readonly poolAddress?: string;
+  readonly depthSol?: number;
+  readonly completes?: boolean;
+}
+
+export function tradeOf(shape: TradeShape): TradeEvent {
+  const { mint, atS, tokens = 4, price = 0.5, solUsd = 128, side = 'buy', pool = 'pump', depthSol = 8 } = shape;
+  const quote = tokens * (price ?? 0.25);
+  const priceUsd = price === null || solUsd === null ? null : price * solUsd;
+  const event = tradeEvent(mint, {
+    side,
+    pool,
+    poolAddress: shape.poolAddress ?? addressOf(pool === 'pump' ? 910_000 : 920_000),
+    quoteMint: wrappedSolMint,
+    blockTime: atS,
+    tokenAmount: tokens,
+    quoteUiAmount: quote,
+    solAmount: quote,
+    priceQuote: price,
+    priceSol: price,
+    priceUsd,
+    ...(shape.completes === true ? { curveCompleted: true } : {}),
+  });
+  return { ...event, reserves: { ...event.reserves, realQuote: String(BigInt(Math.round(depthSol * 1e9))) } };
+}
+
+/** An entry of the log at an offset. */
+export function logEntry(offset: number, event: Parameters<typeof entryOf>[0]): LogEntry {
+  const { topics, json, msgpack } = entryOf(event);
+  return { offset, topics: topics.map((topic) => ({ topic, seq: offset })), json, msgpack };
+}
