@@ -1,4 +1,4 @@
-import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { AnswerOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -9,10 +9,10 @@ import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
-import { createTickets } from './auth/tickets.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
+import { joinFleet } from './fleet.ts';
 import { readDashboard } from './dashboard/page.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
@@ -23,9 +23,7 @@ import { metricsBinding } from './http/routes/metrics.ts';
 import { statusBinding } from './http/routes/status.ts';
 import { createMarkets } from './quote/markets.ts';
 import { quoteEndpoints } from './quote/quotes.ts';
-import { createLimiter } from './ratelimit/create.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
-import { announce, gatewayStatusPrefix } from './presence.ts';
 import { MarketHealth } from './reads/market-health.ts';
 import { createReads } from './reads/reads.ts';
 import { metricsOf, statusOf } from './report.ts';
@@ -33,6 +31,7 @@ import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
+import { usageEndpoints } from './usage/endpoints.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
@@ -75,8 +74,6 @@ export interface Gateway {
 const reconnectWithinMs = 5_000;
 /** Time for close frames to leave before the sockets are cut. */
 const lingerMs = 300;
-/** How old the other processes' statuses may be in an answer. */
-const statusAgeMs = 1_000;
 
 /**
  * Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. Rejects with a `SettingError`
@@ -85,11 +82,9 @@ const statusAgeMs = 1_000;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
-  const statuses = cachedStatuses(bus);
   const keys = await openKeys(options);
-  const limiter = options.limiter ?? (await createLimiter({ redisUrls: config.redisUrls, log, gateways: statuses.gateways }));
-  const tickets = await createTickets({ redisUrls: config.redisUrls, log });
-  const presence = await announce({ bus, log, onTold: () => void statuses.read() });
+  const fleet = await joinFleet({ config, bus, log, limiter: options.limiter });
+  const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket();
   const subscriber = await bus.subscriber();
@@ -106,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const startedAtMs = Date.now();
   const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
-    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await statuses.read() });
+    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses() });
   const page = readDashboard();
   const reading = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
@@ -122,6 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metricsBinding(() => metricsOf({ hub, limiter, startedAtMs })),
     ...reads.endpoints,
     ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
+    ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
     ...(options.endpoints ?? []),
   ];
   const accounts =
@@ -141,9 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     health.close();
     await transport?.close();
     await subscriber.close();
-    await presence.close();
-    tickets.close();
-    if (options.limiter === undefined) limiter.close();
+    await fleet.close();
     await keys.close();
   };
   try {
@@ -163,12 +157,30 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await end();
     throw error;
   }
-  const started = transport;
-  log.info({ port: started.port, transport: started.kind }, 'gateway_started');
+  const beginDraining = (): void => {
+    draining = true;
+  };
+  return running({ transport, hub, config, log, endpoints, beginDraining, end });
+}
+
+interface RunningParts {
+  readonly transport: Transport;
+  readonly hub: Hub;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly endpoints: readonly BoundEndpoint[];
+  /** From here on nobody new is let in. */
+  readonly beginDraining: () => void;
+  readonly end: () => Promise<void>;
+}
+
+function running({ transport, hub, config: { host, tls }, log, endpoints, beginDraining, end }: RunningParts): Gateway {
+  const { port, kind } = transport;
+  log.info({ port, transport: kind }, 'gateway_started');
   let closing: Promise<void> | null = null;
   const drainAndEnd = async (): Promise<void> => {
-    draining = true;
-    started.stopListening();
+    beginDraining();
+    transport.stopListening();
     const connected = hub.connections;
     log.info({ connections: connected }, 'gateway_draining');
     await hub.drain(reconnectWithinMs);
@@ -177,9 +189,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log.info({}, 'gateway_ended');
   };
   return {
-    port: started.port,
-    url: `${config.tls === null ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${started.port}`,
-    transport: started.kind,
+    port,
+    url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    transport: kind,
     endpoints: endpoints.map(({ spec }) => spec),
     disconnect: (credential) => hub.disconnect(credential),
     close: () => (closing ??= drainAndEnd()),
@@ -235,34 +247,5 @@ function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub 
       const judged = judgeHandshake(request, parts);
       return judged instanceof Promise ? judged.then(outcomeOf) : outcomeOf(judged);
     },
-  };
-}
-
-interface Statuses {
-  read(): Promise<readonly BusStatus[]>;
-  /** Gateways among the last ones that were read; this one at least. */
-  gateways(): number;
-}
-
-/** The statuses of all processes, asked for at most once in `statusAgeMs`; empty while the bus does not answer. */
-function cachedStatuses(bus: Bus): Statuses {
-  let asked: Promise<readonly BusStatus[]> = Promise.resolve([]);
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  let gateways = 1;
-  const ask = async (): Promise<readonly BusStatus[]> => {
-    const found = await bus.statuses().catch(() => null);
-    // What was known last holds while the bus does not answer.
-    if (found !== null) gateways = Math.max(1, found.filter(({ name }) => name.startsWith(gatewayStatusPrefix)).length);
-    return found ?? [];
-  };
-  return {
-    read: () => {
-      if (performance.now() - askedAtMs > statusAgeMs) {
-        askedAtMs = performance.now();
-        asked = ask();
-      }
-      return asked;
-    },
-    gateways: () => gateways,
   };
 }

@@ -10,10 +10,12 @@ export interface TicketHolder {
   readonly address: string | null;
 }
 
+export type IssuedTicket = { readonly ok: true; readonly ticket: string } | { readonly ok: false };
+
 /** Tickets, with which a browser opens a stream without being shown the key: good once, for `ticketTtlMs`, on every gateway. */
 export interface Tickets {
-  /** A new ticket; `away` while there is nowhere to keep it. */
-  issue(holder: TicketHolder): Promise<string | 'away'>;
+  /** A new ticket; not while there is nowhere to keep it. */
+  issue(holder: TicketHolder): Promise<IssuedTicket>;
   /** Whose ticket it was, and it is no more; null for one that there is not (any more). */
   take(ticket: string): Promise<TicketHolder | null | 'away'>;
   close(): void;
@@ -67,7 +69,7 @@ export function inProcessTickets(nowMs: () => number = () => performance.now(), 
       makeRoom();
       const ticket = newTicket();
       kept.set(hashOf(ticket), { holder, endsAtMs: nowMs() + ticketTtlMs });
-      return ticket;
+      return { ok: true, ticket };
     },
     take: async (ticket) => {
       const hash = hashOf(ticket);
@@ -98,7 +100,7 @@ function redisTickets(connection: RedisConnection, log: Logger): Tickets {
     issue: async (holder) => {
       const ticket = newTicket();
       const reply = await ask('set', keyOf(ticket), JSON.stringify(holder), 'PX', ticketTtlMs, 'NX');
-      return reply === 'OK' ? ticket : 'away';
+      return reply === 'OK' ? { ok: true, ticket } : { ok: false };
     },
     take: async (ticket) => {
       // What cannot be one is not asked for.

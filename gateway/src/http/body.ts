@@ -17,19 +17,20 @@ const whole = '(body)';
 const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 const NoFields = Type.Object({}, { additionalProperties: false });
 
-/** Reads a JSON body by its schema; where there is none, a body must be empty or `{}`. */
+/** Reads a JSON body by its schema, where nothing of it is required an empty one too; without a schema it is empty or `{}`. */
 export function bodyCheck<T = Readonly<Record<string, unknown>>>(
   schema: TObject | undefined,
 ): (request: HttpRequest, body: ReceivedBody) => BodyOutcome<T> {
   const validate = validator(schema ?? NoFields) as Validate<T>;
   const nothing = Object.freeze({}) as T;
+  const mayBeEmpty = (schema?.required ?? []).length === 0;
   return (request, body) => {
     if (body === 'too_large') return { ok: false, error: 'PAYLOAD_TOO_LARGE' };
     const encoding = request.headers.get('content-encoding');
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'A compressed body is not read; send it as it is.' };
     }
-    if (schema === undefined && body.byteLength === 0) return { ok: true, value: nothing };
+    if (mayBeEmpty && body.byteLength === 0) return { ok: true, value: nothing };
     const type = request.headers.get('content-type');
     if (type === undefined ? body.byteLength > 0 : !jsonType.test(type.trim())) {
       return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'The body must be `application/json` in UTF-8.' };

@@ -3,6 +3,8 @@ import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './
 import { portfolioEndpoint } from './portfolio.ts';
 import { quoteEndpoint } from './quote.ts';
 import { tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
+import { wsTicketEndpoint } from './ticket.ts';
+import { usageEndpoint } from './usage.ts';
 
 /** Every endpoint of the HTTP interface; a gateway serves exactly these. */
 export const endpoints: readonly EndpointSpec[] = [
@@ -15,4 +17,6 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenTradesEndpoint,
   portfolioEndpoint,
   quoteEndpoint,
+  usageEndpoint,
+  wsTicketEndpoint,
 ];

@@ -1,0 +1,86 @@
+import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { createTickets, type Tickets } from './auth/tickets.ts';
+import { announce, gatewayStatusPrefix } from './presence.ts';
+import { createLimiter } from './ratelimit/create.ts';
+import type { CountingLimiter } from './ratelimit/limiter.ts';
+
+/** How old the other processes' statuses may be in an answer. */
+const statusAgeMs = 1_000;
+
+/** What a gateway has in common with all others on the same bus. */
+export interface Fleet {
+  /** One limit of a key over all of them. */
+  readonly limiter: CountingLimiter;
+  /** A ticket of one is good at each. */
+  readonly tickets: Tickets;
+  /** What all processes tell of themselves; empty while the bus does not answer. */
+  statuses(): Promise<readonly BusStatus[]>;
+  /** Tells the others that this gateway is gone. */
+  close(): Promise<void>;
+}
+
+export interface FleetOptions {
+  readonly config: Pick<Config, 'redisUrls'>;
+  readonly bus: Bus;
+  readonly log: Logger;
+  /** Stays its maker's to close. */
+  readonly limiter: CountingLimiter | undefined;
+}
+
+/** Rejects with a `BusError` where Redis cannot be reached. */
+export async function joinFleet({ config: { redisUrls }, bus, log, limiter: given }: FleetOptions): Promise<Fleet> {
+  const statuses = cachedStatuses(bus);
+  const limiter = given ?? (await createLimiter({ redisUrls, log, gateways: () => statuses.gateways() }));
+  const closeLimiter = (): void => {
+    if (given === undefined) limiter.close();
+  };
+  let tickets: Tickets;
+  try {
+    tickets = await createTickets({ redisUrls, log });
+  } catch (error) {
+    closeLimiter();
+    throw error;
+  }
+  const presence = await announce({ bus, log, onTold: () => void statuses.read() });
+  return {
+    limiter,
+    tickets,
+    statuses: () => statuses.read(),
+    close: async () => {
+      await presence.close();
+      tickets.close();
+      closeLimiter();
+    },
+  };
+}
+
+interface Statuses {
+  read(): Promise<readonly BusStatus[]>;
+  /** Gateways among the last ones that were read; this one at least. */
+  gateways(): number;
+}
+
+/** The statuses of all processes, asked for at most once in `statusAgeMs`; empty while the bus does not answer. */
+function cachedStatuses(bus: Bus): Statuses {
+  let asked: Promise<readonly BusStatus[]> = Promise.resolve([]);
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let gateways = 1;
+  const ask = async (): Promise<readonly BusStatus[]> => {
+    const found = await bus.statuses().catch(() => null);
+    // What was known last holds while the bus does not answer.
+    if (found !== null) gateways = Math.max(1, found.filter(({ name }) => name.startsWith(gatewayStatusPrefix)).length);
+    return found ?? [];
+  };
+  return {
+    read: () => {
+      if (performance.now() - askedAtMs > statusAgeMs) {
+        askedAtMs = performance.now();
+        asked = ask();
+      }
+      return asked;
+    },
+    gateways: () => gateways,
+  };
+}

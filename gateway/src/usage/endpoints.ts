@@ -1,0 +1,62 @@
+import { usageEndpoint } from '@sluice/shared/wire/rest/usage.ts';
+import { wsTicketEndpoint } from '@sluice/shared/wire/rest/ticket.ts';
+import { readIpRanges } from '../auth/ip-ranges.ts';
+import type { Principal } from '../auth/principal.ts';
+import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
+import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
+import { takeOfKey } from '../ratelimit/key-limit.ts';
+import type { RateLimiter } from '../ratelimit/limiter.ts';
+import type { KeyUsages } from '../stream/key-usage.ts';
+
+export interface UsageParts {
+  readonly limiter: RateLimiter;
+  readonly tickets: Tickets;
+  /** What keys have open on this gateway. */
+  readonly usages: Pick<KeyUsages, 'of'>;
+}
+
+/** What a key can be told of itself, and what it can hand to a browser in its place. */
+export function usageEndpoints(parts: UsageParts): BoundEndpoint[] {
+  return [bindEndpoint(usageEndpoint, tellUsage(parts)), bindEndpoint(wsTicketEndpoint, issueTicket(parts))];
+}
+
+function tellUsage({ limiter, usages }: UsageParts): EndpointHandler<typeof usageEndpoint> {
+  return async ({ principal }) => {
+    if (principal === null) return { error: 'UNAUTHENTICATED' };
+    const { keyId, label, scopes, ipRanges, expiresAtMs, plan } = principal;
+    const { remaining, resetMs, counted } = await takeOfKey(limiter, principal, 0);
+    const { connections, subscriptions } = usages.of(keyId);
+    return {
+      json: {
+        key: { id: keyId, prefix: prefixOf(principal), label, scopes: [...scopes], ipRanges: [...ipRanges], expiresAtMs },
+        plan: { ...plan, withoutEndpoints: [...plan.withoutEndpoints], withoutChannels: [...plan.withoutChannels] },
+        requests: { remaining, resetMs, counted },
+        stream: { connections, subscriptions },
+      },
+    };
+  };
+}
+
+function prefixOf({ keyId }: Principal): string {
+  return `sluice_${keyId}`;
+}
+
+function issueTicket({ tickets }: UsageParts): EndpointHandler<typeof wsTicketEndpoint> {
+  return async ({ principal, body }) => {
+    if (principal === null) return { error: 'UNAUTHENTICATED' };
+    const address = body.address === undefined ? null : singleAddress(body.address);
+    if (body.address !== undefined && address === null) {
+      return { error: 'INVALID_REQUEST', details: { fields: { address: 'is not an IP address' } } };
+    }
+    const issued = await tickets.issue({ credential: principal.credential, address });
+    if (!issued.ok)
+      return { error: 'UPSTREAM_UNAVAILABLE', message: 'No ticket can be kept at present; connect with the key, or try again.' };
+    return { json: { ticket: issued.ticket, expiresInMs: ticketTtlMs } };
+  };
+}
+
+/** As a range of one; null where it is no address. */
+function singleAddress(text: string): string | null {
+  const outcome = text.includes('/') ? null : readIpRanges([text]);
+  return outcome?.ok === true ? (outcome.ranges[0] ?? null) : null;
+}
