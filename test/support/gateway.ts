@@ -87,9 +87,11 @@ export interface TestGatewayOptions {
   readonly transport?: 'uws' | 'node';
   readonly config?: Partial<Config>;
   readonly bus?: Bus;
+  readonly market?: GatewayOptions['market'];
   readonly routes?: GatewayOptions['routes'];
   readonly endpoints?: GatewayOptions['endpoints'];
   readonly limiter?: GatewayOptions['limiter'];
+  readonly market?: GatewayOptions['market'];
 }
 
 /** A gateway on real sockets, with a bus of this process unless one is given. */
@@ -106,9 +108,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     signal: new AbortController().signal,
     authenticator: keys,
     ...(options.transport === undefined ? {} : { transport: options.transport }),
+    ...(options.market === undefined ? {} : { market: options.market }),
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
+    ...(options.market === undefined ? {} : { market: options.market }),
   });
   let publisher: BusPublisher | null = null;
   return {
