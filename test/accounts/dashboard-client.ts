@@ -1,3 +1,5 @@
+import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { signInText, type SignInMessage } from '@sluice/gateway/accounts/sign-in-message.ts';
 
@@ -93,4 +95,12 @@ export function signed(
     signedMessage: bytes.toString('base64'),
     signature: Buffer.from(signMessage(wallet, bytes)).toString('base64'),
   };
+}
+
+/** The token of a sign-in link, as `sluice accounts link` makes one. */
+export async function linkToken(store: Store, accountId: string): Promise<string> {
+  const token = newToken();
+  const nowMs = Date.now();
+  await store.oneTime.put({ kind: 'link', hash: tokenHash(token), accountId, expiresAtMs: nowMs + 10 * 60_000 }, nowMs);
+  return token;
 }

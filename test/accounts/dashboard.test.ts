@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSignInLink } from '@sluice/gateway/accounts/links.ts';
 import { signInText } from '@sluice/gateway/accounts/sign-in-message.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
@@ -17,7 +16,7 @@ import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testConfig, until } from '../support/gateway.ts';
 import { StreamClient } from '../support/stream-client.ts';
-import { DashboardClient, signed, type Answer } from './dashboard-client.ts';
+import { DashboardClient, linkToken, signed, type Answer } from './dashboard-client.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -60,11 +59,6 @@ afterEach(async () => {
 
 function expectError(answer: Answer, status: number, code: string): void {
   expect([answer.status, answer.body['error']]).toMatchObject([status, { code }]);
-}
-
-async function linkToken(accountId: string): Promise<string> {
-  const link = await makeSignInLink(store, accountId, Date.now());
-  return link!.path.replace('/#sign-in=', '');
 }
 
 describe('signing in with a wallet', () => {
@@ -229,7 +223,7 @@ describe('signing in with a wallet', () => {
 describe('the operator’s link', () => {
   it('signs in once', async () => {
     const client = await start({ signUp: 'closed' });
-    const token = await linkToken(operatorAccountId);
+    const token = await linkToken(store, operatorAccountId);
     expect((await client.post('sign-in/link', { token })).status).toBe(200);
     expect((await client.readMe()).body).toMatchObject({ account: { id: 'operator', kind: 'operator' } });
     expectError(await new DashboardClient(client.url).post('sign-in/link', { token }), 401, 'UNAUTHENTICATED');
@@ -238,7 +232,7 @@ describe('the operator’s link', () => {
   it('works for ten minutes', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start();
-    const token = await linkToken(operatorAccountId);
+    const token = await linkToken(store, operatorAccountId);
     vi.setSystemTime(Date.now() + 10 * minuteMs + 1);
     expectError(await client.post('sign-in/link', { token }), 401, 'UNAUTHENTICATED');
   });
@@ -247,7 +241,7 @@ describe('the operator’s link', () => {
     const client = await start();
     const { nonce } = await client.offer();
     expectError(await client.post('sign-in/link', { token: nonce }), 401, 'UNAUTHENTICATED');
-    const token = await linkToken(operatorAccountId);
+    const token = await linkToken(store, operatorAccountId);
     const wallet = generateKeypair();
     const message = { ...(await client.offer()), nonce: token, address: wallet.publicKey };
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
@@ -256,7 +250,7 @@ describe('the operator’s link', () => {
   it('opens no account that has ended', async () => {
     const client = await start();
     await store.accounts.create({ id: 'gone', wallet: null, plan: 'standard', createdAtMs: Date.now() });
-    const token = await linkToken('gone');
+    const token = await linkToken(store, 'gone');
     await store.accounts.disable('gone', Date.now());
     const answer = await client.post('sign-in/link', { token });
     expect([401, 403]).toContain(answer.status);
@@ -562,7 +556,7 @@ describe('API keys', () => {
     const holder = new DashboardClient(client.url);
     await holder.signIn();
     const held = await holder.makeKey({ label: 'held' });
-    await client.post('sign-in/link', { token: await linkToken(operatorAccountId) });
+    await client.post('sign-in/link', { token: await linkToken(store, operatorAccountId) });
     await client.readMe();
     const made = await client.makeKey({ plan: 'enterprise', limits: { requestsPerMinute: 5, burst: 2 }, label: 'big' });
     expect((await client.get('keys')).body).toMatchObject({
