@@ -127,6 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
     authenticator: keys.authenticator,
     limiter,
+    addressOf,
     corsOrigins: config.corsOrigins,
     log,
   });

@@ -87,7 +87,6 @@ export interface TestGatewayOptions {
   readonly transport?: 'uws' | 'node';
   readonly config?: Partial<Config>;
   readonly bus?: Bus;
-  readonly market?: GatewayOptions['market'];
   readonly routes?: GatewayOptions['routes'];
   readonly endpoints?: GatewayOptions['endpoints'];
   readonly limiter?: GatewayOptions['limiter'];
@@ -108,7 +107,6 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     signal: new AbortController().signal,
     authenticator: keys,
     ...(options.transport === undefined ? {} : { transport: options.transport }),
-    ...(options.market === undefined ? {} : { market: options.market }),
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),

@@ -17,21 +17,21 @@ const whole = '(body)';
 const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 const NoFields = Type.Object({}, { additionalProperties: false });
 
+export type CheckBody<T = Readonly<Record<string, unknown>>> = (request: Pick<HttpRequest, 'header'>, body: ReceivedBody) => BodyOutcome<T>;
+
 /** Reads a JSON body by its schema, where nothing of it is required an empty one too; without a schema it is empty or `{}`. */
-export function bodyCheck<T = Readonly<Record<string, unknown>>>(
-  schema: TObject | undefined,
-): (request: HttpRequest, body: ReceivedBody) => BodyOutcome<T> {
+export function bodyCheck<T = Readonly<Record<string, unknown>>>(schema: TObject | undefined): CheckBody<T> {
   const validate = validator(schema ?? NoFields) as Validate<T>;
-  const nothing = Object.freeze({}) as T;
+  const nothing: BodyOutcome<T> = { ok: true, value: Object.freeze({}) as T };
   const mayBeEmpty = (schema?.required ?? []).length === 0;
   return (request, body) => {
+    if (mayBeEmpty && body.length === 0) return nothing;
     if (body === 'too_large') return { ok: false, error: 'PAYLOAD_TOO_LARGE' };
-    const encoding = request.headers.get('content-encoding');
+    const encoding = request.header('content-encoding');
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'A compressed body is not read; send it as it is.' };
     }
-    if (mayBeEmpty && body.byteLength === 0) return { ok: true, value: nothing };
-    const type = request.headers.get('content-type');
+    const type = request.header('content-type');
     if (type === undefined ? body.byteLength > 0 : !jsonType.test(type.trim())) {
       return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'The body must be `application/json` in UTF-8.' };
     }

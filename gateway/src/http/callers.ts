@@ -1,5 +1,8 @@
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { addressAllowed } from '../auth/ip-ranges.ts';
+import { parseApiKey } from '../auth/key-format.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
+import { takeOfKey } from '../ratelimit/key-limit.ts';
 import type { LimitDecision, RateLimiter } from '../ratelimit/limiter.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { apiKeyOf } from './credentials.ts';
@@ -26,43 +29,55 @@ const stranger: Caller = { principal: null, decision: null, refusal: null };
 export interface CallerOptions {
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
+  /** Who the client is, proxies apart. */
+  readonly addressOf: (request: HttpRequest) => string;
 }
 
-export interface Callers {
-  /** Authenticates and takes `cost` requests from the key's limit (0: only looks). At once, unless the limiter has to wait. */
-  identify(request: HttpRequest, cost: 0 | 1): Caller | Promise<Caller>;
-}
+/**
+ * Authenticates and takes `cost` requests from the key's limit (0: only looks). At once, unless the limiter has to wait or,
+ * where a key is `needed`, one that is not known yet is looked for in the store.
+ */
+export type IdentifyCaller = (request: HttpRequest, cost: 0 | 1, needed: boolean) => Caller | Promise<Caller>;
 
-export function createCallers({ authenticator, limiter }: CallerOptions): Callers {
-  const count = (principal: Principal, cost: 0 | 1, refusal: Refusal | null): Caller | Promise<Caller> => {
-    const { requestsPerMinute, burst } = principal.plan;
-    const taken = limiter.take(`key:${principal.keyId}`, { perMinute: requestsPerMinute, burst }, cost);
+export function createCallers({ authenticator, limiter, addressOf }: CallerOptions): IdentifyCaller {
+  const admit = (request: HttpRequest, principal: Principal, cost: 0 | 1): Caller | Promise<Caller> => {
+    const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
+    // Whoever has found a key elsewhere cannot use up what it has left.
+    const taken = takeOfKey(limiter, principal, refusal === null ? cost : 0);
     return taken instanceof Promise
-      ? taken.then((decision) => counted(principal, decision, cost, refusal))
-      : counted(principal, taken, cost, refusal);
+      ? taken.then((decision) => callerOf(principal, decision, refusal))
+      : callerOf(principal, taken, refusal);
   };
-  return {
-    identify: (request, cost) => {
-      const key = apiKeyOf(request);
-      const principal = key === null ? null : authenticator.authenticate(key);
-      if (principal === null) return stranger;
-      return count(principal, cost, null);
-    },
+  const identifyLate = async (request: HttpRequest, key: string, cost: 0 | 1): Promise<Caller> => {
+    // Perhaps made a moment ago.
+    await authenticator.refresh();
+    const principal = authenticator.authenticate(key);
+    return principal === null ? stranger : admit(request, principal, cost);
+  };
+  return (request, cost, needed) => {
+    const key = apiKeyOf(request);
+    if (key === null) return stranger;
+    const principal = authenticator.authenticate(key);
+    if (principal !== null) return admit(request, principal, cost);
+    return !needed || parseApiKey(key) === null ? stranger : identifyLate(request, key, cost);
   };
 }
 
-function counted(principal: Principal, decision: LimitDecision, cost: 0 | 1, refusal: Refusal | null): Caller {
-  if (refusal !== null || decision.admitted || cost === 0) return { principal, decision, refusal };
+function addressRefusal({ ipRanges }: Principal, address: string): Refusal | null {
+  if (addressAllowed(ipRanges, address)) return null;
+  return { error: 'FORBIDDEN', message: 'The key may not be used from this address.', details: { address } };
+}
+
+function callerOf(principal: Principal, decision: LimitDecision, refusal: Refusal | null): Caller {
+  return { principal, decision, refusal: refusal === null && !decision.admitted ? rateRefusal(principal, decision) : refusal };
+}
+
+function rateRefusal({ plan }: Principal, decision: LimitDecision): Refusal {
   const seconds = retryAfterSeconds(decision);
-  const message = `This key has no request left; the next is admitted in ${seconds} s.`;
   return {
-    principal,
-    decision,
-    refusal: {
-      error: 'RATE_LIMIT',
-      message,
-      details: { limit: principal.plan.requestsPerMinute, retryAfterSeconds: seconds },
-      retryAfterSeconds: seconds,
-    },
+    error: 'RATE_LIMIT',
+    message: `This key has no request left; the next is admitted in ${seconds} s.`,
+    details: { limit: plan.requestsPerMinute, retryAfterMs: decision.retryAfterMs },
+    retryAfterSeconds: seconds,
   };
 }

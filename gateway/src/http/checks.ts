@@ -1,13 +1,17 @@
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import type { TObject } from 'typebox';
+import type { HttpRequest } from '../transport/transport.ts';
 
 /** Names of fields with what is wrong with each. */
 type Fields = Readonly<Record<string, string>>;
-export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fields: Fields };
+type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fields: Fields };
 
 type Values = Readonly<Record<string, unknown>>;
-const nothing: Values = Object.freeze({});
+export type CheckPath = (segments: readonly string[]) => Checked<Values>;
+export type CheckQuery = (request: Pick<HttpRequest, 'search' | 'query'>) => Checked<Values>;
+
+const nothing: Checked<Values> = { ok: true, value: Object.freeze({}) };
 /** The credential may stand beside any parameters. */
 const credentialName = 'api-key';
 /** Faults named in one answer. */
@@ -19,11 +23,11 @@ interface Property {
 }
 
 /** The parameters in the path: `segments` as they were sent, in the order of the path. */
-export function pathCheck({ path, params }: EndpointSpec): (segments: readonly string[]) => Checked<Values> {
+export function pathCheck({ path, params }: EndpointSpec): CheckPath {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
   const declared = Object.keys(params?.properties ?? {});
   if (names.toSorted().join() !== declared.toSorted().join()) throw new Error(`${path}: its parameters are not those of its schema`);
-  if (params === undefined) return () => ({ ok: true, value: nothing });
+  if (params === undefined) return () => nothing;
   const read = reader(params);
   return (segments) => {
     const texts = new Map<string, string>();
@@ -37,21 +41,23 @@ export function pathCheck({ path, params }: EndpointSpec): (segments: readonly s
 }
 
 /** The parameters behind the `?`: those of the schema, each once, and no other but `api-key`. */
-export function queryCheck({ query }: EndpointSpec): (parameters: URLSearchParams) => Checked<Values> {
+export function queryCheck({ query }: EndpointSpec): CheckQuery {
   const known = new Set(Object.keys(query?.properties ?? {}));
   const read = query === undefined ? null : reader(query);
-  return (parameters) => {
+  const ofNone = read === null ? nothing : read(new Map());
+  return (request) => {
+    if (request.search === '') return ofNone;
     const texts = new Map<string, string>();
     const fields: Record<string, string> = {};
     let faults = 0;
-    for (const [name, value] of parameters) {
+    for (const [name, value] of request.query) {
       if (name === credentialName) continue;
       const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'is given twice' : null;
       if (what === null) texts.set(name, value);
       else if (faults++ < maxFaults) fields[name.slice(0, maxNameChars)] = what;
     }
     if (faults > 0) return { ok: false, fields };
-    return read === null ? { ok: true, value: nothing } : read(texts);
+    return texts.size === 0 ? ofNone : read!(texts);
   };
 }
 

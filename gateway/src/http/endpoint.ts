@@ -42,5 +42,5 @@ export interface BoundEndpoint {
 
 export function bindEndpoint<E extends EndpointSpec>(spec: E, handler: EndpointHandler<E>): BoundEndpoint {
   // The wrapper calls it only with what the schemas of `spec` let pass.
-  return { spec, handler: handler as EndpointHandler<EndpointSpec> };
+  return { spec, handler };
 }

@@ -1,5 +1,6 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
 import type { LimitDecision } from '../ratelimit/limiter.ts';
+import { linesOf } from './answers.ts';
 
 /** Names of the headers that tell a key its limit; pages of other origins may read them. */
 export const rateHeaderNames = [
@@ -13,18 +14,31 @@ export const rateHeaderNames = [
 
 const seconds = (ms: number): number => Math.ceil(ms / 1000);
 
+/** What a plan alone decides, by its rate: plans are few, but a key may have a rate of its own. */
+const policyLines = new Map<number, string>();
+const maxPolicyLines = 10_000;
+
+function policyLinesOf(perMinute: number): string {
+  const known = policyLines.get(perMinute);
+  if (known !== undefined) return known;
+  if (policyLines.size >= maxPolicyLines) policyLines.clear();
+  const made = linesOf({ 'RateLimit-Policy': `"default";q=${perMinute};w=60`, 'X-RateLimit-Limit': String(perMinute) });
+  policyLines.set(perMinute, made);
+  return made;
+}
+
 /**
- * draft-ietf-httpapi-ratelimit-headers-11, and the older plain ones: `X-RateLimit-Reset` is a Unix time in seconds. The
- * window is a minute; `t` and the reset tell when the whole burst is there again.
+ * What a key has left, as lines: draft-ietf-httpapi-ratelimit-headers-11, and the older plain headers, whose
+ * `X-RateLimit-Reset` is a Unix time in seconds. The window is a minute; `t` and the reset tell when the whole burst is there again.
  */
-export function rateHeaders(plan: Plan, { remaining, resetMs }: LimitDecision, nowMs: number): Record<string, string> {
-  return {
-    'RateLimit-Policy': `"default";q=${plan.requestsPerMinute};w=60`,
-    RateLimit: `"default";r=${remaining};t=${seconds(resetMs)}`,
-    'X-RateLimit-Limit': String(plan.requestsPerMinute),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Reset': String(seconds(nowMs + resetMs)),
-  };
+export function rateLines({ requestsPerMinute }: Plan, { remaining, resetMs }: LimitDecision, nowMs: number): string {
+  return `${policyLinesOf(requestsPerMinute)}\r\nRateLimit: "default";r=${remaining};t=${seconds(resetMs)}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${seconds(nowMs + resetMs)}`;
+}
+
+/** The same as headers, for an answer that has no lines: a handshake. */
+export function rateHeaders(plan: Plan, decision: LimitDecision, nowMs: number): Record<string, string> {
+  const lines = rateLines(plan, decision, nowMs).split('\r\n').slice(1);
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]));
 }
 
 /** Whole seconds after which a request is admitted, at least one. */

@@ -6,7 +6,7 @@ import { createCallers, type Caller, type CallerOptions } from './callers.ts';
 import { corsPolicy } from './cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
 import { PathTable } from './path-table.ts';
-import { rateHeaders } from './rate-headers.ts';
+import { rateLines } from './rate-headers.ts';
 import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
 
 /** `segments`: what stands in the path in place of its parameters, as it was sent. */
@@ -51,13 +51,13 @@ const isPrivate = (path: string): boolean => path === '/' || path === '/dashboar
 /** Finds what stands at a path; 404, 405, HEAD and OPTIONS are settled here. Throws at start where two things stand at one place. */
 export function createRouter(options: RouterOptions): Router {
   const { corsOrigins, log } = options;
-  const callers = createCallers(options);
+  const identify = createCallers(options);
   const cors = corsPolicy(corsOrigins);
-  const headersOf = (request: HttpRequest, { principal, decision }: Caller): Readonly<Record<string, string>> => ({
-    ...cors.onAnswer(request),
-    ...(principal === null || decision === null ? {} : rateHeaders(principal.plan, decision, Date.now())),
-  });
-  const places = placesOf(options, (bound) => prepareEndpoint(bound, { callers, headersOf, log }));
+  const callerLines = (request: HttpRequest, { principal, decision }: Caller): string => {
+    const lines = cors.onAnswer(request);
+    return principal === null || decision === null ? lines : lines + rateLines(principal.plan, decision, Date.now());
+  };
+  const places = placesOf(options, (bound) => prepareEndpoint(bound, { identify, callerLines, log }));
 
   /** An answer that is the same for all; a key that comes along is counted, and told what it has left. */
   const forAll = (request: HttpRequest, cost: 0 | 1, make: () => HttpAnswer): HttpAnswer | Promise<HttpAnswer> => {
@@ -67,9 +67,9 @@ export function createRouter(options: RouterOptions): Router {
         refusal?.error === 'RATE_LIMIT'
           ? errorAnswer(request, refusal.error, refusal.message, refusal.details, { 'Retry-After': String(refusal.retryAfterSeconds) })
           : make();
-      return { ...made, headers: { ...made.headers, ...headersOf(request, caller) } };
+      return { ...made, lines: made.lines + callerLines(request, caller) };
     };
-    const caller = callers.identify(request, cost);
+    const caller = identify(request, cost, false);
     return caller instanceof Promise ? caller.then(answer) : answer(caller);
   };
   const refuse = (request: HttpRequest, code: ErrorCode, message?: string, headers?: Readonly<Record<string, string>>) => {
@@ -87,13 +87,8 @@ export function createRouter(options: RouterOptions): Router {
       if (run !== undefined) return run(request, found.segments, body);
       const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
       if (request.method !== 'OPTIONS') return refuse(request, 'METHOD_NOT_ALLOWED', undefined, { Allow: allow });
-      const options204 = (extra: Readonly<Record<string, string>>): HttpAnswer => ({
-        status: 204,
-        lines: commonLines,
-        headers: { Allow: allow, ...extra },
-        body: '',
-      });
-      return isPublic ? forAll(request, 0, () => options204(cors.onPreflight(request, allow))) : options204({});
+      const noContent = (lines: string): HttpAnswer => ({ status: 204, lines, headers: { Allow: allow }, body: '' });
+      return isPublic ? forAll(request, 0, () => noContent(commonLines + cors.onPreflight(request, allow))) : noContent(commonLines);
     },
     malformed: (request) => refuse(request, 'INVALID_REQUEST', 'The request is malformed, or its length is ambiguous.'),
   };

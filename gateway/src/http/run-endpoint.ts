@@ -1,88 +1,94 @@
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { Principal } from '../auth/principal.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
 import { commonLines, errorAnswer, jsonLines } from './answers.ts';
-import { bodyCheck } from './body.ts';
-import type { Caller, Callers } from './callers.ts';
-import { pathCheck, queryCheck } from './checks.ts';
-import { deprecationHeaders } from './deprecation.ts';
-import type { BoundEndpoint, Call, EndpointAnswer } from './endpoint.ts';
+import { bodyCheck, type CheckBody } from './body.ts';
+import type { Caller, IdentifyCaller } from './callers.ts';
+import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './checks.ts';
+import { deprecationLines } from './deprecation.ts';
+import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
 
 type Spec = EndpointSpec;
 type Answer = EndpointAnswer<Spec>;
 type Fault = Extract<Answer, { error: ErrorCode }>;
+/** `segments`: the parameters in the path, as they were sent. Never throws; makes no promise where nothing has to wait. */
 export type RunEndpoint = (request: HttpRequest, segments: readonly string[], body: ReceivedBody) => HttpAnswer | Promise<HttpAnswer>;
 
 export interface RunOptions {
-  readonly callers: Callers;
-  /** Headers of every answer to this caller: its limit, CORS. */
-  readonly headersOf: (request: HttpRequest, caller: Caller) => Readonly<Record<string, string>>;
+  readonly identify: IdentifyCaller;
+  /** Lines of every answer to this caller: what its key has left, CORS. */
+  readonly callerLines: (request: HttpRequest, caller: Caller) => string;
   readonly log: Logger;
+}
+
+interface Prepared {
+  readonly spec: Spec;
+  readonly handler: EndpointHandler<Spec>;
+  readonly isOpen: boolean;
+  readonly checkPath: CheckPath;
+  readonly checkQuery: CheckQuery;
+  readonly checkBody: CheckBody;
+  readonly deprecation: string;
+  /** Lines of an answer in JSON that are the same for all callers. */
+  readonly lines: string;
 }
 
 /**
  * An endpoint with everything that stands between a request and its handler: who calls, what is left to the key, scope and
- * plan, the forms of path, query and body. Never throws; makes no promise where nothing has to wait.
+ * plan, the forms of path, query and body.
  */
-export function prepareEndpoint({ spec, handler }: BoundEndpoint, { callers, headersOf, log }: RunOptions): RunEndpoint {
-  const checkPath = pathCheck(spec);
-  const checkQuery = queryCheck(spec);
-  const checkBody = bodyCheck(spec.body);
-  const deprecation = deprecationHeaders(spec);
-  const isOpen = spec.access === 'open';
-
-  const readCall = (
-    request: HttpRequest,
-    segments: readonly string[],
-    body: ReceivedBody,
-    principal: Principal | null,
-  ): Call<Spec> | Fault => {
-    const read = checkBody(request, body);
-    if (!read.ok) return read;
-    const params = checkPath(segments);
-    const query = checkQuery(request.query);
-    if (!params.ok || !query.ok) {
-      const fields = { ...(params.ok ? {} : params.fields), ...(query.ok ? {} : query.fields) };
-      return { error: 'INVALID_REQUEST', details: { fields } };
-    }
-    return { request, params: params.value, query: query.value, body: read.value, principal: isOpen ? null : principal };
+export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, callerLines, log }: RunOptions): RunEndpoint {
+  const deprecation = deprecationLines(spec);
+  const endpoint: Prepared = {
+    spec,
+    handler,
+    isOpen: spec.access === 'open',
+    checkPath: pathCheck(spec),
+    checkQuery: queryCheck(spec),
+    checkBody: bodyCheck(spec.body),
+    deprecation,
+    lines: jsonLines + deprecation,
   };
-
-  const answerTo = (request: HttpRequest, segments: readonly string[], body: ReceivedBody, caller: Caller): Answer | Promise<Answer> => {
-    const refusal = isOpen ? null : refusalOf(spec, caller);
-    if (refusal !== null) return refusal;
-    const call = readCall(request, segments, body, caller.principal);
-    return 'error' in call ? call : handler(call);
-  };
-
-  return (request, segments, body) => {
-    const render = (caller: Caller, answer: Answer): HttpAnswer =>
-      httpAnswer(request, answer, { ...headersOf(request, caller), ...deprecation });
-    const fault = (caller: Caller, error: unknown): HttpAnswer => {
+  const serve = (request: HttpRequest, segments: readonly string[], body: ReceivedBody, caller: Caller) => {
+    const fault = (error: unknown): HttpAnswer => {
       log.error({ err: error, requestId: request.requestId, endpoint: spec.id }, 'http_handler_failed');
-      return render(caller, { error: 'INTERNAL' });
+      return render(endpoint, request, { error: 'INTERNAL' }, callerLines(request, caller));
     };
-    const serve = (caller: Caller): HttpAnswer | Promise<HttpAnswer> => {
-      try {
-        const answer = answerTo(request, segments, body, caller);
-        if (!(answer instanceof Promise)) return render(caller, answer);
-        return answer.then((made) => render(caller, made)).catch((error: unknown) => fault(caller, error));
-      } catch (error) {
-        return fault(caller, error);
-      }
-    };
-    const caller = callers.identify(request, isOpen ? 0 : 1);
-    return caller instanceof Promise ? caller.then(serve) : serve(caller);
+    try {
+      const answer = answerTo(endpoint, request, segments, body, caller);
+      if (!(answer instanceof Promise)) return render(endpoint, request, answer, callerLines(request, caller));
+      return answer.then((made) => render(endpoint, request, made, callerLines(request, caller))).catch(fault);
+    } catch (error) {
+      return fault(error);
+    }
+  };
+  const cost = endpoint.isOpen ? 0 : 1;
+  return (request, segments, body) => {
+    const caller = identify(request, cost, !endpoint.isOpen);
+    return caller instanceof Promise
+      ? caller.then((found) => serve(request, segments, body, found))
+      : serve(request, segments, body, caller);
   };
 }
 
+function answerTo(
+  endpoint: Prepared,
+  request: HttpRequest,
+  segments: readonly string[],
+  body: ReceivedBody,
+  caller: Caller,
+): Answer | Promise<Answer> {
+  const refusal = endpoint.isOpen ? null : refusalOf(endpoint.spec, caller);
+  if (refusal !== null) return refusal;
+  const call = readCall(endpoint, request, segments, body, caller);
+  return 'error' in call ? call : endpoint.handler(call);
+}
+
 /** What keeps a caller from an endpoint that is not open; null where nothing does. */
-function refusalOf(spec: Spec, { principal, refusal, decision }: Caller): Fault | null {
+function refusalOf({ access, id }: Spec, { principal, refusal, decision }: Caller): Fault | null {
   if (principal === null) return { error: 'UNAUTHENTICATED' };
   if (refusal !== null) return refusal;
-  const { access, id } = spec;
   if (access !== 'key' && access !== 'open' && !principal.scopes.includes(access)) {
     return { error: 'FORBIDDEN', message: `The key has not the scope \`${access}\`.`, details: { scope: access } };
   }
@@ -90,34 +96,48 @@ function refusalOf(spec: Spec, { principal, refusal, decision }: Caller): Fault 
   if (withoutEndpoints.includes(id)) {
     return { error: 'FORBIDDEN', message: `The plan ${name} does not reach this endpoint.`, details: { plan: name, endpoint: id } };
   }
-  // What a key may spend is not admitted on a guess.
+  // What can spend is not admitted on a guess.
   if (access === 'trade' && decision?.counted === 'local') {
-    return {
-      error: 'UPSTREAM_UNAVAILABLE',
-      message: 'The limits of keys cannot be counted, and nothing that can spend is admitted uncounted.',
-    };
+    const message = 'Requests cannot be counted over all gateways at present; until then none is admitted that can spend.';
+    return { error: 'UPSTREAM_UNAVAILABLE', message };
   }
   return null;
 }
 
-function httpAnswer(request: HttpRequest, answer: Answer, headers: Readonly<Record<string, string>>): HttpAnswer {
-  if ('error' in answer) {
-    const retry: Record<string, string> = answer.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(answer.retryAfterSeconds) };
-    return errorAnswer(request, answer.error, answer.message, answer.details, { ...headers, ...retry });
+function readCall(
+  { isOpen, checkBody, checkPath, checkQuery }: Prepared,
+  request: HttpRequest,
+  segments: readonly string[],
+  received: ReceivedBody,
+  { principal }: Caller,
+): Call<Spec> | Fault {
+  const body = checkBody(request, received);
+  if (!body.ok) return body;
+  const params = checkPath(segments);
+  const query = checkQuery(request);
+  if (!params.ok || !query.ok) {
+    const fields = { ...(params.ok ? {} : params.fields), ...(query.ok ? {} : query.fields) };
+    return { error: 'INVALID_REQUEST', details: { fields } };
   }
+  return { request, params: params.value, query: query.value, body: body.value, principal: isOpen ? null : principal };
+}
+
+function render(endpoint: Prepared, request: HttpRequest, answer: Answer, callerLines: string): HttpAnswer {
+  if ('jsonBytes' in answer) return { status: 200, lines: endpoint.lines + callerLines, headers: {}, body: answer.jsonBytes };
+  if ('json' in answer) return { status: 200, lines: endpoint.lines + callerLines, headers: {}, body: JSON.stringify(answer.json) };
+  const lines = endpoint.deprecation + callerLines;
   if ('file' in answer) {
-    const { file } = answer;
-    return {
-      status: 200,
-      lines: commonLines,
-      headers: { 'Cache-Control': 'no-store', ...headers, 'Content-Type': file.contentType, ...file.headers },
-      body: file.body,
-    };
+    const { contentType, body, headers } = answer.file;
+    const all = { 'Cache-Control': 'no-store', ...headers, 'Content-Type': contentType };
+    return { status: 200, lines: commonLines + lines, headers: all, body };
   }
-  return {
-    status: 200,
-    lines: jsonLines,
-    headers,
-    body: 'json' in answer ? JSON.stringify(answer.json) : answer.jsonBytes,
-  };
+  const { error, message, details, retryAfterSeconds } = answer;
+  const made = errorAnswer(
+    request,
+    error,
+    message,
+    details,
+    retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
+  );
+  return { ...made, lines: made.lines + lines };
 }
