@@ -12,7 +12,7 @@ import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
 import { createMarket, type MarketOptions } from './market/market.ts';
-import { faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis.ts';
+import { faucetKeypair, genesisAccounts, validatorIdentity, usdcAccount, walletAccount } from './programs/genesis.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { programTable } from './programs/table.ts';
 import { transferInstruction } from './programs/system.ts';
@@ -47,7 +47,7 @@ export interface ChainOptions {
   readonly firstSlot?: number;
   readonly history?: HistoryBounds;
   /** Wallets that genesis funds, beyond the market's. */
-  readonly funded?: readonly { readonly address: string; readonly lamports: bigint }[];
+  readonly funded?: readonly { readonly address: string; readonly lamports: bigint; readonly usdc?: bigint }[];
 }
 
 interface Queued {
@@ -94,7 +94,10 @@ class SimChain implements MarketChain {
     const firstSlot = options.firstSlot ?? defaultFirstSlot;
     this.#lastSlot = firstSlot;
     const market = options.market === false ? null : createMarket(this.#seed, this.#slotMs, options.market ?? {});
-    const funded = (options.funded ?? []).map(({ address, lamports }) => [address, walletAccount(lamports)] as const);
+    const funded = (options.funded ?? []).flatMap(({ address, lamports, usdc }) => [
+      [address, walletAccount(lamports)] as const,
+      ...(usdc === undefined ? [] : [usdcAccount(address, usdc)]),
+    ]);
     const accounts = genesisAccounts(this.#seed, [...(market?.genesis ?? []), ...funded]);
     for (const [address, account] of accounts) this.#store.set(address, account);
     this.#store.set(clockSysvar, clockData(firstSlot, Math.floor(this.#nowMs() / 1000)));

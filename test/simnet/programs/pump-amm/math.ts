@@ -26,13 +26,14 @@ export function buyBase(pool: PoolReserves, base: bigint, rates: FeeRates): Swap
   return withFees(base, (pool.quote * base + left - 1n) / left, rates);
 }
 
-/** Null where nothing is left of the amount after fees. */
+/** Null where nothing is left of the amount after fees, which are those of the amount before it is made smaller by what they overshoot. */
 export function buyWithQuote(pool: PoolReserves, spendable: bigint, rates: FeeRates): SwapAmounts | null {
-  let net = (spendable * basisPoints) / (basisPoints + rates.lp + rates.protocol + rates.creator);
-  const total = net + feeOf(net, rates.lp) + feeOf(net, rates.protocol) + feeOf(net, rates.creator);
-  if (total > spendable) net -= total - spendable;
-  if (net <= 1n) return null;
-  return withFees((pool.base * (net - 1n)) / (pool.quote + net - 1n), net, rates);
+  const whole = (spendable * basisPoints) / (basisPoints + rates.lp + rates.protocol + rates.creator);
+  const fees = withFees(0n, whole, rates);
+  const over = whole + fees.lpFee + fees.protocolFee + fees.creatorFee - spendable;
+  const quote = over > 0n ? whole - over : whole;
+  if (quote <= 1n) return null;
+  return { ...fees, quote, base: (pool.base * (quote - 1n)) / (pool.quote + quote - 1n) };
 }
 
 export function sellBase(pool: PoolReserves, base: bigint, rates: FeeRates): SwapAmounts {

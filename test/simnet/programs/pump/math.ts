@@ -34,15 +34,19 @@ export function buyTokens(curve: CurveReserves, wanted: bigint, rates: TradeRate
   return withFees(tokens, quote, rates);
 }
 
-/** Buying for an exact amount, fees included. Null where nothing is left of it after fees. */
+/**
+ * Buying for an exact amount, fees included. Null where nothing is left of it after fees. The fees are those of the amount before
+ * it is made smaller by what they overshoot (steps 2 and 3 in the IDL's words on `buy_exact_sol_in`).
+ */
 export function buyWithQuote(curve: CurveReserves, spendable: bigint, rates: TradeRates): TradeAmounts | null {
-  let net = (spendable * basisPoints) / (basisPoints + rates.protocol + rates.creator);
-  const total = net + feeOf(net, rates.protocol) + feeOf(net, rates.creator);
-  if (total > spendable) net -= total - spendable;
-  if (net <= 1n) return null;
-  const tokens = ((net - 1n) * curve.virtualToken) / (curve.virtualQuote + net - 1n);
-  if (tokens >= curve.realToken) return buyTokens(curve, curve.realToken, rates);
-  return withFees(tokens, net, rates);
+  const whole = (spendable * basisPoints) / (basisPoints + rates.protocol + rates.creator);
+  const [protocolFee, creatorFee] = [feeOf(whole, rates.protocol), feeOf(whole, rates.creator)];
+  const over = whole + protocolFee + creatorFee - spendable;
+  const quote = over > 0n ? whole - over : whole;
+  if (quote <= 1n) return null;
+  const tokens = ((quote - 1n) * curve.virtualToken) / (curve.virtualQuote + quote - 1n);
+  if (tokens > curve.realToken) return buyTokens(curve, curve.realToken, rates);
+  return { tokens, quote, protocolFee, creatorFee };
 }
 
 export function sellTokens(curve: CurveReserves, tokens: bigint, rates: TradeRates): TradeAmounts {
