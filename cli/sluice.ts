@@ -15,6 +15,11 @@ const commands: readonly Entry[] = [
     load: async () => (await import('./commands/keys.ts')).keysCommand,
   },
   {
+    name: 'accounts',
+    summary: 'makes, lists and ends accounts of key holders; links that sign in to the dashboard',
+    load: async () => (await import('./commands/accounts.ts')).accountsCommand,
+  },
+  {
     name: 'wallets',
     summary: 'makes, imports and lists custodial wallets',
     load: async () => (await import('./commands/wallets.ts')).walletsCommand,

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sluice, type CommandResult } from '../support/command-line.ts';
@@ -27,7 +28,7 @@ describe('the command line', () => {
   it('shows its commands, and each its help', async () => {
     const overview = await run(['--help']);
     expect(overview).toMatchObject({ code: 0, stderr: '' });
-    for (const name of ['keys', 'wallets', 'watch', 'simnet', 'replay', 'doctor']) {
+    for (const name of ['keys', 'accounts', 'wallets', 'watch', 'simnet', 'replay', 'doctor']) {
       expect(overview.stdout).toContain(`\n  ${name} `);
     }
     const help = await run(['keys', '--help']);
@@ -49,7 +50,16 @@ describe('the command line', () => {
     [['keys', 'create', '--plan', 'standard', '--colour', 'red']],
     [['keys', 'create', '--plan', 'standard', '--expires', 'soon']],
     [['keys', 'create', '--plan', 'standard', '--label', 'x'.repeat(65)]],
+    [['keys', 'create', '--plan', 'standard', '--ip', '10.0.0.0/33']],
+    [['keys', 'create', '--plan', 'standard', '--requests-per-minute', '0']],
     [['keys', 'list', 'all']],
+    [['accounts']],
+    [['accounts', 'create']],
+    [['accounts', 'create', '--plan', 'standard', '--wallet', 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5D']],
+    [['accounts', 'set-plan', 'one']],
+    [['accounts', 'set-plan', 'one', 'gold']],
+    [['accounts', 'disable']],
+    [['accounts', 'link', 'one', 'two']],
     [['keys', 'rotate']],
     [['wallets', 'export']],
     [['wallets', 'create', 'one']],
@@ -143,6 +153,70 @@ describe('sluice keys', () => {
     const ids = made.map((key) => (key as { readonly id: string }).id);
     const listed = ((await json(['keys', 'list'])) as readonly { readonly id: string }[]).map(({ id }) => id);
     expect(listed.toSorted((a, b) => a.localeCompare(b))).toEqual(ids.toSorted((a, b) => a.localeCompare(b)));
+  });
+});
+
+describe('sluice accounts', { timeout: 60_000 }, () => {
+  const { publicKey: wallet } = generateKeypair();
+  const shared = { PUBLIC_URL: 'https://sluice.example' };
+
+  it('makes a holder, gives out keys and a plan, and ends it with its keys', async () => {
+    const account = (await json(['accounts', 'create', '--plan', 'standard', '--wallet', wallet])) as { readonly id: string };
+    expect(account).toEqual({ id: account.id, kind: 'holder', wallet, plan: 'standard' });
+    const keyArguments = ['--plan', 'standard', '--account', account.id, '--ip', '10.0.0.0/8, ::1', '--requests-per-minute', '250'];
+    const key = (await json(['keys', 'create', ...keyArguments])) as { readonly id: string; readonly key: string };
+    expect(Object.keys(key)).toEqual(['id', 'key', 'plan', 'scopes']);
+    expect(await json(['accounts', 'set-plan', account.id, 'premium'])).toEqual({ id: account.id, plan: 'premium' });
+    expect(await json(['keys', 'list'])).toMatchObject([
+      {
+        id: key.id,
+        prefix: `sluice_${key.id}`,
+        plan: 'premium',
+        accountId: account.id,
+        ipRanges: ['10.0.0.0/8', '::1/128'],
+        limits: { requestsPerMinute: 250 },
+        lastUsedAtMs: null,
+        live: true,
+      },
+    ]);
+    expect(await json(['accounts', 'list'])).toMatchObject([
+      { id: 'operator', kind: 'operator', keys: 0 },
+      { id: account.id, wallet, plan: 'premium', keys: 1, disabledAtMs: null },
+    ]);
+
+    const store = await openEmbeddedStore(join(folder, '.data'));
+    const authenticator = await authenticatorOf(store);
+    expect(authenticator.authenticate(key.key)?.plan.requestsPerMinute).toBe(250);
+    expect(await json(['accounts', 'disable', account.id])).toEqual({ id: account.id, disabled: true });
+    await vi.waitFor(() => expect(authenticator.authenticate(key.key)).toBeNull(), { timeout: 1000, interval: 20 });
+    await authenticator.close();
+    await store.close();
+
+    expect((await run(['accounts', 'list'])).stdout).toMatch(new RegExp(`^${account.id} .*disabled`, 'm'));
+    const refused = await Promise.all([
+      run(['accounts', 'create', '--plan', 'premium', '--wallet', wallet]),
+      run(['accounts', 'disable', account.id]),
+      run(['accounts', 'set-plan', account.id, 'premium']),
+      run(['accounts', 'link', account.id], shared),
+      run(['keys', 'create', ...keyArguments]),
+    ]);
+    for (const { code, stdout, stderr } of refused)
+      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^There is (an|no) account .*\n$/) });
+  });
+
+  it('prints a link that signs in once, and stores no token', async () => {
+    const made = (await json(['accounts', 'link'], shared)) as { readonly url: string; readonly expiresAtMs: number };
+    expect(made).toEqual({ accountId: 'operator', url: made.url, expiresAtMs: made.expiresAtMs });
+    expect(made.expiresAtMs - Date.now()).toBeGreaterThan(9 * 60_000);
+    expect(made.expiresAtMs - Date.now()).toBeLessThanOrEqual(10 * 60_000);
+    const token = /^https:\/\/sluice\.example\/#sign-in=([0-9a-f]{64})$/.exec(made.url)?.[1] ?? '';
+    const store = await openEmbeddedStore(join(folder, '.data'));
+    for (const file of readdirSync(join(folder, '.data'))) expect(readFileSync(join(folder, '.data', file)).includes(token)).toBe(false);
+    expect(await store.oneTime.take('link', tokenHash(token), Date.now())).toMatchObject({ accountId: 'operator' });
+    expect(await store.oneTime.take('link', tokenHash(token), Date.now())).toBeNull();
+    await store.close();
+    expect((await run(['accounts', 'link', 'nobody'], shared)).code).toBe(1);
+    expect((await run(['accounts', 'link'], { HOST: '0.0.0.0' })).stderr).toContain('PUBLIC_URL');
   });
 });
 

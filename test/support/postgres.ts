@@ -128,11 +128,11 @@ async function launch({ programs, owner, directory, port, url }: Server): Promis
   // Neither the process nor its pipe keeps the test process.
   child.unref();
   (child.stderr as Socket).unref();
-  let failure: Error | null = null;
-  child.once('error', (error) => (failure = error));
+  const failure: Error[] = [];
+  child.once('error', (error) => failure.push(error));
   const watcher = watch(child.pid ?? 0, directory);
   const deadlineMs = performance.now() + startTimeoutMs;
-  while (!hasExited(child) && failure === null && performance.now() < deadlineMs) {
+  while (!hasExited(child) && failure.length === 0 && performance.now() < deadlineMs) {
     // Our own server answers only with our password: another one on this port is not taken for it.
     if ((await listens(port)) && (await letsIn(url))) return { child, watcher };
     await delay(pollMs);
@@ -140,7 +140,7 @@ async function launch({ programs, owner, directory, port, url }: Server): Promis
   watcher.kill('SIGKILL');
   const ended = hasExited(child);
   child.kill('SIGKILL');
-  if (failure !== null) throw failure;
+  if (failure[0] !== undefined) throw failure[0];
   if (!ended) throw new Error(`PostgreSQL did not answer within ${startTimeoutMs} ms: ${output}`);
   return null;
 }

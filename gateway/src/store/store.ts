@@ -12,7 +12,6 @@ import type { Database } from './sql/database.ts';
 import { keyTable } from './sql/keys.ts';
 import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
-import { openPostgres } from './sql/postgres.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { openSqlite } from './sql/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
@@ -60,6 +59,8 @@ async function openEmbedded(dataDir: string): Promise<Database> {
 
 async function openShared(url: string): Promise<Database> {
   try {
+    // Its client is loaded only where it is used: a command on the embedded store is the quicker for it.
+    const { openPostgres } = await import('./sql/postgres.ts');
     return await migrated(await openPostgres(url));
   } catch (error) {
     throw new SettingError('DATABASE_URL', `the store cannot be opened: ${reasonOf(error)}`, error);
