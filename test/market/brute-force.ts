@@ -27,8 +27,8 @@ export function candlesOf(trades: readonly TradeEvent[], seconds: number): Bucke
         closeUsd: usd.at(-1) ?? null,
         volumeBase: sum((trade) => trade.tokenAmount),
         volumeQuote: sum((trade) => trade.quoteUiAmount),
-        volumeSol: sum((trade) => trade.solAmount ?? 0),
-        volumeUsd: sum((trade) => usdOf(trade)),
+        volumeSol: sum((trade) => trade.solAmount ?? worth(trade, trade.priceSol)),
+        volumeUsd: sum((trade) => worth(trade, trade.priceUsd)),
         buys: inside.filter(({ trade }) => trade.side === 'buy').length,
         sells: inside.filter(({ trade }) => trade.side === 'sell').length,
       },
@@ -40,8 +40,8 @@ function startOf(trade: TradeEvent, seconds: number): number {
   return Math.floor(trade.blockTime! / seconds) * seconds;
 }
 
-function usdOf({ quoteUiAmount, priceUsd, priceQuote }: TradeEvent): number {
-  return priceUsd === null || priceQuote === null ? 0 : quoteUiAmount * (priceUsd / priceQuote);
+function worth({ quoteUiAmount, priceQuote }: TradeEvent, price: number | null): number {
+  return price === null || priceQuote === null ? 0 : quoteUiAmount * (price / priceQuote);
 }
 
 /** The price after each trade; where it has none, the one that stood. */

@@ -1,0 +1,307 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
+import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
+import { pauseEntry } from '@sluice/shared/market/pause.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
+import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/replies.ts';
+import { candlesTopic } from '@sluice/shared/wire/topics.ts';
+import { validator } from '@sluice/shared/wire/validate.ts';
+import { silentLog } from '../contract/bus-harness.ts';
+import { candlesOf } from '../market/brute-force.ts';
+import { someS, tradeOf } from '../market/trades.ts';
+import { startSimnet } from '../simnet/simnet.ts';
+import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { startRedis } from '../support/redis.ts';
+import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
+import { addressOf, entryOf } from '../support/stream-events.ts';
+
+const isCandle = validator(CandleEvent);
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+let nextMint = 3_000_000;
+const freshMint = (): string => addressOf(nextMint++);
+
+async function connect(server: TestGateway): Promise<StreamClient> {
+  const client = await new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
+  cleanups.push(() => client.close());
+  return client;
+}
+
+/** The candle event of a frame, of its schema. */
+function candleOf({ data }: Message): CandleEvent {
+  expect(isCandle(data)).toMatchObject({ ok: true });
+  return data as unknown as CandleEvent;
+}
+
+describe('the channel candles', () => {
+  interface Setup {
+    readonly server: TestGateway;
+    readonly market: InProcessMarket;
+    readonly client: StreamClient;
+  }
+
+  async function start(): Promise<Setup> {
+    const bus = await createBus({ redisUrls: null, log: silentLog });
+    cleanups.push(() => bus.close());
+    const market = new InProcessMarket();
+    cleanups.push(() => market.close());
+    const keeper = new Keeper({ bus, market, log: silentLog });
+    cleanups.push(() => keeper.close(1_000));
+    const server = await startTestGateway({ bus, market });
+    cleanups.push(() => server.close());
+    return { server, market, client: await connect(server) };
+  }
+
+  it('tells a candle as trades come, closes it when the chain is past it, and brings it back for a late trade', async () => {
+    const { server, client } = await start();
+    const mint = freshMint();
+    const startS = someS - (someS % 60);
+    const topic = candlesTopic(mint, '1m');
+    expect(await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1m' })).toMatchObject({
+      op: 'subscribed',
+      channel: 'candles',
+      accepted: [mint],
+      rejected: [],
+      positions: { [topic]: { seq: 0, recovered: false } },
+    });
+    const trades = [tradeOf({ mint, atS: startS + 1, price: 0.5 }), tradeOf({ mint, atS: startS + 20, price: 0.75, side: 'sell' })];
+    await server.publish(trades.map((trade) => entryOf(trade)));
+    const first = candleOf((await client.framesTo(topic, 1))[0]!);
+    const [expected] = candlesOf(trades, 60);
+    const { startS: _, ...values } = expected!;
+    expect(first).toMatchObject({
+      mint,
+      interval: '1m',
+      start: startS,
+      ...values,
+      trades: 2,
+      closed: false,
+      signature: null,
+      blockTime: startS + 20,
+    });
+    await server.publish([entryOf(tradeOf({ mint: freshMint(), atS: startS + 60 }))]);
+    const closed = candleOf((await client.framesTo(topic, 2))[1]!);
+    expect(closed).toMatchObject({ start: startS, ...values, trades: 2, closed: true });
+    trades.push(tradeOf({ mint, atS: startS + 59, price: 2 }));
+    await server.publish([entryOf(trades[2]!)]);
+    const again = candleOf((await client.framesTo(topic, 3))[2]!);
+    expect(again).toMatchObject({ start: startS, high: 2, close: 2, trades: 3, closed: true });
+    expect(new Set([first.id, closed.id, again.id]).size).toBe(3);
+    expect(seqs(client.frames(topic))).toEqual(run(1, 3));
+  });
+
+  it('closes a candle some seconds after its end where nothing else happens', async () => {
+    const { server, client } = await start();
+    const mint = freshMint();
+    const topic = candlesTopic(mint, '1s');
+    await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1s' });
+    await server.publish([entryOf(tradeOf({ mint, atS: someS }))]);
+    const frames = await client.framesTo(topic, 2);
+    expect(frames.map((frame) => candleOf(frame)).map(({ start, closed }) => [start, closed])).toEqual([
+      [someS, false],
+      [someS, true],
+    ]);
+  });
+
+  it('sends the candle that is there at once, and as a snapshot to the next', async () => {
+    const { server, client } = await start();
+    const mint = freshMint();
+    const topic = candlesTopic(mint, '1d');
+    // Somebody else follows another interval, so that the state is known to have the trade.
+    await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1h' });
+    await server.publish([entryOf(tradeOf({ mint, atS: someS, price: 0.25 }))]);
+    await client.framesTo(candlesTopic(mint, '1h'), 1);
+    await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1d', snapshot: true });
+    const [frame] = await client.framesTo(topic, 1);
+    expect(candleOf(frame!)).toMatchObject({ open: 0.25, trades: 1, interval: '1d', closed: false });
+    const next = await connect(server);
+    const reply = await next.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1d', snapshot: true });
+    expect(reply.snapshot).toMatchObject([{ topic, seq: 1, data: { id: frame!.data!.id } }]);
+  });
+
+  it('resumes by position; after a pause it says what was not made', async () => {
+    const { server, client } = await start();
+    const mint = freshMint();
+    const topic = candlesTopic(mint, '1m');
+    const command = { op: 'subscribe', channel: 'candles', mints: [mint], interval: '1m' };
+    await client.ask(command);
+    await server.publish([entryOf(tradeOf({ mint, atS: someS }))]);
+    const [frame] = await client.framesTo(topic, 1);
+    const { epoch } = (await client.ask({ op: 'unsubscribe', channel: 'candles', mints: [mint] })).positions![topic]!;
+    await server.publish([entryOf(tradeOf({ mint, atS: someS + 1 }))]);
+    const since = { epoch, seq: frame!.seq! };
+    const second = await connect(server);
+    expect((await second.ask({ ...command, since })).positions![topic]).toMatchObject({ seq: 1, recovered: true });
+    await second.framesTo(topic, 1);
+    // What the keeper puts there where nobody has wanted the topic for a while.
+    await server.publish([pauseEntry(topic)]);
+    const seen = second.frames(topic).at(-1)!.seq!;
+    const told = await second.next('the gap', ({ op }) => op === 'gap');
+    expect(validator(Gap)(told)).toMatchObject({ ok: true });
+    expect(told).toMatchObject({ topic, from: seen + 1, to: seen + 1, reason: 'unwatched' });
+    const third = await connect(server);
+    const reply = await third.ask({ ...command, since, snapshot: true });
+    expect(reply.positions![topic]).toMatchObject({ seq: seen + 1, recovered: false });
+    expect(reply.snapshot).toEqual([]);
+    expect(await third.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ from: 2, to: seen + 1, reason: 'unwatched' });
+    await server.publish([entryOf(tradeOf({ mint, atS: someS + 2 }))]);
+    expect((await third.framesTo(topic, 1))[0]!.seq).toBe(seen + 2);
+    expect(third.frames(topic).every(({ data }) => data!.type === 'candle')).toBe(true);
+  });
+
+  it('lists and ends intervals of their own', async () => {
+    const { client } = await start();
+    const [a, b] = [freshMint(), freshMint()];
+    for (const interval of ['1s', '1m']) await client.ask({ op: 'subscribe', channel: 'candles', mints: [a, b], interval });
+    const listed = await client.ask({ op: 'list' });
+    expect(validator(SubscriptionsReply)(listed)).toMatchObject({ ok: true });
+    expect(listed).toMatchObject({
+      subscriptions: [
+        { channel: 'candles', interval: '1s', mints: [a, b] },
+        { channel: 'candles', interval: '1m', mints: [a, b] },
+      ],
+      total: 4,
+    });
+    const end = async (command: object): Promise<unknown> => {
+      const reply = await client.ask({ op: 'unsubscribe', channel: 'candles', ...command });
+      expect(validator(UnsubscribedReply)(reply)).toMatchObject({ ok: true });
+      return reply.removed;
+    };
+    expect(await end({ mints: [a], interval: '1s' })).toEqual([candlesTopic(a, '1s')]);
+    expect(await end({ mints: [a] })).toEqual([candlesTopic(a, '1m')]);
+    expect(await end({ interval: '1s' })).toEqual([candlesTopic(b, '1s')]);
+    expect(await end({})).toEqual([candlesTopic(b, '1m')]);
+  });
+
+  it('refuses what names no candle', async () => {
+    const { client } = await start();
+    const mint = freshMint();
+    const fieldsOf = async (command: object): Promise<string[]> => {
+      const { error } = await client.ask({ op: 'subscribe', channel: 'candles', ...command });
+      return Object.keys(error?.details['fields'] as object);
+    };
+    expect(await fieldsOf({ mints: [mint] })).toEqual(['interval']);
+    expect(await fieldsOf({ mints: [mint], interval: '2m' })).toEqual(['interval']);
+    expect(await fieldsOf({ interval: '1m' })).toEqual(['mints']);
+    expect(await fieldsOf({ mints: [mint], interval: '1m', filter: {} })).toEqual(['filter']);
+    const reply = await client.ask({ op: 'subscribe', channel: 'candles', mints: ['nonsense', mint], interval: '1m' });
+    expect(validator(SubscribedReply)(reply)).toMatchObject({ ok: true });
+    expect(reply).toMatchObject({ accepted: [mint], rejected: [{ key: 'nonsense', code: 'INVALID_MINT' }] });
+  });
+});
+
+const takeoverMs = 2_000;
+const waitMs = 40_000;
+const intervals = ['1s', '5s', '15s'] as const satisfies readonly CandleInterval[];
+
+describe('candles of a simulated chain, over Redis and two ingest processes', () => {
+  it('equal what the trades of the same client say, though the keeper is killed', { timeout: 120_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-candles-'));
+    cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+    const simnet = await startSimnet({ seed: 11, slotMs: 100, autoStart: false, market: { tradesPerSecond: 80, completeEverySeconds: 8 } });
+    cleanups.push(() => simnet.close());
+    const redis = await startRedis();
+    cleanups.push(() => redis.stop());
+    const bus = await createBus({ redisUrls: [redis.url], log: silentLog });
+    cleanups.push(() => bus.close());
+    const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
+    cleanups.push(() => market.close());
+    const server = await startTestGateway({ bus, market });
+    cleanups.push(() => server.close());
+    const client = await connect(server);
+    await client.ask({ op: 'subscribe', channel: 'trades' });
+    const startIngest = async (): Promise<RunningProgram> => {
+      const before = simnet.subscriptions('logs');
+      const ingest = runProgram('ingest/src/main.ts', { folder, env: { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl } });
+      cleanups.push(() => ingest.child.kill('SIGKILL'));
+      await until('subscribed', () => simnet.subscriptions('logs') === before + venues.length, waitMs);
+      return ingest;
+    };
+    const keeper = await startIngest();
+    await keeper.logged('market_keeps');
+    const standby = await startIngest();
+    simnet.chain.start();
+    await client.framesTo('trades', 240, waitMs);
+
+    const tradesOf = (frames: readonly Message[]): TradeEvent[] => frames.map(({ data }) => data as unknown as TradeEvent);
+    const mints = busiest(tradesOf(client.frames('trades')), 12);
+    for (const interval of intervals) await client.ask({ op: 'subscribe', channel: 'candles', mints, interval });
+    const followedFrom = client.frames('trades').length;
+    await client.framesTo('trades', followedFrom + 200, waitMs);
+    const killedAtMs = performance.now();
+    keeper.child.kill('SIGKILL');
+    await standby.logged('market_keeps');
+    expect(performance.now() - killedAtMs).toBeLessThan(takeoverMs);
+    await client.framesTo('trades', followedFrom + 500, waitMs);
+    simnet.chain.stop();
+
+    const inOnePool = (mint: string, trades: readonly TradeEvent[]): boolean =>
+      new Set(trades.filter((trade) => trade.mint === mint).map(({ poolAddress }) => poolAddress)).size === 1;
+    const faults = (): string[] => {
+      const trades = tradesOf(client.frames('trades'));
+      const wrong: string[] = [];
+      for (const mint of mints) {
+        const ofMint = trades.filter((trade) => trade.mint === mint);
+        for (const interval of intervals) {
+          const seconds = candleIntervals[interval];
+          const followed = new Set(
+            trades.slice(followedFrom).flatMap((trade) => (trade.mint === mint ? [trade.blockTime! - (trade.blockTime! % seconds)] : [])),
+          );
+          const last = new Map(client.frames(candlesTopic(mint, interval)).map((frame) => [candleOf(frame).start, candleOf(frame)]));
+          for (const expected of candlesOf(ofMint, seconds)) {
+            if (!followed.has(expected.startS)) continue;
+            const got = last.get(expected.startS);
+            const same = got !== undefined && got.closed && isSame(got, expected, inOnePool(mint, trades));
+            if (!same) wrong.push(`${mint} ${interval} ${expected.startS}: ${JSON.stringify(got)} in place of ${JSON.stringify(expected)}`);
+          }
+        }
+      }
+      return wrong;
+    };
+    // The last candles are closed when they are over.
+    await until('all candles', () => faults().length === 0, 30_000).catch(() => expect(faults().slice(0, 3)).toEqual([]));
+    expect(mints.filter((mint) => inOnePool(mint, tradesOf(client.frames('trades')))).length).toBeGreaterThan(3);
+    for (const mint of mints) {
+      for (const interval of intervals) {
+        const frames = client.frames(candlesTopic(mint, interval));
+        expect(seqs(frames)).toEqual(run(1, frames.length));
+        expect(new Set(frames.map(({ data }) => data!.id)).size).toBe(frames.length);
+      }
+    }
+    expect(client.messages.filter(({ op }) => op === 'gap')).toEqual([]);
+  });
+});
+
+function busiest(trades: readonly TradeEvent[], count: number): string[] {
+  const counts = new Map<string, number>();
+  for (const { mint } of trades) counts.set(mint, (counts.get(mint) ?? 0) + 1);
+  return [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, count)
+    .map(([mint]) => mint);
+}
+
+/** Prices exactly, sums but for the order in which they were added. Prices of a mint that migrated are of its main pool. */
+function isSame(got: CandleEvent, expected: ReturnType<typeof candlesOf>[number], withPrices: boolean): boolean {
+  const prices = ['open', 'high', 'low', 'close', 'openUsd', 'highUsd', 'lowUsd', 'closeUsd'] as const;
+  const volumes = ['volumeBase', 'volumeQuote', 'volumeSol', 'volumeUsd'] as const;
+  const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
+  return (
+    got.buys === expected.buys &&
+    got.sells === expected.sells &&
+    got.trades === expected.buys + expected.sells &&
+    (!withPrices || prices.every((field) => got[field] === expected[field])) &&
+    volumes.every((field) => near(got[field], expected[field]))
+  );
+}
