@@ -203,7 +203,7 @@ class ModelClock implements LimitClock {
   }
 
   fire(): void {
-    for (const timer of [...this.timers]) {
+    for (const timer of this.timers) {
       if (timer.dueUs > this.nowUs() || !this.timers.delete(timer)) continue;
       timer.call();
     }

@@ -7,7 +7,7 @@ import { LocalLimits } from './local-limits.ts';
 import type { SharedLimits } from './redis-limits.ts';
 
 /** How long a request waits for Redis before it is counted here. */
-const answerWithinMs = 50;
+const defaultAnswerWithinMs = 50;
 /** How often Redis is asked whether it answers again. */
 const probeEveryMs = 100;
 /** Takes that wait for Redis at one time; one more is counted here at once. */
@@ -28,6 +28,7 @@ export interface SharedLimiterOptions {
   readonly gateways: () => number;
   readonly clock: LimitClock;
   readonly log: Logger;
+  readonly answerWithinMs?: number;
 }
 
 /**
@@ -38,6 +39,7 @@ export interface SharedLimiterOptions {
 export class SharedLimiter implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0 };
   readonly #options: SharedLimiterOptions;
+  readonly #answerWithinMs: number;
   readonly #local = new LocalLimits();
   /** In the order of their times. */
   #pending: Pending[] = [];
@@ -48,6 +50,7 @@ export class SharedLimiter implements CountingLimiter {
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
+    this.#answerWithinMs = options.answerWithinMs ?? defaultAnswerWithinMs;
   }
 
   get away(): boolean {
@@ -107,7 +110,7 @@ export class SharedLimiter implements CountingLimiter {
 
   #wait(pending: Pending): void {
     this.#pending.push(pending);
-    if (this.#pending.length === 1) this.#watch(answerWithinMs);
+    if (this.#pending.length === 1) this.#watch(this.#answerWithinMs);
     // Answers come in order, but for a cluster's: what is done stands in front, and goes when the timer looks.
     else if (this.#pending.length >= maxPending) this.#pending = this.#pending.filter((one) => !one.done);
   }
@@ -125,8 +128,8 @@ export class SharedLimiter implements CountingLimiter {
     const [oldest] = this.#pending;
     if (oldest === undefined) return;
     const waitedMs = (this.#options.clock.nowUs() - oldest.atUs) / 1000;
-    if (waitedMs < answerWithinMs) this.#watch(Math.ceil(answerWithinMs - waitedMs));
-    else this.#goAway(`no answer within ${answerWithinMs} ms`);
+    if (waitedMs < this.#answerWithinMs) this.#watch(Math.ceil(this.#answerWithinMs - waitedMs));
+    else this.#goAway(`no answer within ${this.#answerWithinMs} ms`);
   }
 
   #giveUpAll(): void {

@@ -1,0 +1,224 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createLimiter, inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limit-clock.ts';
+import type { CountingLimiter, LimitDecision, Quota } from '@sluice/gateway/ratelimit/limiter.ts';
+import { openRedisLimits } from '@sluice/gateway/ratelimit/redis-limits.ts';
+import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/gateway.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+let redis: TestRedis;
+const limiters: CountingLimiter[] = [];
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(async () => {
+  for (const limiter of limiters) limiter.close();
+  await redis.stop();
+});
+
+/** Waits for Redis as long as a machine that is busy with other tests may take. */
+const answerWithinMs = 10_000;
+
+async function connectTo(url: string, gateways: number, clock: LimitClock = processClock): Promise<CountingLimiter> {
+  const limiter = new SharedLimiter({ shared: await openRedisLimits([url], log), gateways: () => gateways, clock, log, answerWithinMs });
+  limiters.push(limiter);
+  return limiter;
+}
+
+const connect = (gateways = 1): Promise<CountingLimiter> => connectTo(redis.url, gateways);
+
+let keys = 0;
+/** A key that no other test uses. */
+const fresh = (): string => `key:${++keys}`;
+
+describe.each(['in the process', 'in Redis'])('a limit %s', (where) => {
+  let limiter: CountingLimiter;
+  beforeAll(async () => {
+    limiter = where === 'in Redis' ? await connect() : inProcessLimiter();
+  });
+
+  it('admits the burst at once, counts down, and then tells when to come back', async () => {
+    const key = fresh();
+    const quota: Quota = { perMinute: 60, burst: 5 };
+    const take = async (cost = 1): Promise<LimitDecision> => limiter.take(key, quota, cost);
+    for (let left = 4; left >= 0; left--) {
+      expect(await take()).toMatchObject({ admitted: true, remaining: left, retryAfterMs: 0, counted: 'shared' });
+    }
+    const refused = await take();
+    expect(refused).toMatchObject({ admitted: false, remaining: 0, counted: 'shared' });
+    expect(refused.retryAfterMs).toBeGreaterThan(500);
+    expect(refused.retryAfterMs).toBeLessThanOrEqual(1_000);
+    expect(refused.resetMs).toBeGreaterThan(4_000);
+    expect(refused.resetMs).toBeLessThanOrEqual(5_000);
+  });
+
+  it('looks without taking, also at a key that nobody has used', async () => {
+    const key = fresh();
+    const quota: Quota = { perMinute: 60, burst: 3 };
+    expect(await limiter.take(key, quota, 0)).toEqual({ admitted: true, remaining: 3, resetMs: 0, retryAfterMs: 0, counted: 'shared' });
+    await limiter.take(key, quota, 2);
+    for (let look = 0; look < 5; look++) expect(await limiter.take(key, quota, 0)).toMatchObject({ admitted: true, remaining: 1 });
+    expect((await limiter.take(key, quota, 2)).admitted).toBe(false);
+    expect((await limiter.take(key, quota, 1)).admitted).toBe(true);
+  });
+
+  it('admits who waited as told, again and again', async () => {
+    const key = fresh();
+    const quota: Quota = { perMinute: 6_000, burst: 2 };
+    for (let round = 0; round < 20; round++) {
+      const decision = await limiter.take(key, quota, 1);
+      if (decision.admitted) continue;
+      const readyAtMs = performance.now() + decision.retryAfterMs;
+      // Timers are early by up to a millisecond.
+      while (performance.now() < readyAtMs) await delay(1);
+      expect((await limiter.take(key, quota, 1)).admitted).toBe(true);
+    }
+  });
+
+  it('counts keys apart, and forgives nothing when the quota changes', async () => {
+    const [one, other] = [fresh(), fresh()];
+    await limiter.take(one, { perMinute: 60, burst: 1 }, 1);
+    expect((await limiter.take(one, { perMinute: 60, burst: 1 }, 1)).admitted).toBe(false);
+    expect((await limiter.take(other, { perMinute: 60, burst: 1 }, 1)).admitted).toBe(true);
+    // A larger plan has room at once, a smaller one is full and no fuller.
+    expect((await limiter.take(one, { perMinute: 60, burst: 10 }, 1)).admitted).toBe(true);
+    expect((await limiter.take(one, { perMinute: 600, burst: 1 }, 1)).retryAfterMs).toBeLessThanOrEqual(100);
+  });
+
+  it('counts a cost beyond the burst as the whole burst', async () => {
+    const key = fresh();
+    expect(await limiter.take(key, { perMinute: 60, burst: 3 }, 50)).toMatchObject({ admitted: true, remaining: 0 });
+  });
+});
+
+/** A gateway whose clock is wrong by `offsetMs` and runs `rate` times as fast. */
+function wrongClock(offsetMs: number, rate: number): LimitClock {
+  return {
+    nowUs: () => Math.floor((processClock.nowUs() + offsetMs * 1000) * rate),
+    after: (delayMs, call) => processClock.after(delayMs, call),
+  };
+}
+
+describe('four gateways on one Redis', () => {
+  it('admit together what one would, at most burst + rate × time and no less than 99 % of it, whatever their clocks say', async () => {
+    const clocks = [wrongClock(0, 1), wrongClock(3_600_000, 1), wrongClock(86_400_000, 1.1), wrongClock(-1_000, 0.9)];
+    const gateways = await Promise.all(clocks.map((clock) => connectTo(redis.url, 4, clock)));
+    const quota: Quota = { perMinute: 60_000, burst: 200 };
+    const key = fresh();
+    const counted = new Set<string>();
+    let admitted = 0;
+    const beganMs = performance.now();
+    let firstAnswerMs = Number.POSITIVE_INFINITY;
+    let lastAskMs = 0;
+    const endMs = beganMs + 2_500;
+    const hammer = async (limiter: CountingLimiter): Promise<void> => {
+      while (performance.now() < endMs) {
+        lastAskMs = Math.max(lastAskMs, performance.now());
+        const decision = await limiter.take(key, quota, 1);
+        firstAnswerMs = Math.min(firstAnswerMs, performance.now());
+        counted.add(decision.counted);
+        if (decision.admitted) admitted++;
+        else await delay(1);
+      }
+    };
+    await Promise.all(gateways.flatMap((limiter) => Array.from({ length: 4 }, () => hammer(limiter))));
+    const endedMs = performance.now();
+    expect([...counted]).toEqual(['shared']);
+    const perMs = quota.perMinute / 60_000;
+    expect(admitted).toBeLessThanOrEqual(quota.burst + perMs * (endedMs - beganMs));
+    expect(admitted).toBeGreaterThanOrEqual(0.99 * (quota.burst + perMs * (lastAskMs - firstAnswerMs)));
+  });
+
+  it('leave nothing in Redis of keys that rest', async () => {
+    const limiter = await connect();
+    const key = fresh();
+    await limiter.take(key, { perMinute: 60_000, burst: 50 }, 50);
+    expect(await redis.command('EXISTS', `sluice:limit:${key}`)).toContain('1');
+    await until('the key to end', async () => (await redis.command('EXISTS', `sluice:limit:${key}`)).includes('0'));
+  });
+
+  it('go on when Redis has forgotten the script', async () => {
+    const limiter = await connect();
+    const key = fresh();
+    await limiter.take(key, { perMinute: 60, burst: 5 }, 1);
+    await redis.command('SCRIPT', 'FLUSH');
+    expect(await limiter.take(key, { perMinute: 60, burst: 5 }, 1)).toMatchObject({ counted: 'shared', remaining: 3 });
+  });
+
+  it('count one key locally that Redis refuses to count, and no other', async () => {
+    const limiter = await connect(4);
+    const key = fresh();
+    await redis.command('HSET', `sluice:limit:${key}`, 'not', 'a number');
+    expect(await limiter.take(key, { perMinute: 60, burst: 8 }, 1)).toMatchObject({ counted: 'local', remaining: 1 });
+    expect(await limiter.take(fresh(), { perMinute: 60, burst: 8 }, 1)).toMatchObject({ counted: 'shared', remaining: 7 });
+    expect(limiter.away).toBe(false);
+  });
+});
+
+describe('an outage of Redis', () => {
+  let own: TestRedis;
+  beforeAll(async () => {
+    own = await startRedis();
+  });
+  afterAll(() => own.stop());
+  const quota: Quota = { perMinute: 60, burst: 40 };
+  const drain = async (limiter: CountingLimiter, key: string): Promise<number> => {
+    for (let admitted = 0; ; admitted++) if (!(await limiter.take(key, quota, 1)).admitted) return admitted;
+  };
+  const sharedAgain = (limiter: CountingLimiter): Promise<unknown> =>
+    until('counting together', async () => (await limiter.take(fresh(), quota, 0)).counted === 'shared');
+
+  it('leaves each gateway its share, and ends with the counting together again', async () => {
+    const gateways = await Promise.all([1, 2, 3, 4].map(() => connectTo(own.url, 4)));
+    const key = fresh();
+    for (const limiter of gateways) expect(await limiter.take(key, quota, 1)).toMatchObject({ admitted: true, counted: 'shared' });
+    await own.kill();
+    const admitted: number[] = [];
+    for (const limiter of gateways) admitted.push(await drain(limiter, key));
+    for (const limiter of gateways) expect(limiter.away).toBe(true);
+    // A share is 10; what was owed before the outage is owed in it.
+    for (const count of admitted) {
+      expect(count).toBeGreaterThanOrEqual(8);
+      expect(count).toBeLessThanOrEqual(10);
+    }
+    expect(await gateways[0]!.take(key, quota, 1)).toMatchObject({ admitted: false, counted: 'local' });
+    await own.restart();
+    for (const limiter of gateways) await sharedAgain(limiter);
+    for (const limiter of gateways) expect(limiter).toMatchObject({ away: false, counters: { outages: 1 } });
+    const afterwards = fresh();
+    let together = 0;
+    for (const limiter of gateways) together += await drain(limiter, afterwards);
+    expect(together).toBeGreaterThanOrEqual(40);
+    expect(together).toBeLessThanOrEqual(42);
+  });
+
+  it('is noticed in time where Redis holds the connection and does not answer', async () => {
+    const limiter = await createLimiter({ redisUrls: [own.url], log, gateways: () => 4 });
+    limiters.push(limiter);
+    const key = fresh();
+    await limiter.take(key, quota, 1);
+    own.pause();
+    try {
+      const beganMs = performance.now();
+      const decisions = await Promise.all(Array.from({ length: 50 }, async () => limiter.take(key, quota, 1)));
+      expect(performance.now() - beganMs).toBeLessThan(1_000);
+      expect(new Set(decisions.map(({ counted }) => counted))).toEqual(new Set(['local']));
+      expect(decisions.filter(({ admitted }) => admitted).length).toBeLessThanOrEqual(10);
+      // From then on nobody waits for it.
+      expect(limiter.take(key, quota, 1)).not.toBeInstanceOf(Promise);
+    } finally {
+      own.resume();
+    }
+    await sharedAgain(limiter);
+  });
+
+  it('is the end of the start where it is there from the beginning', async () => {
+    const gone = await startRedis();
+    await gone.stop();
+    await expect(createLimiter({ redisUrls: [gone.url], log, gateways: () => 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
