@@ -7,6 +7,8 @@ import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { maxKeysPerAccount } from '@sluice/gateway/store/key-table.ts';
+import { maxOneTime } from '@sluice/gateway/store/one-time-table.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
@@ -27,7 +29,7 @@ let store: Store;
 let gateway: Gateway;
 let closeAll: (() => Promise<void>)[];
 
-async function start(config: Partial<Config> = {}): Promise<DashboardClient> {
+async function start(config: Partial<Config> = {}, transport: 'auto' | 'node' = 'auto'): Promise<DashboardClient> {
   const bus = await createBus({ redisUrls: null, log });
   const started = await startGateway({
     config: { ...testConfig, dataDir: folder, ...config },
@@ -35,6 +37,7 @@ async function start(config: Partial<Config> = {}): Promise<DashboardClient> {
     log,
     signal: new AbortController().signal,
     store,
+    transport,
   });
   closeAll.push(async () => {
     await started.close();
@@ -194,6 +197,31 @@ describe('signing in with a wallet', () => {
     await store.accounts.create({ id: 'holder1', wallet: wallet.publicKey, plan: 'premium', createdAtMs: Date.now() });
     expect((await client.signIn(wallet)).status).toBe(200);
     expect((await client.readMe()).body).toMatchObject({ account: { id: 'holder1', plan: 'premium' } });
+  });
+
+  it('asks for patience while as many sign-ins are under way as are kept, and the operator’s link works on', async () => {
+    const client = await start();
+    const db = await openSqlite(join(folder, 'sluice.db'));
+    await db.run(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO one_time (kind, hash, account_id, expires_at_ms) SELECT 'nonce', randomblob(32), NULL, ? FROM n`,
+      maxOneTime.nonce,
+      Date.now() + minuteMs,
+    );
+    await db.close();
+    const answer = await client.post('sign-in/nonce', {});
+    expectError(answer, 503, 'UPSTREAM_UNAVAILABLE');
+    expect(answer.headers.get('retry-after')).toBe('60');
+    expect((await client.post('sign-in/link', { token: await linkToken(store, operatorAccountId) })).status).toBe(200);
+  });
+
+  it('works over the other transport too', async () => {
+    const client = await start({}, 'node');
+    await client.signIn();
+    const { id } = await client.makeKey();
+    expect((await client.post(`keys/${id}/delete`, {})).status).toBe(200);
+    expect((await client.post('sign-out', {})).status).toBe(200);
+    expect(client.cookie).toBeNull();
   });
 
   it('is off, and says why, where nobody said under which address people come', async () => {

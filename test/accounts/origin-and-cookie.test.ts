@@ -1,3 +1,4 @@
+import { addressGroup } from '@sluice/gateway/accounts/guard.ts';
 import { publicOrigins } from '@sluice/gateway/accounts/public-origins.ts';
 import { newToken } from '@sluice/gateway/accounts/secrets.ts';
 import { endedSessionCookie, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/session-cookie.ts';
@@ -101,4 +102,18 @@ describe('public keys that are nobody’s', () => {
   it('are not those of wallets', () => {
     for (let n = 0; n < 50; n++) expect(isSmallOrder(generateKeypair().publicKeyBytes)).toBe(false);
   });
+});
+
+describe('addresses that are counted together', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2::1', '2001:db8:1:2'],
+    ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:2'],
+    ['2001:0DB8:0001:0002::', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['::1', '0:0:0:0'],
+    ['::', '0:0:0:0'],
+    ['1::2:3:4:5:6', '1:0:0:2'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0'],
+  ])('%s is one of %s', (address, group) => expect(addressGroup(address)).toBe(group));
 });

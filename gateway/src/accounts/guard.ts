@@ -21,11 +21,12 @@ export function mayRead(request: HttpRequest): boolean {
 /** Whose requests are counted together: an IPv4 address, or the /64 of an IPv6 one, which is what one customer has at least. */
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
+  const [head, tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const groups = head ?? [];
   if (tail !== undefined) {
-    const behind = tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0);
-    while (groups.length + behind < 8) groups.push('0');
+    // An IPv4 address at the end stands for two groups.
+    const missing = 8 - groups.length - tail.length - (address.includes('.') ? 1 : 0);
+    groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'), ...tail);
   }
   return groups
     .slice(0, 4)

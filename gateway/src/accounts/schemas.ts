@@ -6,7 +6,7 @@ import { maxIpRanges } from '../auth/ip-ranges.ts';
 /** Seven days. */
 const maxOverlapSeconds = 7 * 24 * 60 * 60;
 /** Characters of a key's label, all of them printable. */
-export const maxLabelChars = 64;
+const maxLabelChars = 64;
 
 const closed = { additionalProperties: false } as const;
 

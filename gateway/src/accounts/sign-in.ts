@@ -58,7 +58,7 @@ export async function signInByLink(store: Store, token: string, nowMs: number): 
 }
 
 /** Everything about a signed message that can be said without the store. */
-export function readSignedMessage(
+function readSignedMessage(
   { publicKey, signedMessage, signature }: SignInBody,
   origin: PublicOrigin,
   nowMs: number,
