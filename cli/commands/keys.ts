@@ -1,6 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
-import { knownEverywhereMs } from '@sluice/gateway/auth/authenticator.ts';
 import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/key-table.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import {
@@ -27,7 +25,7 @@ export const keysCommand: Command = {
   sluice keys create --plan ${planNames.join('|')} [--scopes stream,read,trade] [--label L] [--expires 30d]
                      [--ip CIDR,CIDR] [--requests-per-minute N] [--account ID]
       makes a key and shows it: this once, for only its hash is stored. Without --scopes it has all of them. With --ip it may be
-      used from these addresses only. --requests-per-minute stands in place of the plan's. Running gateways know it by then.
+      used from these addresses only. --requests-per-minute stands in place of the plan's. Running gateways take it at once.
   sluice keys list
   sluice keys rotate <id> [--overlap 24h]
       gives the key a new secret; the old one ends at once, or works on for the overlap.
@@ -70,13 +68,11 @@ async function create(argv: readonly string[]): Promise<number> {
   const made = await withStore(loadConfig(), (store) => createApiKey(store, request));
   if (!made.ok) throw new CommandError(whyNot(made.reason, request.accountId));
   const { id, plan, scopes } = made.shown;
-  await show(made.shown, values.json === true, `Key ${id}, ${plan}: ${scopes.join(', ')}. It is shown this once; only its hash is stored.`);
+  show(made.shown, values.json === true, `Key ${id}, ${plan}: ${scopes.join(', ')}. It is shown this once; only its hash is stored.`);
   return 0;
 }
 
-/** Shown only when every running gateway knows it: whoever reads it may use it. */
-async function show(key: ShownKey, json: boolean, note: string): Promise<void> {
-  await delay(knownEverywhereMs);
+function show(key: ShownKey, json: boolean, note: string): void {
   if (json) printJson(key);
   else console.log(`${key.key}\n\n${note}`);
 }
@@ -121,7 +117,7 @@ async function rotate(argv: readonly string[]): Promise<number> {
   const rotated = await withStore(loadConfig(), (store) => rotateApiKey(store, id, overlapMs));
   if (rotated === null) throw noSuchKey(id, 'revoked or expired');
   const note = `The old key ${overlapMs === 0 ? 'has ended' : `works for another ${values.overlap}`}.`;
-  await show(rotated, values.json === true, note);
+  show(rotated, values.json === true, note);
   return 0;
 }
 

@@ -1,6 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { knownEverywhereMs } from '@sluice/gateway/auth/authenticator.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -113,6 +111,5 @@ async function makeKey(store: Store): Promise<{ readonly id: string; readonly ke
   const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
   const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream'], expiresAtMs });
   if (!made.ok) throw new CommandError('The store holds as many keys as it takes.');
-  await delay(knownEverywhereMs);
   return made.shown;
 }

@@ -13,6 +13,7 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const readme = join(folder, '../../README.md');
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   decode: () => import('./decode.ts'),
+  auth: () => import('./auth.ts'),
   ingest: () => import('./ingest.ts'),
   bus: () => import('./bus.ts'),
   fanout: () => import('./fanout.ts'),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { NewKey, StoredKey } from '@sluice/gateway/store/key-table.ts';
-import { maxKeysPerAccount } from '@sluice/gateway/store/key-table.ts';
+import { maxKeys, maxKeysPerAccount } from '@sluice/gateway/store/key-table.ts';
 import { maxOneTime } from '@sluice/gateway/store/one-time-table.ts';
 import { maxSessionsPerAccount } from '@sluice/gateway/store/session-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -64,6 +64,12 @@ describe.each(storeKinds)('the store in %s', (kind) => {
     [store, elsewhere] = [await place.open(), await place.open()];
   });
   afterEach(() => place.end());
+
+  /** Rows of the numbers from 1, as `i`. */
+  const seriesUpTo = (last: number): string =>
+    kind === 'SQLite'
+      ? `(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${last}) SELECT i FROM n) AS series`
+      : `generate_series(1, ${last}) AS i`;
 
   const holder = async (id: string, wallet: string | null = `wallet of ${id}`): Promise<void> => {
     expect(await store.accounts.create({ id, wallet, plan: 'standard', createdAtMs: nowMs })).toBe('stored');
@@ -240,6 +246,20 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(made).toBe(5 * maxKeysPerAccount);
     });
 
+    it('are bounded all together', async () => {
+      const db = await place.database();
+      const series = seriesUpTo(maxKeys - 1);
+      await db.run(
+        `INSERT INTO api_keys (id, plan, scopes, created_at_ms) SELECT CAST(i AS TEXT), 'standard', 'read', CAST(? AS BIGINT) FROM ${series}`,
+        nowMs,
+      );
+      expect(await store.keys.insert(keyOf('last'))).toBe('stored');
+      expect(await store.keys.insert(keyOf('one more'))).toBe('store-full');
+      await store.keys.remove('last', nowMs);
+      expect(await store.keys.insert(keyOf('too early', { createdAtMs: nowMs + 1 }))).toBe('store-full');
+      expect(await store.keys.insert(keyOf('in its place', { createdAtMs: nowMs + dayMs }))).toBe('stored');
+    });
+
     it('need an account that is there', async () => {
       expect(await store.keys.insert(keyOf('one', { accountId: 'nobody' }))).toBe('no-account');
       await holder('holder');
@@ -413,11 +433,11 @@ describe.each(storeKinds)('the store in %s', (kind) => {
 
     it('are bounded by kind, and make room when they expire', async () => {
       const db = await place.database();
-      const series =
-        kind === 'SQLite'
-          ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${maxOneTime.link}) SELECT 'link', CAST(i AS BLOB), ? FROM n`
-          : `SELECT 'link', decode(lpad(to_hex(i), 8, '0'), 'hex'), CAST(? AS BIGINT) FROM generate_series(1, ${maxOneTime.link}) i`;
-      await db.run(`INSERT INTO one_time (kind, hash, expires_at_ms) ${series}`, nowMs + 10);
+      const bytes = kind === 'SQLite' ? 'CAST(i AS BLOB)' : "decode(lpad(to_hex(i), 8, '0'), 'hex')";
+      await db.run(
+        `INSERT INTO one_time (kind, hash, expires_at_ms) SELECT 'link', ${bytes}, CAST(? AS BIGINT) FROM ${seriesUpTo(maxOneTime.link)}`,
+        nowMs + 10,
+      );
       const link = { kind: 'link', hash: hash(1), accountId: 'operator', expiresAtMs: nowMs + 100 } as const;
       expect(await store.oneTime.put(link, nowMs + 9)).toBe(false);
       expect(await store.oneTime.put({ ...link, kind: 'nonce', accountId: null }, nowMs + 9)).toBe(true);

@@ -12,17 +12,17 @@ import type { Authenticator } from './principal.ts';
 const pollMs = 150;
 /** Between two looks at the store, however many unknown keys are shown, milliseconds. */
 const spacingMs = 50;
-/** By then every gateway on the store knows a key that was just made, milliseconds. */
-export const knownEverywhereMs = 250;
 /** How long keys that can no longer be checked for revocation go on working, milliseconds. */
 const maxStaleMs = 30_000;
 /** Keys that are read at once. */
 const pageSize = 2_000;
 /** How often the store hears which keys were used, milliseconds. */
 const noteUsesMs = 10_000;
+/** How long the end waits for a store that does not answer, milliseconds. */
+const closeTimeoutMs = 3_000;
 
 export interface StoreAuthenticator extends Authenticator {
-  /** Notes the last uses and ends. */
+  /** Notes the last uses, where the store answers, and ends. */
   close(): Promise<void>;
 }
 
@@ -88,10 +88,7 @@ export async function createAuthenticator(options: {
       clearInterval(usesTimer);
       listeners.clear();
       closing.abort();
-      await refresh();
-      await uses.note();
-      // What came while that was under way.
-      await uses.note();
+      await Promise.race([refresh().then(() => uses.end()), delay(closeTimeoutMs, undefined, { ref: false })]);
     },
   };
 }
@@ -163,8 +160,16 @@ function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (faul
   return () => (ended.aborted ? (next ?? running) : (next ??= begin()));
 }
 
+interface Uses {
+  used(keyId: string, atMs: number): void;
+  /** Writes what was noted; once at a time. */
+  note(): Promise<void>;
+  /** The last time: also what came while one was under way. */
+  end(): Promise<void>;
+}
+
 /** Notes in memory when keys were used, and in the store every now and then. At most one entry a key. */
-function createUses(store: Store, log: Logger): { used(keyId: string, atMs: number): void; note(): Promise<void> } {
+function createUses(store: Store, log: Logger): Uses {
   let uses = new Map<string, number>();
   let noting: Promise<void> | null = null;
   const write = async (): Promise<void> => {
@@ -181,5 +186,9 @@ function createUses(store: Store, log: Logger): { used(keyId: string, atMs: numb
   return {
     used: (keyId, atMs) => void uses.set(keyId, atMs),
     note: () => (noting ??= write().finally(() => (noting = null))),
+    end: async () => {
+      await noting;
+      await write();
+    },
   };
 }
