@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-table.ts';
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
+import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
+import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
 /** Writes what stands in the documents and comes from the code. With --check it writes nothing and ends with 1 where something is stale. */
@@ -17,7 +19,10 @@ interface Generated {
 const generated: readonly Generated[] = [
   { file: '.env.example', render: () => envExample() },
   { file: 'README.md', render: (current) => fillBlocks(current, { settings: settingsRows() }) },
-  { file: 'PROTOCOL.md', render: (current) => fillBlocks(current, { protocol: generateProtocolTables() }) },
+  {
+    file: 'PROTOCOL.md',
+    render: (current) => fillBlocks(current, { endpoints: generateEndpointTable(endpoints), protocol: generateProtocolTables() }),
+  },
 ];
 
 function envExample(): string {

@@ -13,6 +13,8 @@ import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
@@ -58,9 +60,12 @@ async function startProduct(config: Config, store: Store, log: Logger, closers: 
   closers.add('bus', () => bus.close());
   const market = await createMarket({ redisUrls: config.redisUrls, log });
   closers.add('market', () => market.close());
-  const ingest = await startIngest({ config, bus, market, log, signal });
+  const fetcher = new MetadataFetcher();
+  closers.add('metadata', async () => fetcher.close());
+  const metadata = new TokenMetadataBook(fetcher);
+  const ingest = await startIngest({ config, bus, market, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
-  const gateway = await startGateway({ config, bus, market, log, signal, store });
+  const gateway = await startGateway({ config, bus, market, metadata, log, signal, store });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }

@@ -6,6 +6,8 @@ import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
+import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
@@ -14,6 +16,7 @@ import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
 import { readDashboard } from './dashboard/page.ts';
+import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
@@ -40,6 +43,8 @@ export interface GatewayOptions {
   readonly bus: Bus;
   /** State of the market that ingest keeps; one of this process, which stays empty, where none is given. */
   readonly market?: MarketReader;
+  /** Off-chain metadata of tokens. Where none is given it is fetched from the public internet. */
+  readonly metadata?: TokenMetadataBook;
   readonly log: Logger;
   /** Aborted before the start is over: what was started is ended again, and the start rejects. */
   readonly signal: AbortSignal;
@@ -107,7 +112,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
   const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
   const reader = createAccountReader(rpc, { newestSlot: () => health.newestSlot(Date.now()), signal: reading.signal });
-  const reads = createReads({ hub, health, reader, rpc, market, venues, offChain: () => null, log, signal: reading.signal });
+  const fetcher = new MetadataFetcher();
+  const metadata = options.metadata ?? new TokenMetadataBook(fetcher);
+  const reads = createReads({ hub, health, reader, rpc, market, venues, metadata, log, signal: reading.signal });
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
   // Every part of the interface adds its endpoints here.
@@ -118,6 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...reads.endpoints,
     ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
+    ...documentEndpoints(config),
     ...(options.endpoints ?? []),
   ];
   const accounts =
@@ -136,6 +144,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hub.close();
     reading.abort();
     health.close();
+    fetcher.close();
     await transport?.close();
     await subscriber.close();
     await fleet.close();

@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
-import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
@@ -10,6 +10,7 @@ import type { MarketHealth } from './market-health.ts';
 import { portfolioBinding } from './portfolio-endpoint.ts';
 import { TokenBook } from './token-book.ts';
 import { tokenEndpoints } from './token-endpoints.ts';
+import { tokenImageBinding } from './token-image.ts';
 
 export interface ReadsParts {
   readonly hub: Hub;
@@ -18,17 +19,25 @@ export interface ReadsParts {
   readonly rpc: Rpc;
   readonly market: MarketReader;
   readonly venues: readonly Venue[];
-  /** Off-chain metadata by `uri`; null where it is not known yet. */
-  readonly offChain: (uri: string) => OffChainMetadata | null;
+  /** Off-chain metadata by `uri`, and the images that it names. */
+  readonly metadata: TokenMetadataBook;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /** The endpoints that read tokens and wallets, and the book behind them, which follows the log from here on. */
 export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
-  const { hub, health, reader: accounts, rpc, market, venues, offChain, log, signal } = parts;
+  const { hub, health, reader: accounts, rpc, market, venues, metadata, log, signal } = parts;
+  const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
   const book = new TokenBook({ accounts, market, history, health, venues, epoch: () => hub.epoch, offChain, log });
   hub.follow(book);
-  return { endpoints: [...tokenEndpoints({ book, market, history, log }), portfolioBinding({ rpc, book, health, log, signal })], book };
+  return {
+    endpoints: [
+      ...tokenEndpoints({ book, market, history, log }),
+      tokenImageBinding({ book, metadata }),
+      portfolioBinding({ rpc, book, health, log, signal }),
+    ],
+    book,
+  };
 }

@@ -156,7 +156,7 @@ export class TokenBook {
     return bytes;
   }
 
-  identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null } | null {
+  identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
     return token.facts.identity ?? this.#births.get(token.mint)?.identity ?? null;
   }
 

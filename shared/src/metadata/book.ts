@@ -1,65 +1,56 @@
-import { LruCache } from './lru.ts';
+import type { ImageOutcome, MetadataFetcher } from './fetch.ts';
 import type { MetadataOutcome, OffChainMetadata } from './outcome.ts';
+import { Shelf } from './shelf.ts';
 
-/** Bytes of all that is kept, by a rough count of its texts. */
-const maxKeptBytes = 32 * 1024 * 1024;
-/** What an entry takes beside its texts. */
-const entryBytes = 400;
-/** The document behind a `uri` hardly ever changes. */
-const keptMs = 30 * 60_000;
-/** What could not be had may be there soon: the files of a new token often come after it. */
-const failureKeptMs = 30_000;
-/** Addresses being fetched or waiting for it; one more is answered `busy`. */
-const maxUnderWay = 2_000;
+type Document = Extract<MetadataOutcome, { ok: true }>;
+type Image = Extract<ImageOutcome, { ok: true }>;
 
-/** Fetches the JSON behind a `uri`; see `MetadataFetcher`. Never rejects. */
-export interface MetadataSource {
-  metadata(uri: string): Promise<MetadataOutcome>;
-}
+export const bookLimits = {
+  documentBytes: 32 * 1024 * 1024,
+  documentsUnderWay: 2_000,
+  imageBytes: 64 * 1024 * 1024,
+  /** Each may take 5 MB meanwhile. */
+  imagesUnderWay: 16,
+} as const;
 
-/** Off-chain metadata by `uri`: each is fetched once for all who ask at the same time, and kept for a while, failures briefly. */
+/** Off-chain metadata by `uri`, and images by their address: fetched when they are asked for, and kept for a while. */
 export class TokenMetadataBook {
-  readonly #source: MetadataSource;
-  readonly #kept = new LruCache<MetadataOutcome>(maxKeptBytes);
-  readonly #underWay = new Map<string, Promise<MetadataOutcome>>();
+  readonly #documents: Shelf<Document>;
+  readonly #images: Shelf<Image>;
 
-  constructor(source: MetadataSource) {
-    this.#source = source;
+  constructor(fetcher: Pick<MetadataFetcher, 'metadata' | 'image'>) {
+    this.#documents = new Shelf<Document>({
+      fetch: (uri) => fetcher.metadata(uri),
+      bytesOf: ({ metadata }) => 2 * Object.values(metadata as Record<keyof OffChainMetadata, string | null>).reduce(addChars, 0),
+      maxBytes: bookLimits.documentBytes,
+      maxUnderWay: bookLimits.documentsUnderWay,
+    });
+    this.#images = new Shelf<Image>({
+      fetch: (address) => fetcher.image(address),
+      bytesOf: ({ image }) => image.bytes.length,
+      maxBytes: bookLimits.imageBytes,
+      maxUnderWay: bookLimits.imagesUnderWay,
+    });
   }
 
   /** What is known now; null where nothing is. What was not asked for yet is fetched from here on, in the background. */
   get(uri: string): OffChainMetadata | null {
-    const known = this.#kept.get(uri, performance.now());
-    if (known === undefined) void this.load(uri);
+    const known = this.#documents.known(uri);
+    if (known === undefined) void this.#documents.load(uri);
     return known?.ok === true ? known.metadata : null;
   }
 
   /** The document, fetched where it is not known. Never rejects. */
   load(uri: string): Promise<MetadataOutcome> {
-    const known = this.#kept.get(uri, performance.now());
-    if (known !== undefined) return Promise.resolve(known);
-    const asked = this.#underWay.get(uri);
-    if (asked !== undefined) return asked;
-    if (this.#underWay.size >= maxUnderWay) return Promise.resolve({ ok: false, reason: 'busy' });
-    const asking = this.#ask(uri);
-    this.#underWay.set(uri, asking);
-    return asking;
+    return this.#documents.load(uri);
   }
 
-  async #ask(uri: string): Promise<MetadataOutcome> {
-    try {
-      const outcome = await this.#source.metadata(uri);
-      // What was refused for want of room is no word about the document.
-      const isWord = outcome.ok || (outcome.reason !== 'busy' && outcome.reason !== 'closed');
-      if (isWord) this.#kept.set(uri, outcome, weightOf(uri, outcome), performance.now() + (outcome.ok ? keptMs : failureKeptMs));
-      return outcome;
-    } finally {
-      this.#underWay.delete(uri);
-    }
+  /** The image at an address, fetched where it is not known. Never rejects. */
+  image(address: string): Promise<ImageOutcome> {
+    return this.#images.load(address);
   }
 }
 
-function weightOf(uri: string, outcome: MetadataOutcome): number {
-  const texts = outcome.ok ? Object.values(outcome.metadata as unknown as Record<string, string | null>) : [];
-  return entryBytes + 2 * texts.reduce((sum, text) => sum + (text?.length ?? 0), uri.length);
+function addChars(sum: number, text: string | null): number {
+  return sum + (text === null ? 0 : text.length);
 }

@@ -1,4 +1,6 @@
+import { asyncApiEndpoint, docsEndpoint, openApiEndpoint } from './documents.ts';
 import type { EndpointSpec } from './endpoint.ts';
+import { tokenImageEndpoint } from './image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
 import { portfolioEndpoint } from './portfolio.ts';
 import { quoteEndpoint } from './quote.ts';
@@ -15,8 +17,12 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenInfoEndpoint,
   tokenCandlesEndpoint,
   tokenTradesEndpoint,
+  tokenImageEndpoint,
   portfolioEndpoint,
   quoteEndpoint,
   usageEndpoint,
   wsTicketEndpoint,
+  openApiEndpoint,
+  asyncApiEndpoint,
+  docsEndpoint,
 ];

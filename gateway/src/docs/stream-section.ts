@@ -1,0 +1,95 @@
+import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import { fieldTable, schemaLink } from './fields.ts';
+import { html, inline, nothing, prose, table, type Html } from './html.ts';
+import { at, words } from './json-at.ts';
+
+interface Operation {
+  readonly name: string;
+  readonly summary: string;
+  readonly messages: readonly string[];
+  readonly replies: readonly string[];
+}
+
+/** The stream: how to connect, commands, what comes back, close codes, limits. */
+export function streamSection(asyncApi: JsonObject): Html {
+  const operations = operationsOf(asyncApi);
+  const commands = operations.filter(({ replies }) => replies.length > 0);
+  const sent = operations.filter(({ replies }) => replies.length === 0);
+  return html`<section id="stream">
+    <h2>The stream</h2>
+    <p><span class="method">WS</span> <code>${words(at(asyncApi, 'channels', 'stream', 'address'))}</code></p>
+    ${prose(words(at(asyncApi, 'info', 'description')))}
+    <h3 id="stream-connect">Connecting</h3>
+    ${credentials(asyncApi)}${fieldTable(at(asyncApi, 'channels', 'stream', 'bindings', 'ws', 'query') as JsonObject)}
+    <h3 id="stream-commands">Commands</h3>
+    ${commands.map((one) => operationSection(asyncApi, one))}
+    <h3 id="stream-frames">What the gateway sends</h3>
+    ${sent.map((one) => operationSection(asyncApi, one))}
+    <h3 id="stream-closes">Close codes</h3>
+    ${closeTable(asyncApi)}
+    <h3 id="stream-limits">Limits</h3>
+    ${limitTable(asyncApi)}
+  </section>`;
+}
+
+function operationsOf(asyncApi: JsonObject): Operation[] {
+  const names = (messages: Json | undefined): string[] =>
+    ((messages ?? []) as readonly JsonObject[]).map(({ $ref }) => words($ref).split('/').at(-1)!);
+  return Object.entries(asyncApi['operations'] as Record<string, JsonObject>).map(([name, operation]) => ({
+    name,
+    summary: words(operation['summary']),
+    messages: names(operation['messages']),
+    replies: names(at(operation, 'reply', 'messages')),
+  }));
+}
+
+function operationSection(asyncApi: JsonObject, { name, summary, messages, replies }: Operation): Html {
+  const shown = messages.map((message) => {
+    const { payload, examples, summary: about, title } = at(asyncApi, 'components', 'messages', message) as JsonObject;
+    const reference = at(payload, '$ref');
+    const [example] = examples as readonly JsonObject[];
+    const note = about === undefined || about === summary ? nothing : html`<p>${inline(words(about))}</p>`;
+    const what = typeof reference === 'string' ? html`<p>${schemaLink(reference)}</p>` : fieldTable(payload as JsonObject);
+    return html`<h5>${words(title)}</h5>
+      ${note}${what}
+      <pre><code>${JSON.stringify(example!['payload'], null, 1)}</code></pre>`;
+  });
+  const answers =
+    replies.length === 0
+      ? nothing
+      : html`<p>Answered with ${replies.map((reply) => html`<code>${reply.replace(/Reply$/, '')}</code> `)}</p>`;
+  return html`<section id="operation-${name}">
+    <h4>${name}</h4>
+    <p>${inline(summary)}</p>
+    ${answers}${shown}
+  </section>`;
+}
+
+function credentials(asyncApi: JsonObject): Html {
+  const schemes = Object.entries(at(asyncApi, 'components', 'securitySchemes') as Record<string, JsonObject>);
+  const rows = schemes.map(([name, scheme]) => [
+    scheme['type'] === 'http'
+      ? html`header <code>Authorization: Bearer …</code>`
+      : html`query <code>?${words(scheme['name'] ?? name)}=…</code>`,
+    inline(words(scheme['description'])),
+  ]);
+  return table(['credential', 'for'], rows);
+}
+
+function closeTable(asyncApi: JsonObject): Html {
+  const rows = (asyncApi['x-sluice-close-codes'] as readonly JsonObject[]).map(({ code, name, comeBack, meaning }) => [
+    html`${Number(code)}`,
+    html`<code>${words(name)}</code>`,
+    html`${comeBack === true ? 'yes' : 'no'}`,
+    html`${words(meaning)}`,
+  ]);
+  return table(['code', 'name', 'come back', 'meaning'], rows);
+}
+
+function limitTable(asyncApi: JsonObject): Html {
+  const rows = Object.entries(asyncApi['x-sluice-limits'] as JsonObject).map(([name, value]) => [
+    html`<code>${name}</code>`,
+    html`${Number(value)}`,
+  ]);
+  return table(['limit', 'value'], rows);
+}

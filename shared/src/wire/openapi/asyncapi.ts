@@ -1,0 +1,177 @@
+import type { TSchema } from 'typebox';
+import { closeCodes } from '../close-codes.ts';
+import { AuthCommand, ListCommand, PingCommand, subscribeSchemas, unsubscribeSchemas } from '../commands.ts';
+import { eventSchemas } from '../events.ts';
+import { formats } from '../frames.ts';
+import { streamLimits } from '../limits.ts';
+import { DialectCommand, dialectSchemas } from '../pumpportal.ts';
+import { EventFrame, noticeSchemas, replySchemas } from '../replies.ts';
+import { exampleOf } from './example.ts';
+import type { Json, JsonObject, SchemaShape } from './json.ts';
+import { errorList, type DocumentOptions } from './openapi.ts';
+import { componentName, SchemaBook } from './schema-book.ts';
+
+const about = `One WebSocket carries everything that happens in the token market, as it happens. Text frames are JSON, or with \`?format=msgpack\` binary ones MessagePack; with \`?batch=1\` every message of the server is an array of messages.
+
+Every command has exactly one reply with its \`id\`. A frame's \`seq\` is that of the topic's frame before it plus one, on every gateway; what comes after it is the next, or a \`gap\`, or a close. With \`since\` a client that comes back gets what it missed. A refused handshake is a plain HTTP 400, 401, 403, 429 or 503 with the error body. Close codes from 4000 to 4499: come back; from 4500 to 4999: don't. Clients of PumpPortal are served on the same socket, in their own dialect.
+
+Actions are the server's: it receives commands, and sends replies, frames and notices.`;
+
+type Reply = keyof typeof replySchemas;
+const titleOf = (schema: TSchema): string => (schema as SchemaShape).title ?? '';
+
+const commands: readonly { readonly schema: TSchema; readonly reply: Reply }[] = [
+  { schema: AuthCommand, reply: 'authenticated' },
+  ...Object.values(subscribeSchemas).map((schema) => ({ schema, reply: 'subscribed' as const })),
+  ...Object.values(unsubscribeSchemas).map((schema) => ({ schema, reply: 'unsubscribed' as const })),
+  { schema: ListCommand, reply: 'subscriptions' },
+  { schema: PingCommand, reply: 'pong' },
+];
+
+/** The AsyncAPI 3.0 document of the stream; the same for the same schemas. */
+export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>): JsonObject {
+  const book = new SchemaBook();
+  const messages = messagesOf(book);
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'sluice stream', version, description: about, license: { name: 'Apache-2.0' } },
+    defaultContentType: 'application/json',
+    servers: { plain: server('ws', 'Without TLS: on the loopback, or behind a proxy.'), tls: server('wss', 'With TLS.') },
+    channels: {
+      stream: {
+        address: '/api/data',
+        title: 'The stream',
+        description: 'Also at `/data`.',
+        messages: Object.fromEntries(Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+        bindings: { ws: handshake() },
+      },
+    },
+    operations: operations(),
+    components: { messages, schemas: book.components, securitySchemes },
+    'x-sluice-errors': errorList(),
+    'x-sluice-close-codes': closeCodes().map(({ code, name, meaning }) => ({ code, name, meaning, comeBack: code < 4500 })),
+    'x-sluice-limits': { ...streamLimits },
+  };
+}
+
+const securitySchemes: JsonObject = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key with the scope `stream`, in the handshake.' },
+  query: { type: 'httpApiKey', in: 'query', name: 'api-key', description: 'The same key; addresses end up in logs.' },
+  ticket: {
+    type: 'httpApiKey',
+    in: 'query',
+    name: 'ticket',
+    description:
+      'For browsers: `POST /api/ws-ticket` gives one, for one connection within 30 s. The other way is the command `auth` as first message.',
+  },
+};
+
+function server(protocol: 'ws' | 'wss', description: string): JsonObject {
+  return {
+    host: '{host}',
+    protocol,
+    description,
+    variables: { host: { default: '127.0.0.1:8080', description: 'Host and port of the gateway.' } },
+    security: Object.keys(securitySchemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
+  };
+}
+
+/** Parameters of the handshake. */
+function handshake(): JsonObject {
+  return {
+    method: 'GET',
+    query: {
+      type: 'object',
+      properties: {
+        format: { type: 'string', enum: [...formats], default: 'json', description: 'Of all messages of the server.' },
+        batch: { type: 'string', enum: ['0', '1'], default: '0', description: 'With `1` every message is an array of messages.' },
+      },
+    },
+    bindingVersion: '0.1.0',
+  };
+}
+
+function messagesOf(book: SchemaBook): JsonObject {
+  const messages: Record<string, Json> = {};
+  const add = (name: string, schema: TSchema): void => {
+    const { description } = schema as SchemaShape;
+    messages[name] = {
+      name,
+      title: titleOf(schema),
+      ...(description === undefined ? {} : { summary: description }),
+      payload: book.of(schema),
+      examples: [{ payload: exampleOf(schema) }],
+    };
+  };
+  for (const { schema } of commands) add(componentName(titleOf(schema)), schema);
+  for (const [name, schema] of Object.entries(replySchemas)) add(replyName(name), schema);
+  for (const [name, schema] of Object.entries(noticeSchemas)) add(name, schema);
+  for (const [type, schema] of Object.entries(eventSchemas)) messages[frameName(type)] = frame(type, schema, book);
+  add('dialectCommand', DialectCommand);
+  for (const [name, schema] of Object.entries(dialectSchemas)) add(dialectName(name), schema);
+  return messages;
+}
+
+const replyName = (name: string): string => `${name}Reply`;
+const frameName = (type: string): string => `${type}Frame`;
+const dialectName = (name: string): string => `dialect${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
+/** A frame around one type of event. */
+function frame(type: string, event: TSchema, book: SchemaBook): JsonObject {
+  const { title: _title, description: _description, ...parts } = JSON.parse(JSON.stringify(EventFrame)) as JsonObject;
+  const around = book.of(parts);
+  const properties = around['properties'] as JsonObject;
+  const { description = '' } = event as SchemaShape;
+  const frameSchema: TSchema = EventFrame;
+  const example = exampleOf(frameSchema) as JsonObject;
+  return {
+    name: frameName(type),
+    title: `frame with a ${type}`,
+    summary: description,
+    payload: { ...around, properties: { ...properties, data: book.of(event) } },
+    examples: [{ payload: { ...example, data: exampleOf(event) } }],
+  };
+}
+
+const inChannel = (names: readonly string[]): Json => names.map((name) => ({ $ref: `#/channels/stream/messages/${name}` }));
+const channel: JsonObject = { $ref: '#/channels/stream' };
+
+function operations(): JsonObject {
+  const received = commands.map(({ schema, reply }): [string, Json] => {
+    const name = componentName(titleOf(schema));
+    const { description = '' } = schema as SchemaShape;
+    return [
+      name,
+      {
+        action: 'receive',
+        channel,
+        summary: description,
+        messages: inChannel([name]),
+        reply: { channel, messages: inChannel([replyName(reply), replyName('error')]) },
+      },
+    ];
+  });
+  return {
+    ...Object.fromEntries(received),
+    frames: {
+      action: 'send',
+      channel,
+      summary: 'Events of the topics that the connection follows.',
+      messages: inChannel(Object.keys(eventSchemas).map(frameName)),
+    },
+    notices: { action: 'send', channel, summary: 'What the gateway says by itself.', messages: inChannel(Object.keys(noticeSchemas)) },
+    dialectCommands: {
+      action: 'receive',
+      channel,
+      summary: "A command of PumpPortal's dialect.",
+      messages: inChannel(['dialectCommand']),
+      reply: { channel, messages: inChannel([dialectName('message')]) },
+    },
+    dialectEvents: {
+      action: 'send',
+      channel,
+      summary: "Events in PumpPortal's dialect: bare objects.",
+      messages: inChannel(['create', 'trade', 'migrate'].map(dialectName)),
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { EndpointSpec } from '../rest/endpoint.ts';
+
+/** The endpoints as a table of PROTOCOL.md. Markdown; the same for the same endpoints. */
+export function generateEndpointTable(endpoints: readonly EndpointSpec[]): string {
+  const rows = endpoints.map((spec) => {
+    const { method, path, bothForms, access, summary, errors, deprecated } = spec;
+    const codes = errors.map((code) => `\`${code}\``).join(' ');
+    const end = deprecated === undefined ? '' : ` Deprecated, works until ${deprecated.sunset}.`;
+    return [`${method} \`${path}\``, bothForms ? 'yes' : '–', access, `${summary}${end}`, codes === '' ? '–' : codes];
+  });
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const head = ['method and path', 'also under `/api`', 'access', 'purpose', 'errors of its own'];
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}

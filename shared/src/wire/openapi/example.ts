@@ -1,0 +1,58 @@
+import type { Json, SchemaShape } from './json.ts';
+
+/** An address for examples: the mint of USDC. */
+const someAddress = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const addressNames = /^(mint|mints|publicKey|accounts|creator|trader|account)$/;
+const textByName: Readonly<Record<string, string>> = {
+  key: 'sluice_<id>_<secret>',
+  epoch: 'k3v9',
+  topic: `trades:${someAddress}`,
+  requestId: '01JD2Q6M7N8P9RSTVWXYZ01234',
+  signature: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
+};
+
+/**
+ * A value of a schema, the same for the same schema: the least that it asks for, with values that look like real ones.
+ * `name` is the field that it stands in.
+ */
+export function exampleOf(schema: SchemaShape, name = ''): Json {
+  if (schema.default !== undefined) return schema.default as Json;
+  if (schema.const !== undefined) return schema.const as Json;
+  if (schema.enum !== undefined) return schema.enum[0] as Json;
+  if (schema.anyOf !== undefined) return exampleOf(schema.anyOf[0]!, name);
+  switch (schema.type) {
+    case 'string':
+      return textOf(schema, name);
+    case 'integer':
+      return within(schema, 1);
+    case 'number':
+      return within(schema, 0.5);
+    case 'boolean':
+      return false;
+    case 'array':
+      return schema.items === undefined
+        ? []
+        : Array.from({ length: Math.max(1, schema.minItems ?? 1) }, () => exampleOf(schema.items!, name));
+    case 'object':
+      return objectOf(schema);
+    default:
+      return null;
+  }
+}
+
+function within({ minimum = -Infinity, maximum = Infinity }: SchemaShape, wanted: number): number {
+  return Math.min(Math.max(minimum, wanted), maximum);
+}
+
+function objectOf({ properties = {}, required = [] }: SchemaShape): Json {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) => (required.includes(name) ? [[name, exampleOf(schema, name)]] : [])),
+  );
+}
+
+function textOf({ pattern, minLength = 0, maxLength = 1_000 }: SchemaShape, name: string): string {
+  if (pattern === '^[0-9]+$') return '1000000000';
+  if (pattern?.startsWith('^[1-9A-HJ-NP-Za-km-z]{32') === true || addressNames.test(name)) return someAddress;
+  const text = textByName[name] ?? (name === '' ? 'text' : name);
+  return text.padEnd(minLength, '.').slice(0, maxLength);
+}

@@ -1,0 +1,39 @@
+import type { JsonObject } from './json.ts';
+
+const text = (description: string, example: string): JsonObject => ({ description, schema: { type: 'string' }, example });
+const integer = (description: string, example: number): JsonObject => ({ description, schema: { type: 'integer', minimum: 0 }, example });
+
+/** Headers of answers, as components of the OpenAPI document. */
+export const headerComponents: JsonObject = {
+  'X-Request-Id': text('Of every answer; leads to the request in the log.', '01JD2Q6M7N8P9RSTVWXYZ01234'),
+  'X-API-Version': text('Version of the interface, on every answer.', '1.0.0'),
+  'RateLimit-Policy': text('Requests (`q`) in a window of `w` seconds (draft-ietf-httpapi-ratelimit-headers).', '"default";q=1000;w=60'),
+  RateLimit: text('Requests that would be admitted now (`r`), and seconds until all are again (`t`).', '"default";r=999;t=1'),
+  'X-RateLimit-Limit': integer('Requests a minute.', 1000),
+  'X-RateLimit-Remaining': integer('Requests that would be admitted now.', 999),
+  'X-RateLimit-Reset': integer('When all are admitted again, Unix seconds.', 1_900_000_000),
+  'Retry-After': integer('Seconds after which the request may be made again.', 1),
+  'WWW-Authenticate': text('How to authenticate.', 'Bearer'),
+  Deprecation: text('Since when it is deprecated: `@` and Unix seconds (RFC 9745).', '@1900000000'),
+  Sunset: text('When it may go (RFC 8594).', 'Fri, 01 Jan 2027 00:00:00 GMT'),
+  Link: text('What takes its place (RFC 5829).', '</v2/quote>; rel="successor-version"'),
+};
+
+const always = ['X-Request-Id', 'X-API-Version'];
+const rate = ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+const deprecation = ['Deprecation', 'Sunset', 'Link'];
+
+/** References to the headers of an answer with this status. */
+export function headersOf(
+  status: number,
+  { isOpen, isDeprecated }: { readonly isOpen: boolean; readonly isDeprecated: boolean },
+): JsonObject {
+  const names = [
+    ...always,
+    ...(isOpen || status === 401 ? [] : rate),
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+    ...(isDeprecated ? deprecation : []),
+  ];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

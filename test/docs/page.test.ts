@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { endpointsOf, curlOf } from '@sluice/gateway/docs/endpoint-section.ts';
+import { html, inline, prose } from '@sluice/gateway/docs/html.ts';
+import { docsPage } from '@sluice/gateway/docs/page.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { errorTable } from '@sluice/shared/errors/codes.ts';
+import { closeCodes } from '@sluice/shared/wire/close-codes.ts';
+import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
+import { endpointPaths } from '@sluice/shared/wire/openapi/endpoint-errors.ts';
+import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { defineEndpoint } from '@sluice/shared/wire/rest/endpoint.ts';
+import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import { Type } from 'typebox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+
+const fullKey = 'sluice_test_everything';
+
+describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => {
+  let server: TestGateway;
+  beforeAll(async () => {
+    server = await startTestGateway({ transport });
+    server.keys.add(fullKey, { scopes: ['stream', 'read', 'trade'] });
+  });
+  afterAll(() => server.close());
+  const get = (path: string, init: RequestInit = {}) => fetch(`http://${server.host}${path}`, init);
+
+  it.each([
+    ['/api/openapi.json', 'application/json; charset=utf-8'],
+    ['/api/asyncapi.json', 'application/json; charset=utf-8'],
+    ['/docs', 'text/html; charset=utf-8'],
+  ])('%s is served to anybody, the same each time', async (path, type) => {
+    const answers = await Promise.all([get(path), get(path), get(path, { method: 'HEAD' })]);
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe(type);
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
+      expect(answer.headers.get('etag')).toMatch(/^"[\w-]{27}"$/);
+      expect(answer.headers.get('etag')).toBe(answers[0]!.headers.get('etag'));
+      expect(answer.headers.get('x-request-id')).not.toBeNull();
+    }
+    const [first, second, head] = await Promise.all(answers.map((answer) => answer.text()));
+    expect(first).toBe(second);
+    expect(first!.length).toBeGreaterThan(10_000);
+    expect(head).toBe('');
+  });
+
+  it('what is served tells of all that is served', async () => {
+    const openApi = (await (await get('/api/openapi.json')).json()) as { openapi: string; paths: Record<string, unknown> };
+    expect(openApi.openapi).toBe('3.1.0');
+    expect(Object.keys(openApi.paths)).toEqual(server.gateway.endpoints.flatMap(endpointPaths));
+    expect(((await (await get('/api/asyncapi.json')).json()) as { asyncapi: string }).asyncapi).toBe('3.0.0');
+  });
+
+  it('every example of the page reaches its endpoint, and is of the form that it takes', async () => {
+    const openApi = openApiDocument(endpoints, { version: '1.0.0', plans: [] });
+    for (const shown of endpointsOf(openApi)) {
+      const command = curlOf(shown, `http://${server.host}`);
+      const url = /'(http[^']+)'/.exec(command)![1]!;
+      const body = /-d '(.*)'$/s.exec(command)?.[1];
+      const answer = await fetch(url, {
+        method: shown.method,
+        headers: {
+          ...(command.includes('Authorization') ? { Authorization: `Bearer ${fullKey}` } : {}),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body }),
+      });
+      const told = (await answer.text()).slice(0, 300);
+      expect([401, 403, 404, 405, 413, 415, 429, 500], `${command}\n${told}`).not.toContain(answer.status);
+      expect(told, command).not.toContain('INVALID_REQUEST');
+    }
+  });
+});
+
+describe('the page', () => {
+  const plans = Object.values(defaultPlans);
+  const strange = defineEndpoint({
+    id: 'strange',
+    method: 'POST',
+    path: '/strange/{name}',
+    bothForms: true,
+    access: 'trade',
+    tag: 'odd',
+    summary: '<script>alert(1)</script> & `code`',
+    params: Type.Object({ name: Type.String({ description: '"><img src=x onerror=alert(1)>' }) }),
+    query: Type.Object({ at: Type.Integer(), limit: Type.Optional(Type.Integer()) }),
+    body: Type.Object(
+      { text: Type.String(), part: Type.Object({ inner: Type.Array(Type.Object({ leaf: Type.Boolean() })) }) },
+      { title: 'strange body' },
+    ),
+    answer: Type.Object({ ok: Type.Literal(true) }),
+    errors: ['TRADING_HALTED'],
+    deprecated: { since: '2026-01-01', sunset: '2026-09-01', successor: '/v2/strange' },
+  });
+  const asyncApi = asyncApiDocument({ version: '1.0.0' });
+  const page = docsPage(openApiDocument([...endpoints, strange], { version: '1.0.0', plans }), asyncApi, 'https://sluice.coins.io');
+
+  it('loads nothing, runs nothing, and lets only its own style apply', () => {
+    const style = /<style>([^]*?)<\/style>/.exec(page.body)![1]!;
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(page.headers['Content-Security-Policy']).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    expect(page.body.match(/<style/g)).toHaveLength(1);
+    expect(page.body).not.toMatch(/<(script|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i);
+    for (const [, address] of page.body.matchAll(/(?:href|src)="([^"]*)"/g))
+      expect(address).toMatch(/^(#[\w-]+|\/api\/(openapi|asyncapi)\.json)$/);
+    expect(style).toContain('prefers-color-scheme: dark');
+  });
+
+  it('shows texts as texts', () => {
+    expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; <code>code</code>');
+    expect(page.body).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;');
+    expect(html`<b>${'a<b'}${1}</b>`.html).toBe('<b>a&lt;b1</b>');
+    expect(inline('a `b<` c').html).toBe('a <code>b&lt;</code> c');
+    expect(prose('one\n\ntwo').html).toBe('<p>one</p><p>two</p>');
+  });
+
+  it('has an anchor for everything, each once, and no link that leads nowhere', () => {
+    const ids = [...page.body.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [, anchor] of page.body.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(anchor);
+    for (const { id } of [...endpoints, strange]) expect(ids).toContain(id);
+    for (const type of Object.keys(eventSchemas)) expect(ids).toContain(`schema-${type}`);
+  });
+
+  it('tells of every error, close code, plan, parameter and field', () => {
+    for (const code of Object.keys(errorTable)) expect(page.body).toContain(`<code>${code}</code>`);
+    for (const { code } of closeCodes()) expect(page.body).toContain(`<td>${code}</td>`);
+    for (const { name, requestsPerMinute } of plans)
+      expect(page.body).toMatch(new RegExp(`<td>${name}</td>\\s*<td>${requestsPerMinute}</td>`));
+    const section = /<section id="strange">([^]*?)<\/section>/.exec(page.body)![1]!;
+    for (const part of [
+      '<code>name</code>',
+      '<code>at</code>',
+      'Deprecated; works until 2026-09-01',
+      '<code>/v2/strange</code>',
+      '<code>/api/strange/{name}</code>',
+      'TRADING_HALTED',
+      'UPSTREAM_UNAVAILABLE',
+      '<code>trade</code>',
+    ]) {
+      expect(section).toContain(part);
+    }
+    const body = /<section id="schema-strangeBody">([^]*?)<\/section>/.exec(page.body)![1]!;
+    for (const field of ['text', 'part', 'part.inner', 'part.inner[].leaf']) expect(body).toContain(`<code>${field}</code>`);
+  });
+
+  it('shows how each endpoint is called, with a key where one is needed', () => {
+    const [shown] = endpointsOf(openApiDocument([strange], { version: '1.0.0', plans }));
+    expect(curlOf(shown!, 'https://sluice.coins.io')).toBe(
+      [
+        "curl -X POST 'https://sluice.coins.io/api/strange/name?at=1' \\",
+        '  -H "Authorization: Bearer $SLUICE_API_KEY" \\',
+        "  -H 'Content-Type: application/json' \\",
+        `  -d '{"text":"text","part":{"inner":[{"leaf":false}]}}'`,
+      ].join('\n'),
+    );
+    expect(page.body.match(/<pre><code>curl -/g)!.length + page.body.match(/<pre><code>curl &#39;/g)!.length).toBeGreaterThanOrEqual(
+      endpoints.length,
+    );
+  });
+});
