@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { address, alice, launch, quietChain } from '../simnet/support/test-chain.ts';
+import { ScriptedNode, type ToldAccount } from './harness.ts';
+
+const chain = quietChain();
+const mint = launch(chain);
+const some = (count: number, from = 0): string[] => Array.from({ length: count }, (_, index) => address(`account ${from + index}`));
+
+function reading(newestSlot = Number.MAX_SAFE_INTEGER): { node: ScriptedNode; reader: RpcAccountReader } {
+  const node = new ScriptedNode(chain);
+  return { node, reader: createAccountReader(node, { newestSlot: () => newestSlot, signal: new AbortController().signal }) };
+}
+
+describe('account reader', () => {
+  it('answers what the chain holds, in the order of the addresses, with slot and time', async () => {
+    const { reader } = reading();
+    const beforeMs = Date.now();
+    const { slot, askedAtMs, accounts } = await reader.read([mint, address('nobody'), alice.publicKey, mint]);
+    expect(slot).toBe(chain.slot);
+    expect(askedAtMs).toBeGreaterThanOrEqual(beforeMs);
+    const held = chain.account(mint)!;
+    expect(accounts[0]).toEqual({ ...held, data: Buffer.from(held.data) });
+    expect(accounts[1]).toBeNull();
+    expect(accounts[2]!.lamports).toBe(chain.account(alice.publicKey)!.lamports);
+    expect(accounts[3]).toEqual(accounts[0]);
+  });
+
+  it('asks for all reads of one turn in one call, each address once, and splits none', async () => {
+    const { node, reader } = reading();
+    await Promise.all([reader.read([mint]), reader.read([mint, ...some(3)]), reader.read(some(60)), reader.read(some(60, 60))]);
+    expect(node.asked.map((asked) => asked.length)).toEqual([61, 60]);
+    expect(new Set(node.asked.flat()).size).toBe(node.asked.flat().length);
+  });
+
+  it('gives a read whose addresses are being asked for that call’s answer', async () => {
+    const { node, reader } = reading();
+    const first = reader.read([mint, ...some(5)]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(node.calls).toBe(1);
+    const [one, two] = await Promise.all([first, reader.read([mint])]);
+    expect(two.accounts[0]).toBe(one.accounts[0]);
+    expect(two.askedAtMs).toBe(one.askedAtMs);
+    expect(node.calls).toBe(1);
+    await reader.read([mint]);
+    expect(node.calls).toBe(2);
+  });
+
+  it('refuses what has no room any more, and serves the others', async () => {
+    const { node, reader } = reading();
+    const outcomes = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => reader.read(some(100, index * 100))));
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(200 - 128);
+    expect((refused[0] as PromiseRejectedResult).reason).toBeInstanceOf(RpcError);
+    expect(reader.counters).toMatchObject({ calls: 128, refused: 72, failures: 0 });
+    expect(node.calls).toBe(128);
+    await expect(reader.read(some(101))).rejects.toThrow(RangeError);
+  });
+
+  it('passes a failure on to every read of the call, and asks again the next time', async () => {
+    const { node, reader } = reading();
+    node.away = true;
+    for (const { status } of await Promise.allSettled([reader.read([mint]), reader.read([mint])])) expect(status).toBe('rejected');
+    expect(reader.counters).toMatchObject({ calls: 1, failures: 1 });
+    node.away = false;
+    expect((await reader.read([mint])).accounts[0]).not.toBeNull();
+  });
+
+  it('believes no answer that is not whole and of the documented form', async () => {
+    const lies: Record<string, (answer: { context: unknown; value: unknown[] }) => unknown> = {
+      'no object': () => 'yes',
+      'no context': ({ value }) => ({ value }),
+      'a slot that is none': (answer) => ({ ...answer, context: { slot: '5' } }),
+      'a negative slot': (answer) => ({ ...answer, context: { slot: -1 } }),
+      'a slot beyond the chain’s': (answer) => ({ ...answer, context: { slot: 1_000_001 } }),
+      'one account too few': (answer) => ({ ...answer, value: answer.value.slice(1) }),
+      'one too many': (answer) => ({ ...answer, value: [...answer.value, null] }),
+      'no list': (answer) => ({ ...answer, value: {} }),
+      'an account that is a text': (answer) => ({ ...answer, value: ['account', null] }),
+    };
+    const wrong = (change: Partial<Record<keyof ToldAccount, unknown>>) => (answer: { context: unknown; value: unknown[] }) => ({
+      ...answer,
+      value: [{ ...(answer.value[0] as ToldAccount), ...change }, null],
+    });
+    lies['an owner that is no address'] = wrong({ owner: 'me' });
+    lies['lamports below nothing'] = wrong({ lamports: -1 });
+    lies['lamports that are no integer'] = wrong({ lamports: 1.5 });
+    lies['another encoding'] = wrong({ data: ['AA==', 'base58'] });
+    lies['data that is a text'] = wrong({ data: 'AA==' });
+    lies['no executable'] = wrong({ executable: undefined });
+    for (const [what, lie] of Object.entries(lies)) {
+      const { node, reader } = reading(1_000_000);
+      node.answerLie = (answer) => lie(answer as { context: unknown; value: unknown[] });
+      await expect(reader.read([mint, address('nobody')]), what).rejects.toMatchObject({ kind: 'malformed' });
+    }
+  });
+});

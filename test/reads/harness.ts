@@ -1,0 +1,140 @@
+import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
+import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
+import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
+import { EventCell } from '@sluice/gateway/stream/event-cell.ts';
+import { History } from '@sluice/gateway/stream/history.ts';
+import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
+import type { Chain } from '../simnet/chain.ts';
+import { entryOf } from '../support/stream-events.ts';
+
+/** An account as a node tells it. */
+export interface ToldAccount {
+  owner: string;
+  lamports: number;
+  data: [string, string];
+  executable: boolean;
+}
+
+/** A node that answers from a chain, and lies as the test says. */
+export class ScriptedNode implements Rpc {
+  calls = 0;
+  away = false;
+  slot: number | null = null;
+  lie: (address: string, account: ToldAccount | null) => unknown = (_address, account) => account;
+  answerLie: (answer: unknown) => unknown = (answer) => answer;
+  readonly asked: (readonly string[])[] = [];
+  readonly #chain: Chain;
+
+  constructor(chain: Chain) {
+    this.#chain = chain;
+  }
+
+  async call(method: string, params: readonly unknown[], _signal?: AbortSignal, accept?: (answer: unknown) => boolean): Promise<unknown> {
+    if (method !== 'getMultipleAccounts') throw new Error(`unexpected ${method}`);
+    this.calls++;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.away) throw new RpcError('unreachable', 0, 'away');
+    const addresses = params[0] as readonly string[];
+    this.asked.push(addresses);
+    const answer = this.answerLie({
+      context: { slot: this.slot ?? this.#chain.slot },
+      value: addresses.map((address) => this.lie(address, this.told(address))),
+    });
+    accept?.(answer);
+    return answer;
+  }
+
+  told(address: string): ToldAccount | null {
+    const account = this.#chain.account(address);
+    if (account === null) return null;
+    const { owner, lamports, data, executable } = account;
+    return { owner, lamports: Number(lamports), data: [Buffer.from(data).toString('base64'), 'base64'], executable };
+  }
+}
+
+const leading = { leads: true, endpointsUp: 1, simulated: true, slot: 0 };
+
+/** A book on a scripted node, with a log and a record of the market in the test's hand. */
+export class BookHarness {
+  readonly node: ScriptedNode;
+  readonly reader: RpcAccountReader;
+  readonly history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
+  readonly health: MarketHealth;
+  readonly book: TokenBook;
+  linkUp = true;
+  epoch = 'epoch-one-xx';
+  summary: MarketSummary = { checkpoint: { epoch: this.epoch, offset: 0 }, minutes: [], price: null };
+  /** Resolves before the summary is answered. */
+  beforeSummary: () => Promise<void> | void = () => undefined;
+  offset = 0;
+  readonly #seqs = new Map<string, number>();
+
+  constructor(chain: Chain) {
+    this.node = new ScriptedNode(chain);
+    this.health = new MarketHealth({ statuses: async () => [], linkUp: () => this.linkUp });
+    this.reader = createAccountReader(this.node, {
+      newestSlot: () => this.health.newestSlot(Date.now()),
+      signal: new AbortController().signal,
+    });
+    const market: MarketReader = {
+      summary: async () => {
+        const { summary } = this;
+        await this.beforeSummary();
+        return summary;
+      },
+      buckets: async () => [],
+      trades: async () => [],
+      want: async () => [],
+    };
+    const log = createLog({ level: 'silent', name: 'test' });
+    this.book = new TokenBook({
+      accounts: this.reader,
+      market,
+      history: this.history,
+      health: this.health,
+      venues,
+      epoch: () => this.epoch,
+      offChain: () => null,
+      log,
+    });
+    this.ingest({});
+  }
+
+  /** What the leading ingest tells of itself. */
+  ingest(value: Readonly<Record<string, unknown>>, atMs = Date.now()): void {
+    const status: BusStatus = {
+      name: 'ingest:test',
+      value: { ...leading, solUsd: { price: 150, slot: 1, ageMs: 100, stale: false }, ...value },
+    };
+    this.health.take([status], atMs);
+  }
+
+  /** One more entry of the log. */
+  tell(event: StreamEvent, topics?: string[]): LogEntry {
+    const { json, msgpack, topics: names } = entryOf(event, ...(topics === undefined ? [] : [topics]));
+    const numbered = names.map((topic) => {
+      const seq = (this.#seqs.get(topic) ?? 0) + 1;
+      this.#seqs.set(topic, seq);
+      return { topic, seq };
+    });
+    const entry: LogEntry = { offset: ++this.offset, topics: numbered, json, msgpack };
+    this.history.append(entry);
+    this.book.onEntry(entry, new EventCell(entry), false);
+    return entry;
+  }
+
+  async info(mint: string, nowMs = Date.now()): Promise<TokenInfo> {
+    const outcome = await this.book.find(mint);
+    if (!outcome.ok) throw new Error(outcome.reason);
+    this.book.keepFresh(outcome.token, nowMs);
+    outcome.token.rendered = null;
+    return JSON.parse(this.book.render(outcome.token, nowMs).toString()) as TokenInfo;
+  }
+}

@@ -1,0 +1,311 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import type { Bucket } from '@sluice/shared/market/market.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
+import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { BookHarness, type ToldAccount } from './harness.ts';
+
+const chain = quietChain();
+const mint = launch(chain);
+const curve = bondingCurveAddress(mint);
+let harness: BookHarness;
+beforeEach(() => {
+  harness = new BookHarness(chain);
+});
+
+const nowS = (): number => Math.floor(Date.now() / 1000);
+
+function trade(changes: Partial<TradeEvent> = {}): TradeEvent {
+  return tradeEvent(mint, { poolAddress: curve, slot: chain.slot + 1, blockTime: nowS(), ...changes });
+}
+
+function price(changes: Partial<PriceEvent> = {}): PriceEvent {
+  return priceEvent(mint, { poolAddress: curve, slot: chain.slot + 1, ...changes });
+}
+
+function minute(startS: number, buys: number, volumeSol: number): Bucket {
+  const prices = { open: 1, high: 1, low: 1, close: 1, openUsd: null, highUsd: null, lowUsd: null, closeUsd: null };
+  return { startS, ...prices, volumeBase: 1, volumeQuote: 1, volumeSol, volumeUsd: 0, buys, sells: 0 };
+}
+
+describe('a cold token', () => {
+  it('costs one call for all who ask at once, and none afterwards', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 1_000 }, async () => harness.book.find(mint)));
+    expect(outcomes.every(({ ok }) => ok)).toBe(true);
+    expect(harness.node.calls).toBe(1);
+    expect(harness.book.counters).toMatchObject({ loads: 1, shared: 999 });
+    expect(harness.book.find(mint)).not.toBeInstanceOf(Promise);
+    expect(harness.node.calls).toBe(1);
+  });
+
+  it('is refused for a while where it is no mint, until the stream tells of it', async () => {
+    const nobody = addressOf(4_711);
+    for (let turn = 0; turn < 5; turn++) expect(await harness.book.find(nobody)).toEqual({ ok: false, reason: 'no_mint' });
+    for (let turn = 0; turn < 5; turn++) expect(await harness.book.find(alice.publicKey)).toEqual({ ok: false, reason: 'no_mint' });
+    expect(harness.node.calls).toBe(2);
+    harness.tell(newTokenEvent(nobody));
+    // The stream knows better than the node that was asked.
+    expect(await harness.book.find(nobody)).toMatchObject({ ok: false, reason: 'unavailable' });
+    expect(harness.node.calls).toBe(3);
+  });
+
+  it('is unavailable while no node answers, and read when one does', async () => {
+    harness.node.away = true;
+    expect(await harness.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
+    harness.node.away = false;
+    expect(await harness.book.find(mint)).toMatchObject({ ok: true });
+  });
+});
+
+describe('a warm token', () => {
+  it('moves with the prices of its main pool, newer ones only', async () => {
+    const cold = await harness.info(mint);
+    expect(cold).toMatchObject({ venue: 'pump', poolAddress: curve, priceNullReason: null, priceSlot: chain.slot });
+    harness.tell(price({ priceQuote: 5e-8, priceSol: 5e-8 }));
+    expect(await harness.info(mint)).toMatchObject({ priceSol: 5e-8, priceUsd: 5e-8 * 150, priceSlot: chain.slot + 1 });
+    harness.tell(price({ priceQuote: 6e-8, slot: chain.slot }));
+    harness.tell(price({ priceQuote: 7e-8, poolAddress: addressOf(1), pool: 'pump-amm', slot: chain.slot + 9 }));
+    expect((await harness.info(mint)).priceSol).toBe(5e-8);
+    expect(harness.node.calls).toBe(1);
+  });
+
+  it('believes what comes after a read, whatever slot the node that was read claimed', async () => {
+    harness.node.slot = chain.slot + 200;
+    await harness.info(mint);
+    const lateUs = (Date.now() + 3_000) * 1000;
+    harness.tell(price({ priceQuote: 5e-8, ts: { received: lateUs, published: lateUs } }));
+    expect((await harness.info(mint)).priceSol).toBe(5e-8);
+  });
+
+  it('has no price between the end of its curve and its pool', async () => {
+    await harness.info(mint);
+    harness.tell(trade({ curveCompleted: true }));
+    expect(await harness.info(mint)).toMatchObject({
+      priceSol: null,
+      priceNullReason: 'no_liquidity',
+      marketCapSol: null,
+      liquiditySol: null,
+      curve: { complete: true, progressPercent: 100 },
+    });
+    const pool = canonicalPoolAddress(mint, wrappedSolMint);
+    harness.tell(migrationEvent(mint, { poolAddress: pool, slot: chain.slot + 2, priceQuote: 4e-7 }));
+    expect(await harness.info(mint)).toMatchObject({ venue: 'pump-amm', poolAddress: pool, priceSol: 4e-7, priceNullReason: null });
+    harness.tell(price({ pool: 'pump-amm', poolAddress: pool, slot: chain.slot + 3, priceQuote: 4.5e-7 }));
+    expect(await harness.info(mint)).toMatchObject({ priceSol: 4.5e-7 });
+  });
+
+  it('is rendered once for a quarter of a second', async () => {
+    const outcome = await harness.book.find(mint);
+    if (!outcome.ok) throw new Error('cold');
+    const atMs = Date.now();
+    const first = harness.book.render(outcome.token, atMs);
+    expect(harness.book.render(outcome.token, atMs + 249)).toBe(first);
+    const second = harness.book.render(outcome.token, atMs + 250);
+    expect(second).not.toBe(first);
+    expect(JSON.parse(second.toString())).toMatchObject({ asOfMs: atMs + 250 });
+  });
+
+  it('is read again behind the answer after a minute, once', async () => {
+    await harness.info(mint);
+    const outcome = await harness.book.find(mint);
+    if (!outcome.ok) throw new Error('cold');
+    const laterMs = Date.now() + 61_000;
+    harness.book.keepFresh(outcome.token, laterMs);
+    harness.book.keepFresh(outcome.token, laterMs);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(harness.node.calls).toBe(2);
+    expect(harness.book.counters.refreshes).toBe(1);
+  });
+
+  it('is dropped when an event of it is taken back', async () => {
+    await harness.info(mint);
+    harness.tell({ type: 'retract', id: 'x:1' }, [`trades:${mint}`]);
+    expect(harness.book.size).toBe(0);
+  });
+});
+
+describe('windows', () => {
+  it('join the record with the log at its checkpoint, each trade once', async () => {
+    harness.tell(trade({ solAmount: 1 }));
+    harness.tell(trade({ solAmount: 2 }));
+    harness.tell(trade({ solAmount: 4, side: 'sell' }));
+    const startS = nowS() - (nowS() % 60);
+    harness.summary = {
+      checkpoint: { epoch: harness.epoch, offset: 2 },
+      minutes: [minute(startS - 600, 5, 50), minute(startS, 2, 3)],
+      price: null,
+    };
+    const joined = await harness.info(mint);
+    expect(joined.windows).toMatchObject({ '5m': { buys: 2, sells: 1, volumeSol: 7 }, '1h': { buys: 7, sells: 1, volumeSol: 57 } });
+    harness.tell(trade({ solAmount: 8 }));
+    expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 8, sells: 1, volumeSol: 65 });
+  });
+
+  it('count nothing twice where the record is ahead of this gateway', async () => {
+    const startS = nowS() - (nowS() % 60);
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 2 }, minutes: [minute(startS, 2, 3)], price: null };
+    await harness.info(mint);
+    harness.tell(trade({ solAmount: 1 }));
+    harness.tell(trade({ solAmount: 2 }));
+    harness.tell(trade({ solAmount: 4 }));
+    expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 3, volumeSol: 7 });
+  });
+
+  it('hold what came while the token was being read', async () => {
+    harness.beforeSummary = () => void harness.tell(trade({ solAmount: 1 }));
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: null };
+    expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 1, volumeSol: 1 });
+  });
+
+  it('are null where nobody knows what is between record and log, and joined once they meet', async () => {
+    harness.tell(trade());
+    harness.summary = { checkpoint: { epoch: 'another-one-', offset: 1 }, minutes: [], price: null };
+    expect((await harness.info(mint)).windows).toBeNull();
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
+    const laterMs = Date.now() + 1_100;
+    await harness.info(mint, laterMs);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect((await harness.info(mint, laterMs)).windows!['24h']).toMatchObject({ buys: 1, volumeSol: 2 });
+    expect(harness.node.calls).toBe(1);
+  });
+
+  it('begin anew after a loss: what is not known to be whole is not told', async () => {
+    harness.tell(trade());
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
+    expect((await harness.info(mint)).windows).not.toBeNull();
+    harness.offset = 9;
+    harness.book.onLost(9, 'trimmed');
+    // The record stands before the hole.
+    expect((await harness.info(mint)).windows).toBeNull();
+    harness.book.onLost(0, 'epoch');
+    harness.history.clear();
+    harness.epoch = 'epoch-two-xx';
+    harness.offset = 0;
+    expect((await harness.info(mint)).windows).toBeNull();
+    harness.book.onLost(0, 'epoch');
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [minute(nowS() - (nowS() % 60), 4, 2)], price: null };
+    expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 4 });
+  });
+});
+
+describe('prices that are not of now', () => {
+  it('are null, with the reason', async () => {
+    await harness.info(mint);
+    const nullFor = async (reason: string): Promise<void> => {
+      expect(await harness.info(mint)).toMatchObject({
+        priceQuote: null,
+        priceSol: null,
+        priceUsd: null,
+        priceSlot: null,
+        priceAgeMs: null,
+        marketCapSol: null,
+        marketCapUsd: null,
+        liquiditySol: null,
+        priceNullReason: reason,
+      });
+    };
+    harness.linkUp = false;
+    await nullFor('bus_down');
+    harness.linkUp = true;
+    harness.ingest({ endpointsUp: 0 });
+    await nullFor('ingest_blind');
+    harness.ingest({ leads: false });
+    await nullFor('no_ingest');
+    harness.ingest({}, Date.now() - 6_000);
+    await nullFor('no_ingest');
+    harness.ingest({});
+    expect((await harness.info(mint)).priceNullReason).toBeNull();
+  });
+
+  it('in USD need a SOL/USD price of the last minute', async () => {
+    const fresh = await harness.info(mint);
+    expect(fresh.priceUsd! / fresh.priceSol!).toBeCloseTo(150, 9);
+    const laterMs = Date.now() + 61_000;
+    harness.ingest({ solUsd: null }, laterMs);
+    const later = await harness.info(mint, laterMs);
+    expect(later).toMatchObject({ solUsd: null, priceUsd: null, marketCapUsd: null, liquidityUsd: null, priceNullReason: null });
+    expect(later.priceSol).toBe(fresh.priceSol);
+    expect(later.marketCapSol).toBe(fresh.marketCapSol);
+    const us = laterMs * 1000;
+    harness.tell(price({ solUsd: { price: 160, slot: 2, ageMs: 59_000 }, ts: { received: us, published: us } }));
+    const again = await harness.info(mint, laterMs);
+    expect(again.solUsd).toEqual({ price: 160, slot: 2, ageMs: 59_000 });
+    expect(again.priceUsd! / again.priceSol!).toBeCloseTo(160, 9);
+  });
+});
+
+describe('a node that lies', () => {
+  const changed = (of: string, change: (account: ToldAccount) => unknown) => (asked: string, account: ToldAccount | null) =>
+    asked === of && account !== null ? change(account) : account;
+  const bytes = (account: ToldAccount, edit: (data: Buffer) => Buffer): ToldAccount => ({
+    ...account,
+    data: [edit(Buffer.from(account.data[0], 'base64')).toString('base64'), 'base64'],
+  });
+
+  it('makes no mint of an account of another program, or of a part of one', async () => {
+    harness.node.lie = changed(mint, (account) => ({ ...account, owner: addressOf(77) }));
+    expect(await harness.book.find(mint)).toEqual({ ok: false, reason: 'no_mint' });
+    const cut = new BookHarness(chain);
+    cut.node.lie = changed(mint, (account) => bytes(account, (data) => data.subarray(0, 81)));
+    expect(await cut.book.find(mint)).toEqual({ ok: false, reason: 'no_mint' });
+    const half = new BookHarness(chain);
+    half.node.lie = changed(mint, (account) => bytes(account, (data) => data.subarray(0, data.length - 3)));
+    // It says that it is a mint with extensions, which then are not whole: nothing is said of it.
+    expect(await half.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
+  });
+
+  it('makes no market of a curve that another program owns, or that is cut', async () => {
+    for (const change of [
+      (account: ToldAccount) => ({ ...account, owner: tokenProgram }),
+      (account: ToldAccount) => bytes(account, (data) => data.subarray(0, 40)),
+    ]) {
+      const lied = new BookHarness(chain);
+      lied.node.lie = changed(curve, change);
+      expect(await lied.info(mint)).toMatchObject({ venue: null, priceSol: null, priceNullReason: 'no_market' });
+    }
+  });
+
+  it('gives no price by empty reserves', async () => {
+    harness.node.lie = changed(curve, (account) => bytes(account, (data) => data.fill(0, 8, 24)));
+    expect(await harness.info(mint)).toMatchObject({ priceSol: null, priceNullReason: 'no_liquidity', marketCapSol: null });
+  });
+
+  it('gives no metadata of another mint', async () => {
+    expect(await harness.info(mint)).toMatchObject({ metadataSource: 'token-2022', name: 'Simulated test coin' });
+    const lied = new BookHarness(chain);
+    const own = Buffer.from(addressBytes(mint));
+    lied.node.lie = changed(mint, (account) =>
+      bytes(account, (data) => {
+        // The address stands in the pointer and, last, in the metadata.
+        data.set(addressBytes(addressOf(3)), data.lastIndexOf(own));
+        return data;
+      }),
+    );
+    expect(await lied.info(mint)).toMatchObject({ metadataSource: null, name: null, symbol: null, uri: null });
+    // Where no account tells a name, the creation did.
+    lied.tell(newTokenEvent(mint, { name: 'Told' }));
+    expect(await lied.info(mint)).toMatchObject({ metadataSource: 'event', name: 'Told' });
+  });
+
+  it('does not get its slot believed beyond what the chain can have reached', async () => {
+    harness.ingest({ slot: chain.slot });
+    harness.node.slot = chain.slot + 100_000;
+    expect(await harness.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
+  });
+});
+
+describe('the record’s last price', () => {
+  it('counts where it is newer than what was read', async () => {
+    const kept = encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot + 50 })).json;
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: kept };
+    expect((await harness.info(mint)).priceSol).toBe(9e-8);
+    const old = new BookHarness(chain);
+    old.summary = { ...harness.summary, price: encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot - 1 })).json };
+    expect((await old.info(mint)).priceSol).not.toBe(9e-8);
+  });
+});

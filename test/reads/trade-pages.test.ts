@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readTrades } from '@sluice/gateway/reads/trade-pages.ts';
+import { History } from '@sluice/gateway/stream/history.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+
+const mint = addressOf(1);
+const topic = `trades:${mint}`;
+
+/** `held` of the newest trades are in the history, and of all but the newest `behind` the newest 100 in the record. */
+function parts(all: readonly Uint8Array[], held: number, behind: number) {
+  const history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
+  for (const [index, json] of all.entries()) {
+    if (index < all.length - held) continue;
+    history.append({ offset: index + 1, topics: [{ topic, seq: index + 1 }], json, msgpack: new Uint8Array(1) });
+  }
+  const recorded = all
+    .slice(0, all.length - behind)
+    .toReversed()
+    .slice(0, 100);
+  return { history, market: { trades: async () => recorded } };
+}
+
+const trades = Array.from({ length: 250 }, (_, index) =>
+  tradeEvent(mint, { id: `trade${index}:0`, ts: { received: 1_000_000 + index, published: 1_000_000 + index } }),
+);
+const encoded = trades.map((event) => entryOf(event).json);
+const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
+
+describe('pages of trades', () => {
+  it('join history and record without a hole and without a repeat, whichever is ahead', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 250 }),
+        fc.integer({ min: 0, max: 250 }),
+        fc.integer({ min: 0, max: 20 }),
+        fc.integer({ min: 1, max: 60 }),
+        async (count, heldCount, behindCount, limit) => {
+          const all = encoded.slice(0, count);
+          const held = Math.min(heldCount, count);
+          const behind = Math.min(behindCount, held);
+          const sources = parts(all, held, behind);
+          const found: string[] = [];
+          let before: string | null = null;
+          do {
+            const page = await readTrades(sources, mint, before, limit);
+            expect(page.trades.length).toBeLessThanOrEqual(limit);
+            found.push(...page.trades.map(idOf));
+            before = page.next;
+          } while (before !== null);
+          // The record holds 100: what is older than those, and not in the history, is gone.
+          const reach = held >= 100 ? held : Math.max(held, Math.min(count, 100 + behind));
+          expect(found).toEqual(
+            all
+              .slice(count - reach)
+              .toReversed()
+              .map(idOf),
+          );
+        },
+      ),
+    );
+  });
+
+  it('are empty behind a trade that is kept nowhere', async () => {
+    const page = await readTrades(parts(encoded, 50, 0), mint, 'nothing:0', 10);
+    expect(page).toEqual({ trades: [], next: null });
+  });
+});
