@@ -1,5 +1,6 @@
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { addressAllowed } from '../auth/ip-ranges.ts';
+import { parseApiKey } from '../auth/key-format.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import { takeOfKey } from '../ratelimit/key-limit.ts';
 import type { LimitDecision, RateLimiter } from '../ratelimit/limiter.ts';
@@ -46,19 +47,22 @@ export function createAdmission({ authenticator, limiter, tickets }: AdmissionPa
     const identified = await identify(credential);
     if (!('principal' in identified)) return identified;
     const { principal, addressRanges } = identified;
-    const decision = await takeOfKey(limiter, principal, 1);
+    const isElsewhere = !addressAllowed(addressRanges, visit.address);
+    // Whoever has found a key elsewhere cannot use up what it has left.
+    const decision = await takeOfKey(limiter, principal, isElsewhere ? 0 : 1);
     const counted = { principal, decision };
-    const refusal = refusalOf(principal, addressRanges, visit);
+    const refusal = isElsewhere ? elsewhere(visit) : refusalOf(principal, visit);
     if (refusal !== null) return { ok: false, code: 'FORBIDDEN', ...refusal, counted };
     if (decision.admitted) return { ok: true, ...counted };
     const { retryAfterMs } = decision;
-    return { ok: false, code: 'RATE_LIMIT', message: 'This key has no request left.', details: { retryAfterMs }, counted };
+    const details = { limit: principal.plan.requestsPerMinute, retryAfterMs };
+    return { ok: false, code: 'RATE_LIMIT', message: 'This key has no request left.', details, counted };
   };
 }
 
 async function identifyKey(authenticator: Authenticator, key: string): Promise<Identified> {
   let principal = authenticator.authenticate(key);
-  if (principal === null) {
+  if (principal === null && parseApiKey(key) !== null) {
     // Perhaps made a moment ago.
     await authenticator.refresh();
     principal = authenticator.authenticate(key);
@@ -83,8 +87,11 @@ async function identifyTicket(authenticator: Authenticator, tickets: Tickets, ti
   return { principal, addressRanges: taken.address === null ? principal.ipRanges : [taken.address] };
 }
 
-function refusalOf(principal: Principal, addressRanges: readonly string[], { address, batch }: Visit): Refusal | null {
-  if (!addressAllowed(addressRanges, address)) return { message: 'The key may not be used from this address.', details: { address } };
+function elsewhere({ address }: Visit): Refusal {
+  return { message: 'The key may not be used from this address.', details: { address } };
+}
+
+function refusalOf(principal: Principal, { batch }: Visit): Refusal | null {
   if (!principal.scopes.includes('stream')) return { message: 'The key has not the scope `stream`.', details: { scope: 'stream' } };
   return batch ? batchOutOfReach(principal.plan) : null;
 }

@@ -1,0 +1,327 @@
+import type { IncomingMessage } from 'node:http';
+import type { Principal } from '@sluice/gateway/auth/principal.ts';
+import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
+import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
+import { Usage } from '@sluice/shared/wire/rest/usage.ts';
+import { validator } from '@sluice/shared/wire/validate.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { StreamClient } from '../support/stream-client.ts';
+import { addressOf } from '../support/stream-events.ts';
+
+const checkUsage = validator(Usage);
+let keys = 0;
+
+describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
+  let server: TestGateway;
+  const clients: StreamClient[] = [];
+  beforeAll(async () => {
+    server = await startTestGateway({ transport, config: { trustedProxies: ['127.0.0.1'] } });
+  });
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await server.close();
+  });
+
+  /** A key of its own for each test. */
+  function keyOf(plan: Partial<Plan> & { readonly name: Plan['name'] }, principal: Partial<Principal> = {}): string {
+    const key = `sluice_plans_${++keys}`;
+    server.keys.add(key, { plan: { ...defaultPlans[plan.name], ...plan }, scopes: ['stream', 'read'], ...principal });
+    return key;
+  }
+  function connect(query: string, headers: Record<string, string> = {}): StreamClient {
+    const client = new StreamClient(`ws://${server.host}/api/data${query}`, headers);
+    clients.push(client);
+    return client;
+  }
+  const refusalOf = (client: StreamClient) => until('the refusal', () => client.refused ?? undefined);
+  const usageOf = (key: string, headers: Record<string, string> = {}, path = '/usage'): Promise<Response> =>
+    fetch(`http://${server.host}${path}`, { headers: { Authorization: `Bearer ${key}`, ...headers } });
+
+  describe('batches', () => {
+    it('are refused at the handshake to a plan without them, and open to the others', async () => {
+      const refused = await refusalOf(connect(`?api-key=${keyOf({ name: 'standard' })}&batch=1`));
+      expect(refused.status).toBe(403);
+      expect(refused.body.error).toMatchObject({ code: 'FORBIDDEN', details: { plan: 'standard', feature: 'batch' } });
+      await connect(`?api-key=${keyOf({ name: 'premium' })}&batch=1`).open();
+      await connect(`?api-key=${keyOf({ name: 'standard', batch: true })}&batch=1`).open();
+      await connect(`?api-key=${keyOf({ name: 'standard' })}&batch=0`).open();
+    });
+
+    it('are refused to a first message too', async () => {
+      const client = await connect('?batch=1').open();
+      expect(await client.ask({ op: 'auth', key: keyOf({ name: 'standard' }) })).toMatchObject({
+        op: 'error',
+        error: { code: 'FORBIDDEN', details: { plan: 'standard', feature: 'batch' } },
+      });
+      expect((await client.end()).code).toBe(4503);
+      const other = await connect('?batch=1').open();
+      expect(await other.ask({ op: 'auth', key: keyOf({ name: 'premium' }) })).toMatchObject({ op: 'authenticated', plan: 'premium' });
+    });
+  });
+
+  describe('channels', () => {
+    it('withhold the trades of all tokens, and those alone', async () => {
+      const client = await connect(`?api-key=${keyOf({ name: 'standard' })}`).open();
+      expect(await client.ask({ op: 'subscribe', channel: 'trades' })).toMatchObject({
+        op: 'error',
+        error: { code: 'FORBIDDEN', details: { plan: 'standard', feature: 'allTrades' } },
+      });
+      for (const named of [{ mints: [addressOf(1)] }, { accounts: [addressOf(2)] }]) {
+        expect(await client.ask({ op: 'subscribe', channel: 'trades', ...named })).toMatchObject({ op: 'subscribed' });
+      }
+      expect(await client.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });
+      expect(await client.ask({ op: 'unsubscribe', channel: 'trades' })).toMatchObject({ op: 'unsubscribed', removed: expect.any(Array) });
+      expect(client.closed).toBeNull();
+      const premium = await connect(`?api-key=${keyOf({ name: 'premium' })}`).open();
+      expect(await premium.ask({ op: 'subscribe', channel: 'trades' })).toMatchObject({ op: 'subscribed' });
+    });
+
+    it('are withheld by name, in both dialects', async () => {
+      const key = keyOf({ name: 'premium', withoutChannels: ['migrations', 'trades'] });
+      const client = await connect(`?api-key=${key}`).open();
+      expect(await client.ask({ op: 'subscribe', channel: 'migrations' })).toMatchObject({
+        error: { code: 'FORBIDDEN', details: { plan: 'premium', feature: 'migrations' } },
+      });
+      expect(await client.ask({ op: 'subscribe', channel: 'trades', mints: [addressOf(1)] })).toMatchObject({
+        error: { code: 'FORBIDDEN', details: { feature: 'trades' } },
+      });
+      const dialect = await connect(`?api-key=${key}`).open();
+      const answers = [];
+      for (const message of [
+        { method: 'subscribeMigration' },
+        { method: 'subscribeTokenTrade', keys: [addressOf(1)] },
+        { method: 'subscribeNewToken' },
+      ]) {
+        const before = dialect.messages.length;
+        dialect.send(message);
+        answers.push(await until('the answer', () => dialect.messages[before]?.['message'] as string | undefined));
+      }
+      expect(answers).toEqual([
+        expect.stringContaining('does not reach the channel migrations'),
+        expect.stringContaining('does not reach the channel trades'),
+        expect.stringContaining('Successfully subscribed'),
+      ]);
+    });
+  });
+
+  describe('numbers', () => {
+    it('bound the connections of a key, at the handshake and with a first message', async () => {
+      const key = keyOf({ name: 'standard', connections: 2 });
+      const first = await connect(`?api-key=${key}`).open();
+      await connect(`?api-key=${key}`).open();
+      const refused = await refusalOf(connect(`?api-key=${key}`));
+      expect(refused.status).toBe(429);
+      expect(refused.body.error).toMatchObject({ code: 'RATE_LIMIT', details: { limit: 2 } });
+      const late = await connect('').open();
+      expect(await late.ask({ op: 'auth', key })).toMatchObject({ error: { code: 'RATE_LIMIT', details: { limit: 2 } } });
+      expect((await late.end()).code).toBe(4029);
+      await connect(`?api-key=${keyOf({ name: 'standard', connections: 2 })}`).open();
+      first.close();
+      await until('the place to be free', async () => {
+        const client = connect(`?api-key=${key}`);
+        await until('an outcome', () => client.refused !== null || client.socket.readyState === WebSocket.OPEN);
+        return client.refused === null;
+      });
+    });
+
+    it('bound the subscriptions of all its connections, in both dialects', async () => {
+      const key = keyOf({ name: 'standard', subscriptions: 3 });
+      const [one, other] = await Promise.all([connect(`?api-key=${key}`).open(), connect(`?api-key=${key}`).open()]);
+      const mints = [1, 2, 3, 4].map(addressOf);
+      expect(await one.ask({ op: 'subscribe', channel: 'prices', mints })).toMatchObject({
+        error: { code: 'RATE_LIMIT', details: { limit: 3 } },
+      });
+      expect(await one.ask({ op: 'subscribe', channel: 'prices', mints: mints.slice(0, 2) })).toMatchObject({ op: 'subscribed' });
+      expect(await other.ask({ op: 'subscribe', channel: 'prices', mints: mints.slice(0, 2) })).toMatchObject({
+        error: { code: 'RATE_LIMIT' },
+      });
+      const dialect = await connect(`?api-key=${key}`).open();
+      dialect.send({ method: 'subscribeTokenTrade', keys: mints.slice(0, 2) });
+      await dialect.next('the refusal', ({ message }) => String(message).includes('At most 3 subscriptions'));
+      dialect.send({ method: 'subscribeTokenTrade', keys: mints.slice(0, 1) });
+      await dialect.next('the reply', ({ message }) => String(message).includes('Successfully'));
+      // What is followed already takes nothing more.
+      expect(await one.ask({ op: 'subscribe', channel: 'prices', mints: mints.slice(0, 2) })).toMatchObject({ op: 'subscribed' });
+      expect(await one.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ error: { code: 'RATE_LIMIT' } });
+      await one.ask({ op: 'unsubscribe', channel: 'prices', mints: mints.slice(0, 1) });
+      expect(await one.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });
+    });
+
+    it('bound the commands of a connection', async () => {
+      const client = await connect(`?api-key=${keyOf({ name: 'standard', commandsPerSecond: 5 })}`).open();
+      for (let id = 0; id < 20; id++) client.send({ id, op: 'ping' });
+      await client.reply(19);
+      const ops = client.messages.filter(({ id }) => typeof id === 'number').map(({ op }) => op);
+      expect(ops.filter((op) => op === 'pong').length).toBeGreaterThanOrEqual(5);
+      expect(ops.filter((op) => op === 'error').length).toBeGreaterThanOrEqual(5);
+      expect(await client.reply(19)).toMatchObject({ error: { code: 'RATE_LIMIT', message: 'At most 5 commands a second.' } });
+    });
+  });
+
+  describe('the limit of a key', () => {
+    it('is taken from by handshakes, and told on both their answers', async () => {
+      const key = keyOf({ name: 'standard', requestsPerMinute: 60, burst: 3 });
+      const socket = new WebSocket(`ws://${server.host}/api/data?api-key=${key}`);
+      const upgrade = await new Promise<IncomingMessage>((resolve) => socket.once('upgrade', resolve));
+      expect(upgrade.headers['x-ratelimit-limit']).toBe('60');
+      expect(upgrade.headers['x-ratelimit-remaining']).toBe('2');
+      expect(upgrade.headers['ratelimit-policy']).toContain('60');
+      socket.terminate();
+      await connect(`?api-key=${key}`).open();
+      const late = await connect('').open();
+      expect(await late.ask({ op: 'auth', key })).toMatchObject({ op: 'authenticated' });
+      const refused = await refusalOf(connect(`?api-key=${key}`));
+      expect(refused.status).toBe(429);
+      expect(refused.body.error).toMatchObject({ code: 'RATE_LIMIT', details: { limit: 60 } });
+      expect(refused.headers['retry-after']).toBe('1');
+      expect(refused.headers['x-ratelimit-remaining']).toBe('0');
+      const stranger = await connect('').open();
+      expect(await stranger.ask({ op: 'auth', key })).toMatchObject({ error: { code: 'RATE_LIMIT', details: { limit: 60 } } });
+      expect((await stranger.end()).code).toBe(4029);
+      expect((await usageOf(key)).status).toBe(429);
+    });
+  });
+
+  describe('ranges of addresses', () => {
+    it('hold at the handshake and for a first message, for the client behind the proxy', async () => {
+      const key = keyOf({ name: 'standard', burst: 2, requestsPerMinute: 1 }, { ipRanges: ['10.1.0.0/16'] });
+      const inside = { 'X-Forwarded-For': '10.1.2.3' };
+      const outside = { 'X-Forwarded-For': '10.2.2.3' };
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const refused = await refusalOf(connect(`?api-key=${key}`, outside));
+        expect(refused.status).toBe(403);
+        expect(refused.body.error).toMatchObject({ code: 'FORBIDDEN', details: { address: '10.2.2.3' } });
+      }
+      const stranger = await connect('', outside).open();
+      expect(await stranger.ask({ op: 'auth', key })).toMatchObject({ error: { code: 'FORBIDDEN', details: { address: '10.2.2.3' } } });
+      expect((await stranger.end()).code).toBe(4503);
+      // None of that took anything from the key.
+      await connect(`?api-key=${key}`, inside).open();
+      const late = await connect('', inside).open();
+      expect(await late.ask({ op: 'auth', key })).toMatchObject({ op: 'authenticated' });
+    });
+  });
+
+  describe('GET /usage', () => {
+    it('tells the plan, what is left and what is open, at both paths, and counts itself', async () => {
+      const key = keyOf(
+        { name: 'premium', requestsPerMinute: 6, burst: 5, withoutChannels: ['migrations'] },
+        { keyId: 'usageKey', label: 'mine', ipRanges: ['127.0.0.0/8'], expiresAtMs: 2e12 },
+      );
+      const client = await connect(`?api-key=${key}`).open();
+      await client.ask({ op: 'subscribe', channel: 'prices', mints: [addressOf(1), addressOf(2)] });
+      const answer = await usageOf(key);
+      expect(answer.status).toBe(200);
+      const usage = await answer.json();
+      expect(checkUsage(usage)).toMatchObject({ ok: true });
+      expect(usage).toEqual({
+        key: {
+          id: 'usageKey',
+          prefix: 'sluice_usageKey',
+          label: 'mine',
+          scopes: ['stream', 'read'],
+          ipRanges: ['127.0.0.0/8'],
+          expiresAtMs: 2e12,
+        },
+        plan: { ...defaultPlans.premium, requestsPerMinute: 6, burst: 5, withoutChannels: ['migrations'] },
+        requests: { remaining: 3, resetMs: expect.any(Number), counted: 'shared' },
+        stream: { connections: 1, subscriptions: 2 },
+      });
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe('3');
+      const again = (await (await usageOf(key, {}, '/api/usage')).json()) as { requests: { remaining: number } };
+      expect(again.requests.remaining).toBe(2);
+    });
+
+    it('is for any scope, and for no stranger', async () => {
+      expect((await usageOf(keyOf({ name: 'standard' }, { scopes: ['trade'] }))).status).toBe(200);
+      expect((await usageOf('sluice_nobody_x')).status).toBe(401);
+      expect((await fetch(`http://${server.host}/usage`)).status).toBe(401);
+    });
+  });
+});
+
+describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s', (transport) => {
+  const counting = inProcessLimiter();
+  /** Judgements that wait to be let through. */
+  let waiting: (() => void)[] = [];
+  const limiter: CountingLimiter = {
+    ...counting,
+    take: async (key, quota, cost) => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return await counting.take(key, quota, cost);
+    },
+  };
+  const letThrough = async (): Promise<void> => {
+    await until('somebody who is judged', () => waiting.length > 0);
+    for (const resolve of waiting) resolve();
+    waiting = [];
+  };
+  let server: TestGateway;
+  beforeAll(async () => {
+    server = await startTestGateway({ transport, limiter });
+  });
+  afterAll(() => server.close());
+  const connect = (query: string): StreamClient => new StreamClient(`ws://${server.host}/api/data${query}`);
+
+  it('has the messages behind it wait, and answers them in their order', async () => {
+    server.keys.add('sluice_slow_1');
+    const client = await connect('').open();
+    client.send({ id: 1, op: 'auth', key: 'sluice_slow_1' });
+    client.send({ id: 2, op: 'subscribe', channel: 'newTokens' });
+    client.send({ id: 3, op: 'auth', key: 'sluice_slow_1' });
+    client.send({ id: 4, op: 'ping' });
+    await letThrough();
+    await client.reply(2);
+    expect(client.messages.some(({ id }) => id === 3 || id === 4)).toBe(false);
+    await letThrough();
+    await client.reply(4);
+    expect(client.messages.flatMap(({ id, op }) => (typeof id === 'number' ? [[id, op]] : []))).toEqual([
+      [1, 'authenticated'],
+      [2, 'subscribed'],
+      [3, 'authenticated'],
+      [4, 'pong'],
+    ]);
+    client.close();
+  });
+
+  it('has only so much wait', async () => {
+    const client = await connect('').open();
+    client.send({ id: 1, op: 'auth', key: 'sluice_slow_1' });
+    for (let id = 2; id < 200; id++) client.send({ id, op: 'ping' });
+    expect((await client.end()).code).toBe(4029);
+    await letThrough();
+    expect(client.messages).toEqual([]);
+  });
+
+  it('is refused where it was revoked meanwhile', async () => {
+    server.keys.add('sluice_slow_2');
+    const [first, handshake] = [await connect('').open(), connect('?api-key=sluice_slow_2')];
+    first.send({ id: 1, op: 'auth', key: 'sluice_slow_2' });
+    await until('both to be judged', () => waiting.length === 2);
+    server.keys.revoke('sluice_slow_2');
+    await letThrough();
+    expect(await first.reply(1)).toMatchObject({ error: { code: 'UNAUTHENTICATED' } });
+    expect((await first.end()).code).toBe(4501);
+    expect((await handshake.end()).code).toBe(4501);
+  });
+
+  it('leaves nothing behind where the client did not wait for the handshake', async () => {
+    server.keys.add('sluice_slow_3');
+    const gone = connect('?api-key=sluice_slow_3');
+    await until('it to be judged', () => waiting.length === 1);
+    gone.close();
+    await gone.end();
+    const other = connect('?api-key=sluice_slow_3');
+    await until('the other to be judged', () => waiting.length === 2);
+    await letThrough();
+    await other.open();
+    const asked = fetch(`http://${server.host}/usage`, { headers: { Authorization: 'Bearer sluice_slow_3' } });
+    await letThrough();
+    await letThrough();
+    expect(await (await asked).json()).toMatchObject({ stream: { connections: 1 } });
+    other.close();
+  });
+});
