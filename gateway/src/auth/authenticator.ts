@@ -15,7 +15,7 @@ const spacingMs = 50;
 /** How long keys that can no longer be checked for revocation go on working, milliseconds. */
 const maxStaleMs = 30_000;
 /** Keys that are read at once. */
-const pageSize = 2_000;
+const pageSize = 1_000;
 /** How often the store hears which keys were used, milliseconds. */
 const noteUsesMs = 10_000;
 /** How long the end waits for a store that does not answer, milliseconds. */
