@@ -46,16 +46,33 @@ export class Responder {
 }
 
 /** Ends a response that is known to be open. */
-function write(res: Res, { method, requestId }: HttpRequest, { status, lines, headers, body }: HttpAnswer, closeConnection: boolean): void {
+function write(res: Res, request: HttpRequest, answer: HttpAnswer, closeConnection: boolean): void {
+  const { status, lines, headers, body } = answer;
   res.cork(() => {
     res.writeStatus(status === 200 ? '200 OK' : statusText(status));
     // A call into the native code costs more than the bytes: shared headers go out as the end of this one's value.
-    res.writeHeader('X-Request-Id', requestId + lines);
+    res.writeHeader('X-Request-Id', request.requestId + lines);
     for (const name in headers) res.writeHeader(name, headers[name]!);
-    if (method === 'HEAD' || status === 204) res.endWithoutBody(lengthOf(body), closeConnection);
+    if (method === 'HEAD' || status === 204) endWithoutBody(res, status, body, closeConnection);
     else res.end(body, closeConnection);
   });
 }
+
+/**
+ * Without a body, but with its length. Not by the arguments of the native call: it then waits for bytes that never come, and where
+ * nobody watches for an abort it ends the process.
+ */
+function endWithoutBody(res: Res, status: number, body: string | Uint8Array, closeConnection: boolean): void {
+  if (status !== 204) res.writeHeader('Content-Length', String(lengthOf(body)));
+  if (closeConnection) res.writeHeader('Connection', 'close');
+  res.endWithoutBody();
+}
+
+function hasNoBody({ method }: HttpRequest, { status }: HttpAnswer): boolean {
+  return method === 'HEAD' || status === 204;
+}
+
+const ignoreAbort = (): void => undefined;
 
 function lengthOf(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
@@ -136,6 +153,8 @@ function readBody(res: Res, request: ReceivedRequest, handlers: TransportHandler
 function answerNow(res: Res, request: ReceivedRequest, body: ReceivedBody, handlers: TransportHandlers, log: Logger): void {
   const outcome = ask(request, body, handlers, log);
   if (!(outcome instanceof Promise)) {
+    // An end without a body is none to uWebSockets.js, which aborts the process where nobody watches for an abort.
+    if (hasNoBody(request, outcome)) res.onAborted(ignoreAbort);
     write(res, request, outcome, body === 'too_large');
     return;
   }
