@@ -16,8 +16,10 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   auth: () => import('./auth.ts'),
   ingest: () => import('./ingest.ts'),
   bus: () => import('./bus.ts'),
+  market: () => import('./market.ts'),
   fanout: () => import('./fanout.ts'),
   latency: () => import('./latency.ts'),
+  limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),
   simnet: () => import('./simnet.ts'),
 };

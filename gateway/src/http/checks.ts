@@ -48,15 +48,15 @@ export function queryCheck({ query }: EndpointSpec): CheckQuery {
   return (request) => {
     if (request.search === '') return ofNone;
     const texts = new Map<string, string>();
-    const fields: Record<string, string> = {};
-    let faults = 0;
+    const faults = new Map<string, string>();
     for (const [name, value] of request.query) {
       if (name === credentialName) continue;
       const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'is given twice' : null;
       if (what === null) texts.set(name, value);
-      else if (faults++ < maxFaults) fields[name.slice(0, maxNameChars)] = what;
+      else if (faults.size < maxFaults) faults.set(name.slice(0, maxNameChars), what);
     }
-    if (faults > 0) return { ok: false, fields };
+    // Names are the caller's: `fromEntries` makes a field even of `__proto__`.
+    if (faults.size > 0) return { ok: false, fields: Object.fromEntries(faults) };
     return texts.size === 0 ? ofNone : read!(texts);
   };
 }

@@ -53,18 +53,23 @@ function write(res: Res, request: HttpRequest, answer: HttpAnswer, closeConnecti
     // A call into the native code costs more than the bytes: shared headers go out as the end of this one's value.
     res.writeHeader('X-Request-Id', request.requestId + lines);
     for (const name in headers) res.writeHeader(name, headers[name]!);
-    if (method === 'HEAD' || status === 204) endWithoutBody(res, status, body, closeConnection);
+    if (hasNoBody(request, answer)) endWithoutBody(res, answer, closeConnection);
     else res.end(body, closeConnection);
   });
 }
 
 /**
- * Without a body, but with its length. Not by the arguments of the native call: it then waits for bytes that never come, and where
- * nobody watches for an abort it ends the process.
+ * Without a body, but with its length. Told the length, the native call waits for as many bytes, which never come: where the
+ * connection is to be closed that is as good as any, elsewhere the length is written by hand.
  */
-function endWithoutBody(res: Res, status: number, body: string | Uint8Array, closeConnection: boolean): void {
+function endWithoutBody(res: Res, { status, body }: HttpAnswer, closeConnection: boolean): void {
+  if (closeConnection) {
+    // An answer that is not whole needs somebody who watches for an abort, or the process is aborted.
+    res.onAborted(ignoreAbort);
+    res.endWithoutBody(lengthOf(body), true);
+    return;
+  }
   if (status !== 204) res.writeHeader('Content-Length', String(lengthOf(body)));
-  if (closeConnection) res.writeHeader('Connection', 'close');
   res.endWithoutBody();
 }
 
@@ -153,8 +158,6 @@ function readBody(res: Res, request: ReceivedRequest, handlers: TransportHandler
 function answerNow(res: Res, request: ReceivedRequest, body: ReceivedBody, handlers: TransportHandlers, log: Logger): void {
   const outcome = ask(request, body, handlers, log);
   if (!(outcome instanceof Promise)) {
-    // An end without a body is none to uWebSockets.js, which aborts the process where nobody watches for an abort.
-    if (hasNoBody(request, outcome)) res.onAborted(ignoreAbort);
     write(res, request, outcome, body === 'too_large');
     return;
   }
