@@ -5,6 +5,7 @@ import { checkChain } from '../doctor/chain.ts';
 import { fail, ok, type Finding } from '../doctor/finding.ts';
 import { checkGateway } from '../doctor/gateway.ts';
 import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../doctor/machine.ts';
+import { checkPublic } from '../doctor/public.ts';
 import { checkRedis } from '../doctor/redis.ts';
 
 export const doctorCommand: Command = {
@@ -29,5 +30,12 @@ async function examine(): Promise<readonly Finding[]> {
   if (!settings.ok) return [...machine, ...settings.faults.map((fault) => fail('settings', fault))];
   const { config } = settings;
   const reached = await Promise.all([checkRedis(config), checkChain(config), checkGateway(config).then((finding) => [finding])]);
-  return [...machine, ok('settings', 'all right'), ...(await checkDataDir(config)), checkPassphrase(config), ...reached.flat()];
+  return [
+    ...machine,
+    ok('settings', 'all right'),
+    ...(await checkDataDir(config)),
+    checkPassphrase(config),
+    ...checkPublic(config),
+    ...reached.flat(),
+  ];
 }

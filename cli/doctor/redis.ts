@@ -1,3 +1,4 @@
+import { gatewayStatusPrefix } from '@sluice/gateway/presence.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -25,10 +26,12 @@ async function askRedis(redisUrls: readonly string[]): Promise<readonly Finding[
     const eachMs = (performance.now() - startedMs) / roundTrips;
     const statuses = await bus.statuses();
     const ingests = statuses.filter((status) => status.name.startsWith('ingest:')).length;
+    const gateways = statuses.filter((status) => status.name.startsWith(gatewayStatusPrefix)).length;
     const detail = `answers in ${eachMs.toFixed(1)} ms`;
     return [
       eachMs > slowMs ? warn('redis', `${detail}; every event waits for it`) : ok('redis', detail),
       ingests > 0 ? ok('ingest', `${ingests} running`) : warn('ingest', 'none is running on this Redis'),
+      ok('gateways', gateways > 0 ? `${gateways} running, which count the limits of keys together` : 'none is running on this Redis'),
     ];
   } finally {
     await bus.close();

@@ -272,6 +272,8 @@ describe('sluice doctor', () => {
       'settings',
       'data',
       'keystore',
+      'plans',
+      'dashboard',
       'bus',
       'chain',
       'gateway',
@@ -287,6 +289,27 @@ describe('sluice doctor', () => {
     expect(unreachable.code).toBe(1);
     for (const name of ['redis', 'rpc', 'pubsub']) expect(unreachable.stdout).toMatch(new RegExp(`^fail {2}${name} `, 'm'));
     expect(unreachable.stdout).not.toContain('secret');
+  });
+
+  it('tells the plans, and warns of an address that is open to eavesdroppers or hides its clients', async () => {
+    const file = join(folder, 'plans.json');
+    writeFileSync(file, '{"standard":{"requestsPerMinute":250}}');
+    const env = { PORT: '0', PLANS_FILE: file, CORS_ORIGINS: 'https://app.example.com' };
+    const plain = await run(['doctor'], { ...env, PUBLIC_URL: 'http://sluice.example.com' });
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toMatch(/^ok {4}plans +.*standard 250 \(PLANS_FILE\), premium 1000,/m);
+    expect(plain.stdout).toMatch(/^warn {2}dashboard .*not HTTPS/m);
+    expect(plain.stdout).toMatch(/^warn {2}proxies .*TRUSTED_PROXIES/m);
+    expect(plain.stdout).toMatch(/^ok {4}origins +https:\/\/app\.example\.com/m);
+    const safe = await run(['doctor'], { ...env, PUBLIC_URL: 'https://sluice.example.com', TRUSTED_PROXIES: '127.0.0.1' });
+    expect(safe.stdout).toMatch(/^ok {4}dashboard +https:/m);
+    expect(safe.stdout).toMatch(/^ok {4}proxies +127/m);
+    const open = await run(['doctor'], { ...env, HOST: '0.0.0.0' });
+    expect(open.stdout).toMatch(/^warn {2}dashboard .*PUBLIC_URL/m);
+    writeFileSync(file, '{"gold":{}}');
+    const faulty = await run(['doctor'], env);
+    expect(faulty.code).toBe(1);
+    expect(faulty.stdout).toMatch(/^fail {2}settings +PLANS_FILE: gold: unknown field/m);
   });
 
   it('sees that others can read the store', async () => {

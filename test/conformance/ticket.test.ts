@@ -1,4 +1,6 @@
 import { inProcessTickets, ticketTtlMs } from '@sluice/gateway/auth/tickets.ts';
+import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -145,12 +147,17 @@ describe('tickets in a process', () => {
 describe('tickets over several gateways', () => {
   let redis: TestRedis;
   const servers: TestGateway[] = [];
+  const limiters: CountingLimiter[] = [];
   const buses: Awaited<ReturnType<typeof createBus>>[] = [];
   beforeAll(async () => {
     redis = await startRedis();
     for (let i = 0; i < 2; i++) {
-      const bus = await createBus({ redisUrls: [redis.url], log: createLog({ level: 'silent', name: 'test' }) });
-      const server = await startTestGateway({ bus, config: { redisUrls: [redis.url] } });
+      const log = createLog({ level: 'silent', name: 'test' });
+      const bus = await createBus({ redisUrls: [redis.url], log });
+      // Patient, as a machine that is busy with other tests may be slow.
+      const limiter = await createLimiter({ redisUrls: [redis.url], log, gateways: () => 2, answerWithinMs: 10_000 });
+      limiters.push(limiter);
+      const server = await startTestGateway({ bus, limiter, config: { redisUrls: [redis.url] } });
       server.keys.add(key, { scopes: ['stream'] });
       buses.push(bus);
       servers.push(server);
@@ -158,6 +165,7 @@ describe('tickets over several gateways', () => {
   });
   afterAll(async () => {
     for (const server of servers) await server.close();
+    for (const limiter of limiters) limiter.close();
     for (const bus of buses) await bus.close();
     await redis.stop();
   });

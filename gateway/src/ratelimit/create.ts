@@ -12,12 +12,14 @@ export interface LimiterOptions {
   readonly log: Logger;
   /** Gateways that are known to run. */
   readonly gateways: () => number;
+  /** How long Redis may take, milliseconds; otherwise the limit is counted locally. */
+  readonly answerWithinMs?: number;
 }
 
 /** Rejects with a `BusError` where Redis cannot be reached at the start. */
-export async function createLimiter({ redisUrls, log, gateways }: LimiterOptions): Promise<CountingLimiter> {
+export async function createLimiter({ redisUrls, ...options }: LimiterOptions): Promise<CountingLimiter> {
   if (redisUrls === null) return inProcessLimiter();
-  return new SharedLimiter({ shared: await openRedisLimits(redisUrls, log), gateways, clock: processClock, log });
+  return new SharedLimiter({ shared: await openRedisLimits(redisUrls, options.log), clock: processClock, ...options });
 }
 
 /** Counts in this process, at once. */

@@ -1,0 +1,48 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { isLoopback } from '@sluice/shared/config/public-settings.ts';
+import { planNames } from '@sluice/shared/wire/plans.ts';
+import { ok, warn, type Finding } from './finding.ts';
+
+/** What strangers meet: plans, origins, proxies, the dashboard's address. */
+export function checkPublic(config: Config): readonly Finding[] {
+  return [checkPlans(config), checkPublicUrl(config), ...checkProxies(config), ...checkOrigins(config)];
+}
+
+function checkPlans({ plans }: Config): Finding {
+  const shown = planNames.map((name) => {
+    const { requestsPerMinute } = plans[name];
+    return `${name} ${requestsPerMinute}${requestsPerMinute === defaultPlans[name].requestsPerMinute ? '' : ' (PLANS_FILE)'}`;
+  });
+  return ok('plans', `requests a minute: ${shown.join(', ')}`);
+}
+
+function checkPublicUrl({ publicUrl, host }: Config): Finding {
+  if (publicUrl === null) {
+    return isLoopback(host) ? ok('dashboard', 'on this machine') : warn('dashboard', 'PUBLIC_URL is not set: nobody can sign in');
+  }
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
+    return warn('dashboard', `${publicUrl} is not HTTPS: keys and sessions can be read on the way`);
+  }
+  return ok('dashboard', publicUrl);
+}
+
+/** Behind a proxy that is not named every client has the proxy's address. */
+function checkProxies({ trustedProxies, host, publicUrl, port }: Config): readonly Finding[] {
+  if (trustedProxies.length > 0) return [ok('proxies', trustedProxies.join(', '))];
+  const isBehindOne = publicUrl !== null && isLoopback(host) && !isOwnAddress(publicUrl, port);
+  return isBehindOne
+    ? [warn('proxies', 'TRUSTED_PROXIES is not set, but PUBLIC_URL is elsewhere: keys cannot be limited to addresses')]
+    : [];
+}
+
+function isOwnAddress(publicUrl: string, port: number): boolean {
+  const url = new URL(publicUrl);
+  return isLoopback(url.hostname.replace(/^\[|\]$/g, '')) && Number(url.port) === port;
+}
+
+function checkOrigins({ corsOrigins }: Config): readonly Finding[] {
+  if (corsOrigins.length === 0) return [];
+  return [ok('origins', corsOrigins.includes('*') ? 'pages of any origin may call' : corsOrigins.join(', '))];
+}
