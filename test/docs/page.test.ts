@@ -49,7 +49,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
   it('what is served tells of all that is served', async () => {
     const openApi = (await (await get('/api/openapi.json')).json()) as { openapi: string; paths: Record<string, unknown> };
     expect(openApi.openapi).toBe('3.1.0');
-    expect(Object.keys(openApi.paths)).toEqual(server.gateway.endpoints.flatMap(endpointPaths));
+    expect(Object.keys(openApi.paths).toSorted()).toEqual([...new Set(server.gateway.endpoints.flatMap(endpointPaths))].toSorted());
     expect(((await (await get('/api/asyncapi.json')).json()) as { asyncapi: string }).asyncapi).toBe('3.0.0');
   });
 
@@ -95,6 +95,7 @@ describe('the page', () => {
     deprecated: { since: '2026-01-01', sunset: '2026-09-01', successor: '/v2/strange' },
   });
   const asyncApi = asyncApiDocument({ version: '1.0.0' });
+  const plain = docsPage(openApiDocument(endpoints, { version: '1.0.0', plans }), asyncApi, 'https://sluice.coins.io');
   const page = docsPage(openApiDocument([...endpoints, strange], { version: '1.0.0', plans }), asyncApi, 'https://sluice.coins.io');
 
   it('loads nothing, runs nothing, and lets only its own style apply', () => {
@@ -104,7 +105,7 @@ describe('the page', () => {
       `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
     expect(page.body.match(/<style/g)).toHaveLength(1);
-    expect(page.body).not.toMatch(/<(script|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i);
+    expect(plain.body).not.toMatch(/<(script|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i);
     for (const [, address] of page.body.matchAll(/(?:href|src)="([^"]*)"/g))
       expect(address).toMatch(/^(#[\w-]+|\/api\/(openapi|asyncapi)\.json)$/);
     expect(style).toContain('prefers-color-scheme: dark');
@@ -112,6 +113,7 @@ describe('the page', () => {
 
   it('shows texts as texts', () => {
     expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; <code>code</code>');
+    expect(page.body).not.toMatch(/<(script|img)/i);
     expect(page.body).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;');
     expect(html`<b>${'a<b'}${1}</b>`.html).toBe('<b>a&lt;b1</b>');
     expect(inline('a `b<` c').html).toBe('a <code>b&lt;</code> c');

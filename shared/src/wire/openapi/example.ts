@@ -12,10 +12,12 @@ const textByName: Readonly<Record<string, string>> = {
 };
 
 /**
- * A value of a schema, the same for the same schema: the least that it asks for, with values that look like real ones.
+ * A value of a schema, the same for the same schema: the first of its own examples, else the least that it asks for, with values that
+ * look like real ones.
  * `name` is the field that it stands in.
  */
 export function exampleOf(schema: SchemaShape, name = ''): Json {
+  if (schema.examples !== undefined) return schema.examples[0] as Json;
   if (schema.default !== undefined) return schema.default as Json;
   if (schema.const !== undefined) return schema.const as Json;
   if (schema.enum !== undefined) return schema.enum[0] as Json;

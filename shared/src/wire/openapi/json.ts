@@ -16,6 +16,7 @@ export interface SchemaShape {
   readonly description?: string;
   readonly pattern?: string;
   readonly default?: unknown;
+  readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;

@@ -83,7 +83,7 @@ export const QuoteBody = Type.Object(
     ),
     publicKey: Type.Optional(Address('Wallet that sells: needed for a percentage and for `sellAll`.')),
   },
-  closed,
+  { ...closed, examples: [{ side: 'buy', mint: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', amount: 0.5 }] },
 );
 export type QuoteBody = Static<typeof QuoteBody>;
 
