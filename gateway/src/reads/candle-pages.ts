@@ -5,6 +5,8 @@ import type { Candle } from '@sluice/shared/wire/rest/token.ts';
 
 /** Seconds that the chain's clock may be ahead of ours. */
 const aheadS = 120;
+/** Trades come at most so much later than the chain's clock says, as a rule. */
+const lateS = 5;
 
 export interface CandleQuestion {
   readonly mint: string;
@@ -35,6 +37,6 @@ export async function readCandles(
   return whole.slice(-limit).map((bucket) => candleOf(bucket, seconds, nowS));
 }
 
-function candleOf(bucket: Bucket, seconds: number, nowS: number): Candle {
-  return { ...bucket, closed: bucket.startS + seconds <= nowS };
+function candleOf({ startS, ...bucket }: Bucket, seconds: number, nowS: number): Candle {
+  return { start: startS, ...bucket, trades: bucket.buys + bucket.sells, closed: startS + seconds + lateS <= nowS };
 }

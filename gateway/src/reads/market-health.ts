@@ -4,9 +4,9 @@ import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events.ts';
 
 /** An older SOL/USD price values nothing. */
-export const solUsdStaleAfterMs = 60_000;
+const solUsdStaleAfterMs = 60_000;
 /** How often the statuses of ingest are read, and how long an answer is good for where none follows. */
-export const statusEveryMs = 1_000;
+const statusEveryMs = 1_000;
 const statusGoodForMs = 5_000;
 /** A live entry shows that somebody publishes, also before a status does. */
 const liveForMs = 3_000;

@@ -10,7 +10,7 @@ import { valueWallet, type LookedUp } from './value-wallet.ts';
 import { readWallet, type WalletRead } from './wallet-reader.ts';
 
 /** Bounds of portfolios. Beyond them: others are answered as unavailable; the oldest answers go; the rest is told as not looked up. */
-export const portfolioLimits = {
+const portfolioLimits = {
   /** Wallets being read. */
   underWay: 8,
   /** Wallets that wait for their turn. */

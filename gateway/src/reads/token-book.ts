@@ -16,7 +16,7 @@ import { planToken } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
 /** Bounds of the book. Beyond them: the token longest unused goes; a read is refused as unavailable; the oldest is forgotten. */
-export const bookLimits = {
+const bookLimits = {
   tokens: 50_000,
   /** Minutes with trades of all tokens together. */
   minutes: 1_000_000,
@@ -33,7 +33,7 @@ export const bookLimits = {
 } as const;
 
 /** An answer is given again for so long. */
-export const renderedForMs = 250;
+const renderedForMs = 250;
 /** What was read from the chain is read again, once somebody asks, after so long. */
 const refreshAfterMs = 60_000;
 /** The record of trades that could not be joined with the log is asked for again after so long. */

@@ -174,7 +174,7 @@ export class TokenMarket {
 }
 
 /** Quote coins for one token; null where a reserve is empty. */
-export function priceOf({ virtualBase, virtualQuote }: PoolReserves, decimals: number, quoteDecimals: number): number | null {
+function priceOf({ virtualBase, virtualQuote }: PoolReserves, decimals: number, quoteDecimals: number): number | null {
   if (virtualBase <= 0n || virtualQuote <= 0n) return null;
   const price = toUi(virtualQuote, quoteDecimals) / toUi(virtualBase, decimals);
   return Number.isFinite(price) ? price : null;

@@ -8,7 +8,7 @@ import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { WarmToken } from './warm-token.ts';
 
 /** Mints that one answer lists. */
-export const maxHoldings = 1_000;
+const maxHoldings = 1_000;
 const moneyMints: ReadonlySet<string> = new Set([wrappedSolMint, usdcMint]);
 
 type Holding = Portfolio['holdings'][number];

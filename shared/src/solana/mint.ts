@@ -3,8 +3,8 @@ import { noExtensions, readMintExtensions, type MintExtensions } from './token-e
 import { token2022Program, tokenProgram } from './well-known.ts';
 
 /** Lengths by which accounts of the token programs are told apart; Token-2022 pads a mint with extensions to an account's length. */
-export const mintLength = 82;
-export const tokenAccountLength = 165;
+const mintLength = 82;
+const tokenAccountLength = 165;
 const multisigLength = 355;
 const accountTypeMint = 1;
 const accountTypeAccount = 2;
@@ -29,7 +29,7 @@ export function extensionsAt(owner: string, data: Uint8Array, kind: 'mint' | 'ac
 }
 
 /** `COption<Pubkey>`: u32 tag, 32 bytes. Undefined where the tag is none. */
-export function optionalKey(data: Uint8Array, view: DataView, at: number): string | null | undefined {
+function optionalKey(data: Uint8Array, view: DataView, at: number): string | null | undefined {
   const tag = view.getUint32(at, true);
   if (tag === 0) return null;
   return tag === 1 ? encodeBase58(data, at + 4, 32) : undefined;

@@ -2,7 +2,7 @@ import { encodeBase58 } from './base58.ts';
 import { BorshReader, isZeroKey } from './bytes.ts';
 
 /** Extensions of a Token-2022 mint by their numbers in the program (`ExtensionType`). */
-export const extensionTypes = {
+const extensionTypes = {
   transferFeeConfig: 1,
   mintCloseAuthority: 3,
   confidentialTransferMint: 4,

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { metadataFields, Reserves, TradeEvent } from '../events.ts';
+import { candleFields, metadataFields, Reserves, TradeEvent } from '../events.ts';
 import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, Count, Ms, OrNull, priceNullMeaning, priceNullReasons, Raw, Slot, SolUsd, Ui, Venue } from './fields.ts';
@@ -131,7 +131,7 @@ export const TokenInfo = Type.Object(
       {
         ...closed,
         description:
-          'When supply, authorities, extensions and metadata were read from the chain. They are read again, as a rule, twice a minute while asked for.',
+          'When supply, authorities, extensions and metadata were read from the chain. While somebody asks, they are read again every minute.',
       },
     ),
     creator: OrNull(Address('Creator by the venue, who earns the creator fee.'), 'Null where it is not known.'),
@@ -211,26 +211,10 @@ export const tokenInfoEndpoint = defineEndpoint({
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });
 
-const UsdPrice = (which: string) => OrNull(Ui(`${which} in USD.`), 'Null where no trade of it had a price in USD.');
-
-export const Candle = Type.Object(
+const Candle = Type.Object(
   {
-    startS: Type.Integer({ description: 'Start, Unix seconds; a multiple of the interval.' }),
-    open: Ui('First price, quote coins for one token.'),
-    high: Ui('Highest price.'),
-    low: Ui('Lowest price.'),
-    close: Ui('Last price.'),
-    openUsd: UsdPrice('First price'),
-    highUsd: UsdPrice('Highest price'),
-    lowUsd: UsdPrice('Lowest price'),
-    closeUsd: UsdPrice('Last price'),
-    volumeBase: Ui('Whole tokens through the pools.'),
-    volumeQuote: Ui('Whole quote coins through the pools.'),
-    volumeSol: Ui('SOL through the pools; 0 where the quote coin is not SOL.'),
-    volumeUsd: Ui('USD through the pools, of the trades that had a price in USD.'),
-    buys: Count('Buys.'),
-    sells: Count('Sells.'),
-    closed: Type.Boolean({ description: 'Its time is over. One that is not may still change.' }),
+    ...candleFields,
+    closed: Type.Boolean({ description: 'Its time is over by five seconds. A trade told later than that still counts in it.' }),
   },
   closed,
 );
@@ -248,7 +232,7 @@ export const tokenCandlesEndpoint = defineEndpoint({
   tag: 'token',
   summary: 'Open, high, low, close and volume of one token, by interval.',
   description:
-    'Oldest first. Intervals without a trade give no candle. Where more than `limit` lie between `from` and `to`, the newest of them are answered; ask for older ones with `to` set to the `startS` of the first.',
+    'Oldest first. Intervals without a trade give no candle. Where more than `limit` lie between `from` and `to`, the newest of them are answered; ask for older ones with `to` set to the `start` of the first.',
   params: mintParams,
   query: Type.Object(
     {
