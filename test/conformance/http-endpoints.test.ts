@@ -541,14 +541,14 @@ describe.each([
     const answers: (RawAnswer | null)[] = [];
     if (late) for (const one of asked) answers.push(await one());
     else answers.push(...(await Promise.all(asked.map((one) => one()))));
-    expect(answers.map((answer) => (answer?.json() as { params: { name: string } }).params.name)).toEqual(targets.map((_, i) => `n${i}`));
+    expect(answers.map((answer) => (answer!.json() as { params: { name: string } }).params.name)).toEqual(targets.map((_, i) => `n${i}`));
     connection.close();
   });
 });
 
 describe('two things at one place', () => {
   const start = (endpoints: readonly BoundEndpoint[]): Promise<TestGateway> => startTestGateway({ endpoints });
-  const at = (spec: Partial<EndpointSpec>): BoundEndpoint => bindEndpoint({ ...open, ...spec } as EndpointSpec, () => ({ json: {} }));
+  const at = (spec: Partial<EndpointSpec>): BoundEndpoint => bindEndpoint({ ...open, ...spec }, () => ({ json: {} }));
 
   it.each<[string, BoundEndpoint[]]>([
     [

@@ -1,0 +1,183 @@
+import { Value } from 'typebox/value';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { planNames, scopes, type Scope } from '@sluice/shared/wire/plans.ts';
+import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
+import { RawConnection, type RawAnswer, type RawRequest } from '../support/raw-http.ts';
+
+/**
+ * Every endpoint at each of its paths, with every method, without a key and with keys of every plan and set of scopes: what
+ * comes is what the endpoint's spec says. An endpoint that is added is in it by that.
+ */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const scopeSets: readonly (readonly Scope[])[] = Array.from({ length: 2 ** scopes.length }, (_, bits) =>
+  scopes.filter((_scope, i) => (bits & (2 ** i)) !== 0),
+);
+
+interface Caller {
+  readonly what: string;
+  /** Null: no key is sent. */
+  readonly key: string | null;
+  /** Null: the key is not good. */
+  readonly plan: Plan | null;
+  readonly scopes: readonly Scope[];
+}
+
+/** A plan that withholds every endpoint that has an access of its own. */
+const withholding: Plan = { ...defaultPlans.premium, withoutEndpoints: endpoints.map(({ id }) => id) };
+/** The matrix asks more than a Standard key may in a minute; limits have tests of their own. */
+const unhurried = (plan: Plan): Plan => ({ ...plan, requestsPerMinute: 600_000, burst: 100_000 });
+const callers: readonly Caller[] = [
+  { what: 'nobody', key: null, plan: null, scopes: [] },
+  { what: 'a key that is none', key: 'sluice_nothing', plan: null, scopes: [] },
+  { what: 'a key that is unknown', key: `sluice_${'a'.repeat(10)}_${'b'.repeat(40)}`, plan: null, scopes: [] },
+  ...planNames.flatMap((name) =>
+    scopeSets.map((set) => ({
+      what: `${name} with ${set.join('+') || 'no scope'}`,
+      key: `sluice_${name}_${set.join('_')}`,
+      plan: unhurried(defaultPlans[name]),
+      scopes: set,
+    })),
+  ),
+  { what: 'a plan that withholds it', key: 'sluice_withheld', plan: unhurried(withholding), scopes },
+];
+
+let market: MarketGateway;
+beforeAll(async () => {
+  market = await startMarketGateway({ seed: 5, slots: 120 });
+  for (const { key, plan, scopes: set } of callers) if (key !== null && plan !== null) market.server.keys.add(key, { plan, scopes: set });
+}, 120_000);
+afterAll(() => market.close());
+
+/** A request that an endpoint answers with 200. One that needs more than its path must stand here. */
+function sample(spec: EndpointSpec): { readonly path: string; readonly body?: string } {
+  const [mint = ''] = market.mints;
+  const [publicKey = ''] = market.wallets;
+  const values: Readonly<Record<string, string>> = { mint, publicKey };
+  const bodies: Readonly<Record<string, unknown>> = { quote: { side: 'buy', mint, amount: 0.5 } };
+  const path = spec.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-sample-for-${name}`);
+  const body = bodies[spec.id];
+  return body === undefined ? { path } : { path, body: JSON.stringify(body) };
+}
+
+const pathsOf = ({ path, bothForms }: EndpointSpec, filled = path): string[] => (bothForms ? [filled, `/api${filled}`] : [filled]);
+
+/** What comes before the handler; null: the handler's answer. */
+function expected(spec: EndpointSpec, method: string, caller: Caller): { status: number; details?: Record<string, unknown> } | null {
+  const used = method === 'HEAD' ? 'GET' : method;
+  if (method === 'OPTIONS') return { status: 204 };
+  if (used !== spec.method) return { status: 405 };
+  if (spec.access === 'open') return null;
+  if (caller.plan === null) return { status: 401 };
+  if (spec.access !== 'key' && !caller.scopes.includes(spec.access)) return { status: 403, details: { scope: spec.access } };
+  const { name, withoutEndpoints } = caller.plan;
+  return withoutEndpoints.includes(spec.id) ? { status: 403, details: { plan: name, endpoint: spec.id } } : null;
+}
+
+const rateHeaders = ['ratelimit-policy', 'ratelimit', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+
+function checkCommon(answer: RawAnswer, method: string, caller: Caller): void {
+  expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f]{24}$/);
+  expect(answer.headers.get('x-api-version')).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  for (const name of rateHeaders) expect(answer.headers.has(name), name).toBe(caller.plan !== null);
+  if (answer.status < 400 || method === 'HEAD') return;
+  const body = answer.json() as { error: { code: keyof typeof errorTable }; requestId: string };
+  expect([...Value.Errors(ErrorAnswer, body)]).toEqual([]);
+  expect(errorTable[body.error.code].status).toBe(answer.status);
+  expect(body.requestId).toBe(answer.headers.get('x-request-id'));
+}
+
+function checkRefusal(answer: RawAnswer, spec: EndpointSpec, method: string, wanted: NonNullable<ReturnType<typeof expected>>): void {
+  expect(answer.status).toBe(wanted.status);
+  if (wanted.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  if (wanted.status === 405 || wanted.status === 204) {
+    expect(answer.headers.get('allow')).toBe(spec.method === 'GET' ? 'GET, HEAD, OPTIONS' : `${spec.method}, OPTIONS`);
+  }
+  if (wanted.details !== undefined && method !== 'HEAD') {
+    expect((answer.json() as { error: { details: unknown } }).error.details).toEqual(wanted.details);
+  }
+}
+
+/** What cannot be answered with 200 here: the metadata of simulated coins names no image on the public internet. */
+const lacking: Readonly<Record<string, ErrorCode>> = { tokenImage: 'NOT_FOUND' };
+
+function checkSuccess(answer: RawAnswer, spec: EndpointSpec, method: string): void {
+  const code = lacking[spec.id];
+  if (code !== undefined) {
+    expect(spec.errors).toContain(code);
+    expect(answer.status).toBe(errorTable[code].status);
+    return;
+  }
+  expect(answer.status, answer.body.toString().slice(0, 500)).toBe(200);
+  expect(answer.headers.get('content-type')).toBe(spec.contentType ?? 'application/json; charset=utf-8');
+  expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0);
+  if (method === 'HEAD') expect(answer.body.length).toBe(0);
+  else if (spec.answer !== null) expect([...Value.Errors(spec.answer, answer.json())]).toEqual([]);
+}
+
+describe('every endpoint', () => {
+  it('is served, and nothing beside them', () => {
+    const ids = (specs: readonly EndpointSpec[]): string[] => specs.map(({ id }) => id).toSorted();
+    expect(ids(market.server.gateway.endpoints)).toEqual(ids(endpoints));
+    expect(new Set(ids(endpoints)).size).toBe(endpoints.length);
+  });
+
+  it('stands in the OpenAPI document at each of its paths, and nothing else does', async () => {
+    const document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId?: string }>>;
+    };
+    const told = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((name) => ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'].includes(name))
+        .map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = endpoints.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path}`));
+    expect(told.toSorted()).toEqual(served.toSorted());
+  });
+
+  it.each(endpoints.map((spec) => [spec.id, spec] as const))('%s answers each caller and method as its spec says', async (_id, spec) => {
+    const { path, body } = sample(spec);
+    let answered = 0;
+    const connection = await RawConnection.open(market.server.gateway.port);
+    for (const caller of callers) {
+      for (const target of pathsOf(spec, path)) {
+        for (const method of methods) {
+          const key: Record<string, string> = caller.key === null ? {} : { Authorization: `Bearer ${caller.key}` };
+          const withBody = body !== undefined && method === spec.method;
+          const headers = { ...key, ...(withBody ? { 'Content-Type': 'application/json' } : {}) };
+          const request: RawRequest = { method, target, headers, ...(withBody ? { body } : {}) };
+          const answer = await connection.ask(request);
+          if (answer === null) throw new Error(`no answer to ${method} ${target} of ${caller.what}`);
+          checkCommon(answer, method, caller);
+          const wanted = expected(spec, method, caller);
+          if (wanted === null) checkSuccess(answer, spec, method);
+          else checkRefusal(answer, spec, method, wanted);
+          answered++;
+        }
+      }
+    }
+    connection.close();
+    expect(answered).toBe(callers.length * pathsOf(spec).length * methods.length);
+  });
+
+  it.each(endpoints.filter(({ deprecated }) => deprecated !== undefined).map((spec) => [spec.id, spec] as const))(
+    '%s, being deprecated, stays for 90 days at least',
+    (_id, { deprecated }) => {
+      expect(Date.parse(deprecated!.sunset) - Date.parse(deprecated!.since)).toBeGreaterThanOrEqual(90 * 86_400_000);
+    },
+  );
+
+  it.each(endpoints.filter(({ bothForms }) => !bothForms).map((spec) => [spec.id, spec] as const))(
+    '%s has no second path',
+    async (_id, spec) => {
+      const { path } = sample(spec);
+      const other = path.startsWith('/api/') ? path.slice('/api'.length) : `/api${path}`;
+      expect((await fetch(`http://${market.server.host}${other}`, { method: spec.method })).status).toBe(404);
+    },
+  );
+});

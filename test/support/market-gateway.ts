@@ -1,0 +1,80 @@
+import { startIngest } from '@sluice/ingest/ingest.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { startSimnet } from '../simnet/simnet.ts';
+import { startTestGateway, testConfig, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
+
+/** A gateway behind which a simulated market has been trading, and now stands still. */
+export interface MarketGateway {
+  readonly server: TestGateway;
+  /** Some that were traded on venues that can be quoted, those that ended on a curve first. */
+  readonly mints: readonly string[];
+  /** Wallets that traded. */
+  readonly wallets: readonly string[];
+  /** Ends in the opposite order of the beginning. */
+  close(): Promise<void>;
+}
+
+export interface MarketGatewayOptions extends Omit<TestGatewayOptions, 'bus' | 'market'> {
+  readonly seed: number;
+  /** How long the market trades. */
+  readonly slots: number;
+}
+
+/** Simnet, ingest and a gateway in this process. */
+export async function startMarketGateway({ seed, slots, config, ...options }: MarketGatewayOptions): Promise<MarketGateway> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0).toReversed()) await end();
+  };
+  try {
+    const log = createLog({ level: 'silent', name: 'test' });
+    const simnet = await startSimnet({ seed, autoStart: false, market: { completeEverySeconds: 15, boostedShare: 0 } });
+    closers.push(() => simnet.close());
+    const bus = await createBus({ redisUrls: null, log });
+    closers.push(() => bus.close());
+    const market = await createMarket({ redisUrls: null, log });
+    closers.push(() => market.close());
+    const trades: TradeEvent[] = [];
+    let entries = 0;
+    const subscriber = await bus.subscriber();
+    await subscriber.start({
+      onEntry: ({ json }) => {
+        entries++;
+        const event = JSON.parse(Buffer.from(json).toString()) as StreamEvent;
+        if (event.type === 'trade') trades.push(event);
+      },
+      onLost: () => {
+        throw new Error('entries were lost');
+      },
+    });
+    closers.push(() => subscriber.close());
+    const used = { ...testConfig, ...config, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
+    const ingest = await startIngest({ config: used, bus, market, log, signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    const server = await startTestGateway({ ...options, config: used, bus, market });
+    closers.push(() => server.close());
+    await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
+    for (let slot = 0; slot < slots; slot++) {
+      simnet.chain.advance();
+      await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8);
+    }
+    await until(
+      'the record of the market to have all',
+      async () => trades.length > 0 && ((await market.checkpoint())?.offset ?? 0) >= entries,
+    );
+    const onCurve = trades.filter(({ pool }) => pool === 'pump');
+    const all = [...onCurve, ...trades.filter(({ pool }) => pool === 'pump-amm')];
+    return {
+      server,
+      mints: [...new Set(all.map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null),
+      wallets: [...new Set(all.map(({ trader }) => trader))],
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
