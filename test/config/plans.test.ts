@@ -51,6 +51,10 @@ describe('plans', () => {
       standard: { requestsPerMinute: 0, burst: 1.5, allTrades: 'no', name: 'x' },
       premium: { withoutChannels: ['nothing'], connections: 1e9, rate: 5 },
     });
+    expect(faultsOf({ premium: { withoutEndpoints: ['usage', 'usages', 'status'] } }).map((fault) => fault.split(': ')[1])).toEqual([
+      'premium.withoutEndpoints.1',
+      'premium.withoutEndpoints.2',
+    ]);
     expect(faults.map((fault) => fault.split(': ').slice(0, 2).join(': ')).toSorted()).toEqual([
       'PLANS_FILE: gold',
       'PLANS_FILE: premium.connections',

@@ -8,6 +8,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
 import { publishQueue } from '@sluice/shared/bus/redis-publisher.ts';
 import { startRedis, type TestRedis, type TestRedisOptions } from '../support/redis.ts';
+import { formCluster } from '../support/redis-cluster.ts';
 import { cutOff, silentLog } from './bus-harness.ts';
 import { startProxy } from './bus-proxy.ts';
 import { entries, entry, record, type Recorder } from './bus-recorder.ts';
@@ -514,20 +515,4 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 function lastLink(recorder: Recorder): boolean | null {
   const last = recorder.seen.findLast((seen) => seen.kind === 'link');
   return last?.kind === 'link' ? last.up : null;
-}
-
-/** Three nodes that share the slots between them. */
-async function formCluster(nodes: readonly TestRedis[]): Promise<void> {
-  const [first] = nodes as [TestRedis];
-  const ranges = ['0 5460', '5461 10922', '10923 16383'];
-  for (const [index, node] of nodes.entries()) {
-    await node.command('CLUSTER', 'ADDSLOTSRANGE', ...(ranges[index] as string).split(' '));
-    await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
-  }
-  for (const node of nodes.slice(1)) await node.command('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
-  for (const node of nodes) {
-    const state = (): Promise<string> => node.command('CLUSTER', 'INFO');
-    await expect.poll(state, { timeout: 15_000 }).toContain('cluster_state:ok');
-    await expect.poll(state, { timeout: 15_000 }).toContain('cluster_known_nodes:3');
-  }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createTickets } from '@sluice/gateway/auth/tickets.ts';
 import { createLimiter, inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limit-clock.ts';
 import type { CountingLimiter, LimitDecision, Quota } from '@sluice/gateway/ratelimit/limiter.ts';
@@ -8,6 +9,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { formCluster } from '../support/redis-cluster.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 let redis: TestRedis;
@@ -156,6 +158,34 @@ describe('four gateways on one Redis', () => {
     expect(await limiter.take(key, { perMinute: 60, burst: 8 }, 1)).toMatchObject({ counted: 'local', remaining: 1 });
     expect(await limiter.take(fresh(), { perMinute: 60, burst: 8 }, 1)).toMatchObject({ counted: 'shared', remaining: 7 });
     expect(limiter.away).toBe(false);
+  });
+});
+
+describe('a cluster of Redis', () => {
+  it('counts keys on whichever node has them, and keeps tickets', async () => {
+    const nodes = await Promise.all([1, 2, 3].map(() => startRedis({ cluster: true })));
+    try {
+      await formCluster(nodes);
+      const redisUrls = nodes.map(({ url }) => url);
+      const open = () => createLimiter({ redisUrls, log, gateways: () => 2, answerWithinMs });
+      const [one, other] = [await open(), await open()];
+      limiters.push(one, other);
+      for (let i = 0; i < 20; i++) {
+        const key = fresh();
+        expect(await one.take(key, { perMinute: 60, burst: 2 }, 1)).toMatchObject({ admitted: true, counted: 'shared' });
+        expect(await other.take(key, { perMinute: 60, burst: 2 }, 1)).toMatchObject({ admitted: true, remaining: 0, counted: 'shared' });
+      }
+      const tickets = await createTickets({ redisUrls, log });
+      for (let i = 0; i < 10; i++) {
+        const issued = await tickets.issue({ credential: `key.${i}`, address: null });
+        if (!issued.ok) throw new Error('no ticket');
+        expect(await tickets.take(issued.ticket)).toEqual({ credential: `key.${i}`, address: null });
+        expect(await tickets.take(issued.ticket)).toBeNull();
+      }
+      tickets.close();
+    } finally {
+      await Promise.all(nodes.map((node) => node.stop()));
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { PlansOverride } from '../wire/plan-fields.ts';
+import { endpoints } from '../wire/rest/endpoints.ts';
 import { validator } from '../wire/validate.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 import { defaultPlans, type Plans } from './plans.ts';
@@ -21,16 +22,18 @@ export function readPlans(get: Get, fault: Fault): Plans {
   return defaultPlans;
 }
 
-export type PlansOutcome =
+type PlansOutcome =
   | { readonly ok: true; readonly plans: Plans }
   /** Path of a field to what is wrong with it. */
   | { readonly ok: false; readonly faults: Readonly<Record<string, string>> };
 
 /** `{"standard":{"requestsPerMinute":200}}` put over the defaults. */
-export function overridePlans(json: unknown): PlansOutcome {
+function overridePlans(json: unknown): PlansOutcome {
   const outcome = check(json);
   if (!outcome.ok) return { ok: false, faults: outcome.fields };
   const { standard, premium, enterprise } = outcome.value;
+  const faults = unknownEndpoints(outcome.value);
+  if (Object.keys(faults).length > 0) return { ok: false, faults };
   return {
     ok: true,
     plans: {
@@ -39,6 +42,18 @@ export function overridePlans(json: unknown): PlansOutcome {
       enterprise: { ...defaultPlans.enterprise, ...enterprise },
     },
   };
+}
+
+/** A misspelt name would withhold nothing. */
+function unknownEndpoints(override: PlansOverride): Readonly<Record<string, string>> {
+  const known = endpoints.filter(({ access }) => access !== 'open').map(({ id }) => id);
+  const faults: Record<string, string> = {};
+  for (const [plan, { withoutEndpoints = [] }] of Object.entries(override)) {
+    for (const [index, id] of withoutEndpoints.entries()) {
+      if (!known.includes(id)) faults[`${plan}.withoutEndpoints.${index}`] = `must be one of ${known.join(', ')}`;
+    }
+  }
+  return faults;
 }
 
 function parse(file: string, fault: Fault): unknown {

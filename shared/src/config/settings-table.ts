@@ -68,7 +68,7 @@ export const settingsTable = [
     name: 'PLANS_FILE',
     default: null,
     meaning:
-      'JSON file that overrides parts of the plans: `{"standard":{"requestsPerMinute":200}}`. The fields are those of `shared/src/config/plans.ts`.',
+      'JSON file that overrides parts of the plans: `{"standard":{"requestsPerMinute":200,"withoutChannels":["migrations"]}}`. The fields are those of `plan` in `GET /usage`, without `name`.',
     example: '/etc/sluice/plans.json',
   },
   {

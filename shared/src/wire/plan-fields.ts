@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { channelNames } from './topics.ts';
 
 const count = (maximum: number, description: string) => Type.Integer({ minimum: 1, maximum, description });
@@ -26,3 +26,4 @@ export const PlansOverride = Type.Object(
   { standard: Type.Optional(PlanOverride), premium: Type.Optional(PlanOverride), enterprise: Type.Optional(PlanOverride) },
   { additionalProperties: false },
 );
+export type PlansOverride = Static<typeof PlansOverride>;
