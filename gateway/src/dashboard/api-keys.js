@@ -306,7 +306,8 @@
     note('Deleted.');
     byId('generate').focus();
   });
-  shownKey.addEventListener('close', () => (byId('shown-key-text').value = ''));
+  // However the dialog is left, the key is gone before it is out of sight.
+  for (const leaving of ['submit', 'cancel', 'close']) shownKey.addEventListener(leaving, () => (byId('shown-key-text').value = ''));
   byId('copy').addEventListener('click', () => void copy());
   byId('generate').addEventListener('click', () => {
     newKey.querySelector('.fault').textContent = '';
