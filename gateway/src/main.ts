@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
@@ -17,10 +18,11 @@ async function main(config: Config): Promise<void> {
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
   const store = await openStore(config);
-  if (config.rpc !== null && (await endReadyKey(store))) log.warn('simnet_api_key_revoked');
-  const bus = await createBus({ redisUrls: config.redisUrls, log });
+  let bus: Bus | null = null;
   let market: Market | null = null;
   try {
+    if (config.rpc !== null && (await endReadyKey(store))) log.warn('simnet_api_key_revoked');
+    bus = await createBus({ redisUrls: config.redisUrls, log });
     market = await createMarket({ redisUrls: config.redisUrls, log });
     const gateway = await startGateway({ config, bus, market, log, signal: ending.signal, store });
     log.info({ url: gateway.url }, 'listening');
@@ -31,7 +33,7 @@ async function main(config: Config): Promise<void> {
     if (!ending.signal.aborted) throw error;
   } finally {
     await market?.close();
-    await bus.close();
+    await bus?.close();
     await store.close();
   }
 }

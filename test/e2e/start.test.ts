@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runProgram, type CommandResult } from '../support/command-line.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
 
 const testTimeoutMs = 60_000;
@@ -41,6 +42,24 @@ describe('a process of its own', { timeout: testTimeoutMs }, () => {
     for (const outcome of await Promise.all([run(gateway, env), run(ingest, env)])) {
       expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^REDIS_URL: .+\n$/) });
       expect(outcome.stderr).not.toContain('hunter2');
+    }
+  });
+
+  it('says in a line that PostgreSQL cannot be reached, and not with what password', async () => {
+    const env = { REDIS_URL: 'redis://127.0.0.1:1', DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/sluice', PORT: '0' };
+    const outcome = await run(gateway, env);
+    expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATABASE_URL: .+\n$/) });
+    expect(outcome.stderr).not.toContain('hunter2');
+  });
+
+  it('ends at once where Redis cannot be reached, though PostgreSQL can', async () => {
+    const postgres = await startPostgres();
+    try {
+      const env = { REDIS_URL: 'redis://127.0.0.1:1', DATABASE_URL: await postgres.newDatabase(), PORT: '0' };
+      const outcome = await run(gateway, env);
+      expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^REDIS_URL: .+\n$/) });
+    } finally {
+      await postgres.stop();
     }
   });
 
