@@ -2,6 +2,7 @@ import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
 import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, printJson, shown, type Command } from '../command.ts';
 import { gatewayUrl } from '../gateway-url.ts';
@@ -13,10 +14,11 @@ const keyLabel = 'sluice watch';
 const keyLifeMs = 24 * 3_600_000;
 
 export const watchCommand: Command = {
-  help: `Usage: sluice watch <channel> [key…] [--url http://127.0.0.1:8080] [--key API_KEY] [--json]
+  help: `Usage: sluice watch <channel> [key…] [--interval 1m] [--url http://127.0.0.1:8080] [--key API_KEY] [--json]
 
-  channel  ${channelNames.join(', ')}
-  key      a mint; for trades also @wallet. trades without keys are all trades.
+  channel   ${channelNames.join(', ')}
+  key       a mint; for trades also @wallet. trades without keys are all trades.
+  interval  of candles: ${candleIntervalNames.join(', ')}; 1m unless said.
 
 Connects to the running gateway (HOST and PORT, or --url) with the key of --key or SLUICE_API_KEY. Without one it makes a key in
 the store under DATA_DIR and takes it back when it ends. --json prints one event per line. Ctrl-C ends it.`,
@@ -25,8 +27,9 @@ the store under DATA_DIR and takes it back when it ends. --json prints one event
       url: { type: 'string' },
       key: { type: 'string' },
       json: { type: 'boolean', default: false },
+      interval: { type: 'string' },
     });
-    const subscription = readSubscription(positionals);
+    const subscription = readSubscription(positionals, values.interval);
     const config = loadConfig();
     const url = streamUrl(values.url ?? gatewayUrl(config));
     const key = await openKey(values.key ?? process.env['SLUICE_API_KEY'], config);
@@ -55,7 +58,7 @@ the store under DATA_DIR and takes it back when it ends. --json prints one event
   },
 };
 
-function readSubscription([name, ...keys]: readonly string[]): Subscription {
+function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): Subscription {
   if (name === undefined) throw new UsageError('missing: <channel>');
   const channel = channelNames.find((candidate) => candidate === name);
   if (channel === undefined) throw new UsageError(`There is no channel ${shown(name)}.`);
@@ -65,7 +68,14 @@ function readSubscription([name, ...keys]: readonly string[]): Subscription {
   if (mints.length > 0 && !takes.keys.includes('mints')) throw new UsageError(`${channel} takes no keys`);
   if (accounts.length > 0 && !takes.keys.includes('accounts')) throw new UsageError(`${channel} takes no wallets`);
   if (keys.length === 0 && takes.keys.length > 0 && takes.all !== true) throw new UsageError(`${channel} needs a mint`);
-  return { channel, mints, accounts };
+  if (channel !== 'candles') {
+    if (interval !== undefined) throw new UsageError(`${channel} takes no --interval`);
+    return { channel, mints, accounts, interval: null };
+  }
+  if (interval !== undefined && !isCandleInterval(interval)) {
+    throw new UsageError(`--interval takes one of ${candleIntervalNames.join(', ')}`);
+  }
+  return { channel, mints, accounts, interval: interval ?? '1m' };
 }
 
 function streamUrl(base: string): string {

@@ -1,3 +1,4 @@
+import type { CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
 import { WebSocket } from 'ws';
 
@@ -5,6 +6,8 @@ export interface Subscription {
   readonly channel: Channel;
   readonly mints: readonly string[];
   readonly accounts: readonly string[];
+  /** Of candles; null for other channels. */
+  readonly interval: CandleInterval | null;
 }
 
 export interface StreamHandlers {
@@ -141,13 +144,14 @@ class StreamSession {
   }
 
   #subscribeCommand(): object {
-    const { channel, mints, accounts } = this.#options.subscription;
+    const { channel, mints, accounts, interval } = this.#options.subscription;
     return {
       id: 1,
       op: 'subscribe',
       channel,
       ...(mints.length > 0 ? { mints } : {}),
       ...(accounts.length > 0 ? { accounts } : {}),
+      ...(interval === null ? {} : { interval }),
       ...(this.#positions.size > 0 ? { since: Object.fromEntries(this.#positions) } : {}),
     };
   }

@@ -3,6 +3,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 
 /** The process that is measured: ingest alone on its core. argv: HTTP URL, WS URL, Redis URL or `-`. */
@@ -14,6 +15,8 @@ function countingBus(): Bus {
     throw new Error('The counting bus has no readers.');
   };
   const empty = createInProcessBus();
+  // Held here: nobody keeps the market's state.
+  empty.lease('market');
   return {
     lease: (name) => empty.lease(name),
     tail: (count) => empty.tail(count),
@@ -51,7 +54,8 @@ const config = {
   signUp: 'closed',
   logLevel: 'error',
 } as const;
-const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
+const market = redisUrl === '-' ? {} : { market: await createMarket({ redisUrls: [redisUrl], log }) };
+const ingest = await startIngest({ config, bus, ...market, log, signal: new AbortController().signal });
 
 process.on('message', (message) => {
   if (message === 'stats') {

@@ -33,13 +33,15 @@ export class CandlePublisher {
   readonly #desk = new CandleDesk();
   /** Ids that the keeper before has published lately. */
   readonly #told: ReadonlySet<string>;
-  #resuming: readonly [string, number][] | null = null;
+  /** What the keeper before published, and is not taken up yet. */
+  #resuming: readonly (readonly [string, number])[];
   published = 0;
 
-  constructor(market: Market, bus: BusPublisher, holding: Holding, tail: readonly LogEntry[]) {
+  constructor(market: Market, bus: BusPublisher, holding: Holding, open: ReadonlyMap<string, number>, tail: readonly LogEntry[]) {
     this.#market = market;
     this.#bus = bus;
     this.#holding = holding;
+    this.#resuming = [...open];
     this.#told = new Set(tail.flatMap(candleId));
   }
 
@@ -54,7 +56,6 @@ export class CandlePublisher {
 
   /** One round; false where the holding is over. Rejects where the market or the bus does not answer. */
   async round(): Promise<boolean> {
-    this.#resuming ??= [...(await this.#market.published())];
     await this.#resume();
     if (!(await this.#turn())) return false;
     const due = this.#desk.due(perRound, performance.now());
@@ -65,10 +66,10 @@ export class CandlePublisher {
 
   /** Takes up what the keeper before published, some topics at a time. */
   async #resume(): Promise<void> {
-    const some = this.#resuming!.slice(0, readsAtOnce);
+    const some = this.#resuming.slice(0, readsAtOnce);
     if (some.length === 0) return;
     await this.#takeUp(some, lookBackS, true);
-    this.#resuming = this.#resuming!.slice(readsAtOnce);
+    this.#resuming = this.#resuming.slice(readsAtOnce);
   }
 
   async #takeUp(topics: readonly (readonly [string, number])[], backS: number, resumed: boolean): Promise<void> {
@@ -102,13 +103,13 @@ export class CandlePublisher {
     if (begun.length === 0 && end.length === 0) return true;
     for (const topic of end) {
       this.#desk.end(topic);
-      this.#resuming = this.#resuming!.filter(([waiting]) => waiting !== topic);
+      this.#resuming = this.#resuming.filter(([waiting]) => waiting !== topic);
     }
     return (await this.#market.note(new Map(begun), end, this.#holding)) === 'applied';
   }
 
   #waits(topic: string): boolean {
-    return this.#resuming!.some(([waiting]) => waiting === topic);
+    return this.#resuming.some(([waiting]) => waiting === topic);
   }
 
   async #publish(due: readonly CandleDue[]): Promise<void> {

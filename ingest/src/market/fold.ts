@@ -1,7 +1,7 @@
 import { isMainPool, type MintHead } from '@sluice/shared/market/head.ts';
 import { baseIntervals, marketLimits, type BaseInterval, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
 import { addPrice, emptyTally, type Tally } from '@sluice/shared/market/tally.ts';
-import type { MarketEvent } from './read-event.ts';
+import type { MarketEvent, TradeOrMigration } from './read-event.ts';
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
@@ -9,7 +9,8 @@ interface Folding {
   readonly mint: string;
   head: Mutable<MintHead> | null;
   readonly tallies: Record<BaseInterval, Map<number, Tally>>;
-  price: Uint8Array | null;
+  /** Price ticks, in log order. */
+  prices: Uint8Array[];
   trades: Uint8Array[];
 }
 
@@ -18,7 +19,7 @@ const intervals = Object.entries(baseIntervals) as readonly [BaseInterval, numbe
 /**
  * What events, in log order, change of their mints, whose heads before them are given. Pure. A trade adds to its second, its
  * minute and its hour: its amounts, whichever pool it was in, and the price after it in the main pool. One in another pool,
- * or without a price, adds the price that stood there.
+ * or without a price, adds the price that stood there after the last trade. Price ticks move no bucket.
  */
 export function fold(heads: ReadonlyMap<string, MintHead>, events: readonly MarketEvent[]): readonly MintChange[] {
   const mints = new Map<string, Folding>();
@@ -26,7 +27,7 @@ export function fold(heads: ReadonlyMap<string, MintHead>, events: readonly Mark
     let mint = mints.get(event.mint);
     if (mint === undefined) mints.set(event.mint, (mint = begin(event.mint, heads.get(event.mint))));
     if (event.kind === 'trade') trade(mint, event);
-    else if (event.kind === 'price') price(mint, event);
+    else if (event.kind === 'price') mint.prices.push(event.json);
     else migration(mint, event);
   }
   return [...mints.values()].flatMap(changeOf);
@@ -37,12 +38,12 @@ function begin(mint: string, head: MintHead | undefined): Folding {
     mint,
     head: head === undefined ? null : { ...head },
     tallies: { '1s': new Map(), '1m': new Map(), '1h': new Map() },
-    price: null,
+    prices: [],
     trades: [],
   };
 }
 
-function trade(mint: Folding, event: MarketEvent): void {
+function trade(mint: Folding, event: TradeOrMigration): void {
   const isMain = isMainPool(mint.head, event);
   const head = (mint.head ??= headOf(event));
   if (isMain) enterMain(head, event);
@@ -70,16 +71,7 @@ function trade(mint: Folding, event: MarketEvent): void {
   if (mint.trades.length >= 2 * marketLimits.tradesPerMint) mint.trades = mint.trades.slice(-marketLimits.tradesPerMint);
 }
 
-/** A price tick moves no bucket: those are of trades. */
-function price(mint: Folding, event: MarketEvent): void {
-  const head = (mint.head ??= headOf(event));
-  if (event.poolAddress !== head.poolAddress) return;
-  enterMain(head, event);
-  note(head, event);
-  mint.price = event.json;
-}
-
-function migration(mint: Folding, event: MarketEvent): void {
+function migration(mint: Folding, event: TradeOrMigration): void {
   const head = (mint.head ??= headOf(event));
   enterMain(head, event);
   head.curveOver = true;
@@ -87,7 +79,7 @@ function migration(mint: Folding, event: MarketEvent): void {
   note(head, event);
 }
 
-function headOf(event: MarketEvent): Mutable<MintHead> {
+function headOf(event: TradeOrMigration): Mutable<MintHead> {
   const { pool, poolAddress, quoteMint, depthSol, priceQuote, priceUsd, atS, slot, receivedUs, simulated } = event;
   return {
     pool,
@@ -107,7 +99,7 @@ function headOf(event: MarketEvent): Mutable<MintHead> {
 }
 
 /** The event is of the main pool, from now on at least. */
-function enterMain(head: Mutable<MintHead>, { pool, poolAddress, quoteMint, depthSol, priceQuote, priceUsd }: MarketEvent): void {
+function enterMain(head: Mutable<MintHead>, { pool, poolAddress, quoteMint, depthSol, priceQuote, priceUsd }: TradeOrMigration): void {
   if (priceQuote !== null || quoteMint !== head.quoteMint) {
     head.priceQuote = priceQuote;
     head.priceUsd = priceUsd;
@@ -118,20 +110,24 @@ function enterMain(head: Mutable<MintHead>, { pool, poolAddress, quoteMint, dept
   head.depthSol = depthSol;
 }
 
-function note(head: Mutable<MintHead>, { slot, receivedUs, simulated }: MarketEvent): void {
+function note(head: Mutable<MintHead>, { slot, receivedUs, simulated }: TradeOrMigration): void {
   head.slot = slot;
   head.receivedUs = receivedUs;
   head.simulated = simulated;
 }
 
 /** The quote coins of a trade at a price of the token that stands beside its `priceQuote`; 0 where either is not known. */
-function valueOf({ quote, priceQuote }: MarketEvent, otherPrice: number | null): number {
+function valueOf({ quote, priceQuote }: TradeOrMigration, otherPrice: number | null): number {
   return priceQuote === null || priceQuote === 0 || otherPrice === null ? 0 : quote * (otherPrice / priceQuote);
 }
 
-function changeOf({ mint, head, tallies, price: newest, trades }: Folding): MintChange[] {
+/** What only ticked, and never traded, is left out: nothing says which of its pools is the main one. */
+function changeOf({ mint, head, tallies, prices, trades }: Folding): MintChange[] {
   if (head === null) return [];
   const buckets: BucketChange[] = [];
   for (const [interval] of intervals) for (const [startS, tally] of tallies[interval]) buckets.push({ interval, startS, tally });
-  return [{ mint, head, buckets, price: newest, trades: trades.slice(-marketLimits.tradesPerMint) }];
+  const mark = Buffer.from(`"poolAddress":"${head.poolAddress}"`);
+  const price = prices.findLast((json) => Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(mark)) ?? null;
+  if (buckets.length === 0 && price === null) return [];
+  return [{ mint, head, buckets, price, trades: trades.slice(-marketLimits.tradesPerMint) }];
 }

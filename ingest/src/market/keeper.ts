@@ -12,7 +12,7 @@ const leaseName = 'market';
 /** Time between two batches while the log is followed: what a reader of the state is behind it at most. */
 const applyEveryMs = 250;
 /** Events of one batch: some milliseconds of Redis' time. */
-const batchEvents = 2_000;
+const batchEvents = 1_000;
 /** Heads kept at hand; all are dropped beyond, and read again as they are needed. */
 const maxHeads = 50_000;
 /** Entries of the log looked through for candles that the keeper before has published. */
@@ -39,10 +39,11 @@ export interface KeeperStats {
 /** One holding of the lease, from a checkpoint on. */
 interface Term {
   readonly holding: Holding;
-  readonly subscriber: BusSubscriber;
   readonly publisher: BusPublisher;
   readonly candles: CandlePublisher;
-  readonly intake: Intake;
+  /** Null where it took all that it has room for, and reads on when that is applied. */
+  subscriber: BusSubscriber | null;
+  intake: Intake;
   readonly heads: Map<string, MintHead>;
   checkpoint: Checkpoint | null;
   /** Taken from the log and not known to be applied; it is given again as it is until that is known. */
@@ -126,24 +127,47 @@ export class Keeper {
     const startedAtMs = performance.now();
     const holding = { lease: this.#lease, fence: this.#lease.fence };
     const publisher = await this.#bus.publisher({ lease: this.#lease });
-    let subscriber: BusSubscriber | null = null;
     try {
       const checkpoint = await this.#market.checkpoint();
-      const followed = await this.#bus.subscriber(checkpoint === null ? {} : { after: checkpoint });
-      subscriber = followed;
+      const open = await this.#market.published();
+      // What the keeper before has published last matters only where it published something.
+      const tail = open.size === 0 ? [] : await this.#bus.tail(tailEntries);
+      const candles = new CandlePublisher(this.#market, publisher, holding, open, tail);
       const intake = new Intake(checkpoint);
-      const candles = new CandlePublisher(this.#market, publisher, holding, await this.#bus.tail(tailEntries));
-      await followed.start({
-        onEntry: (entry) => intake.add(followed.epoch, entry),
+      const term: Term = { holding, publisher, candles, subscriber: null, intake, heads: new Map(), checkpoint, taken: null, batch: null };
+      await this.#read(term);
+      const tookMs = Math.round(performance.now() - startedAtMs);
+      this.#log.info({ fence: holding.fence, checkpoint, waiting: term.intake.length, tookMs }, 'market_keeps');
+      return term;
+    } catch (error) {
+      await publisher.close();
+      throw error;
+    }
+  }
+
+  /** Reads the log from behind the checkpoint, and follows it, until the intake is full. */
+  async #read(term: Term): Promise<void> {
+    const { checkpoint } = term;
+    const intake = new Intake(checkpoint);
+    const subscriber = await this.#bus.subscriber(checkpoint === null ? {} : { after: checkpoint });
+    term.intake = intake;
+    term.subscriber = subscriber;
+    const stop = async (): Promise<void> => {
+      if (term.subscriber === subscriber) term.subscriber = null;
+      await subscriber.close();
+    };
+    try {
+      await subscriber.start({
+        onEntry: (entry) => {
+          intake.add(subscriber.epoch, entry);
+          if (intake.full && term.subscriber === subscriber) void stop();
+        },
         // What is gone shows in the offsets of what follows.
         onLost: () => undefined,
       });
-      const tookMs = Math.round(performance.now() - startedAtMs);
-      this.#log.info({ fence: holding.fence, checkpoint, waiting: intake.length, tookMs }, 'market_keeps');
-      return { holding, subscriber: followed, publisher, candles, intake, heads: new Map(), checkpoint, taken: null, batch: null };
     } catch (error) {
-      await subscriber?.close();
-      await publisher.close();
+      if (intake.full) return;
+      await stop();
       throw error;
     }
   }
@@ -171,7 +195,7 @@ export class Keeper {
     } finally {
       this.#term = null;
       this.#counts.candles += term.candles.published;
-      await term.subscriber.close();
+      await term.subscriber?.close();
       await term.publisher.close();
       this.#log.info({ fence: term.holding.fence, checkpoint: term.checkpoint }, 'market_left');
     }
@@ -189,8 +213,8 @@ export class Keeper {
       this.#settle(term, term.batch);
     }
     if (!(await term.candles.round())) return false;
-    // It has applied all that it took: the rest is read from the log again.
-    return !(term.intake.full && term.intake.length === 0);
+    if (term.intake.full && term.intake.length === 0) await this.#read(term);
+    return true;
   }
 
   /** Makes the next batch, where there is something to apply. */

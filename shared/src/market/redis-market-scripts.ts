@@ -54,19 +54,16 @@ local function merge(old, new)
 end
 
 local body, at, n = ARGV[7], 1, nil
-local keep_trades, price_s, trades_s = tonumber(ARGV[4]) - 1, ARGV[5], ARGV[6]
+local keep_trades, price_s, trades_s = tonumber(ARGV[4]), ARGV[5], ARGV[6]
 while at <= #body do
-  local mint, head, head_s, price, event, interval, chunk, start, keep_s, value
+  local mint, head, head_s, price, interval, chunk, start, keep_s, value
   mint, head, head_s, price, n, at = struct.unpack('>Bc0Hc0I4I4c0H', body, at)
   redis.call('SET', '${prefix}head:' .. mint, head, 'EX', head_s)
   if price ~= '' then redis.call('SET', '${prefix}price:' .. mint, price, 'EX', price_s) end
   if n > 0 then
-    local key = '${prefix}trades:' .. mint
-    for i = 1, n do
-      event, at = struct.unpack('>I4c0', body, at)
-      redis.call('LPUSH', key, event)
-    end
-    redis.call('LTRIM', key, 0, keep_trades)
+    local key, events = '${prefix}trades:' .. mint, {}
+    for i = 1, n do events[i], at = struct.unpack('>I4c0', body, at) end
+    if redis.call('LPUSH', key, unpack(events)) > keep_trades then redis.call('LTRIM', key, 0, keep_trades - 1) end
     redis.call('EXPIRE', key, trades_s)
   end
   n, at = struct.unpack('>H', body, at)

@@ -1,0 +1,114 @@
+import { fold } from '@sluice/ingest/market/fold.ts';
+import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { MintHead } from '@sluice/shared/market/head.ts';
+import { tradeOf } from '../market/trades.ts';
+import { until } from '../support/gateway.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { addressOf, entryOf, priceEvent } from '../support/stream-events.ts';
+import type { BenchRow } from './row.ts';
+
+/** Trades, and as many prices that follow them, over some mints, of which few have most: what 50 seconds of a busy market bring. */
+const trades = 50_000;
+const mints = 2_000;
+const tradesPerSecond = 1_000;
+const startS = 1_795_248_000;
+
+/** What keeping the market's state costs the process that does it, and Redis: reading the log, folding, applying. */
+export async function run(): Promise<BenchRow[]> {
+  const redis = await startRedis();
+  try {
+    const log = createLog({ level: 'warn', name: 'bench' });
+    const bus = await createBus({ redisUrls: [redis.url], log });
+    const market = await createMarket({ redisUrls: [redis.url], log });
+    const publisher = await bus.publisher();
+    const all = entries();
+    for (let from = 0; from < all.length; from += 512) await publisher.publish(all.slice(from, from + 512));
+    await publisher.close();
+    const memoryBefore = await info(redis, 'used_memory');
+    const redisBefore = await redisCpuUs(redis);
+    const cpu = process.cpuUsage();
+    const startedAtMs = performance.now();
+    const keeper = new Keeper({ bus, market, log });
+    await until('all to be applied', async () => (await market.checkpoint())?.offset === all.length, 120_000);
+    const seconds = (performance.now() - startedAtMs) / 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    const redisUs = (await redisCpuUs(redis)) - redisBefore;
+    const perMint = ((await info(redis, 'used_memory')) - memoryBefore) / mints;
+    await keeper.close(1_000);
+    await market.close();
+    await bus.close();
+    const perSecond = all.length / seconds;
+    const wholeUs = (user + system) / all.length;
+    const ofRedisUs = redisUs / all.length;
+    const ownUs = measureOwn(all);
+    return [
+      {
+        name: 'Market: reading, folding and encoding',
+        figure: `${ownUs.toFixed(1)} µs/event`,
+        target: '≤ 5 µs/event',
+        pass: ownUs <= 5,
+        note: 'CPU of the keeper; trades and prices in equal parts',
+      },
+      {
+        name: 'Market: catching up with the log',
+        figure: `${Math.round(perSecond).toLocaleString('en-US')} events/s`,
+        target: '≥ 10,000 events/s',
+        pass: perSecond >= 10_000,
+        note: `${wholeUs.toFixed(1)} µs/event of CPU with the bus and both links`,
+      },
+      {
+        name: 'Market: CPU of Redis for it',
+        figure: `${ofRedisUs.toFixed(1)} µs/event`,
+        target: '≤ 15 µs/event',
+        pass: ofRedisUs <= 15,
+        note: `${Math.round(perMint / 1024)} kB for a mint, ${trades / mints} trades each`,
+      },
+    ];
+  } finally {
+    await redis.stop();
+  }
+}
+
+/** Batches of a thousand, as the keeper makes them. */
+function measureOwn(all: readonly BusEntry[]): number {
+  const log: LogEntry[] = all.map(({ topics, json, msgpack }, index) => {
+    return { offset: index + 1, topics: topics.map((topic) => ({ topic, seq: 1 })), json, msgpack };
+  });
+  const cpu = process.cpuUsage();
+  const heads = new Map<string, MintHead>();
+  for (let from = 0; from < log.length; from += 1_000) {
+    const changes = fold(
+      heads,
+      log.slice(from, from + 1_000).flatMap((entry) => readEvent(entry) ?? []),
+    );
+    for (const { mint, head } of changes) heads.set(mint, head);
+    encodeChanges(changes);
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  return (user + system) / log.length;
+}
+
+function entries(): BusEntry[] {
+  return Array.from({ length: trades }, (_, i) => {
+    // Of a rank r, as many as 1 / r of the first.
+    const mint = addressOf(Math.floor(mints ** ((i * 0.618_033_988_749) % 1)));
+    const trade = tradeOf({ mint, atS: startS + Math.floor(i / tradesPerSecond), price: ((i % 64) + 1) / 64 });
+    const { poolAddress, pool, slot, blockTime, ts } = trade;
+    return [trade, { ...priceEvent(mint), poolAddress, pool, slot, blockTime, ts }].map((event) => entryOf(event));
+  }).flat();
+}
+
+async function info(redis: TestRedis, field: string): Promise<number> {
+  const found = new RegExp(`^${field}:([\\d.]+)`, 'm').exec(await redis.command('INFO'));
+  return Number(found?.[1]);
+}
+
+async function redisCpuUs(redis: TestRedis): Promise<number> {
+  return ((await info(redis, 'used_cpu_user')) + (await info(redis, 'used_cpu_sys'))) * 1_000_000;
+}
