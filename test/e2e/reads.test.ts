@@ -15,382 +15,435 @@ import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice
 import { portfolioEndpoint, type Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
 import { tokenCandlesEndpoint, TokenInfo, tokenTradesEndpoint, type Candle } from '@sluice/shared/wire/rest/token.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
+import { happened } from '../support/happened.ts';
+import { startRedis } from '../support/redis.ts';
 
 const key = 'sluice_test_reads';
 const slots = 300;
+const slotMs = 200;
 
-let simnet: Simnet;
-let bus: Bus;
-let market: Market;
-let ingest: Ingest;
-let gateway: TestGateway;
-/** A gateway that was there from the beginning, and one that came when all had happened. */
-let late: TestGateway;
-const events: StreamEvent[] = [];
-const closers: (() => Promise<unknown>)[] = [];
+describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) => {
+  let simnet: Simnet;
+  let bus: Bus;
+  let market: Market;
+  let ingest: Ingest;
+  let gateway: TestGateway;
+  /** A gateway that was there from the beginning, and one that came when all had happened. */
+  let late: TestGateway;
+  let redisUrls: string[] | null = null;
+  const events: StreamEvent[] = [];
+  const closers: (() => Promise<unknown>)[] = [];
 
-beforeAll(async () => {
-  const log = createLog({ level: 'silent', name: 'test' });
-  simnet = await startSimnet({ seed: 21, autoStart: false, market: { completeEverySeconds: 15, boostedShare: 0.5 } });
-  closers.push(() => simnet.close());
-  bus = await createBus({ redisUrls: null, log });
-  closers.push(() => bus.close());
-  market = await createMarket({ redisUrls: null, log });
-  closers.push(() => market.close());
-  const subscriber = await bus.subscriber();
-  await subscriber.start({
-    onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
-    onLost: () => {
-      throw new Error('Entries were lost.');
-    },
-  });
-  const config = { ...testConfig, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
-  ingest = await startIngest({ config, bus, market, log, signal: new AbortController().signal });
-  closers.push(() => ingest.close());
-  gateway = await startTestGateway({ config, bus, market });
-  closers.push(() => gateway.close());
-  gateway.keys.add(key, { scopes: ['read'] });
-  await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
-  for (let slot = 0; slot < slots; slot++) {
-    simnet.chain.advance();
-    await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8);
-    // Some become warm while the market moves: from then on the log alone keeps them.
-    if (slot === 100) for (const mint of tradedMints().slice(0, 20)) await info(mint);
-  }
-  await settled();
-  late = await startTestGateway({ config, bus, market });
-  closers.push(() => late.close());
-  late.keys.add(key, { scopes: ['read'] });
-}, 120_000);
-
-afterAll(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
-
-/** All that happened was told, and the record of the market has it. */
-async function settled(): Promise<void> {
-  let count = -1;
-  await until('nothing more to be told', async () => {
-    const before = count;
-    count = events.length;
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const checkpoint = await market.checkpoint();
-    return before === events.length && (checkpoint?.offset ?? 0) >= events.length;
-  });
-}
-
-async function get(path: string, from: TestGateway = gateway): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(`http://${from.host}${path}`, { headers: { authorization: `Bearer ${key}` } });
-  return { status: response.status, body: await response.json() };
-}
-
-async function info(mint: string, from: TestGateway = gateway): Promise<TokenInfo> {
-  const { status, body } = await get(`/token/info/${mint}`, from);
-  expect(status, JSON.stringify(body)).toBe(200);
-  const faults = [...Value.Errors(TokenInfo, body)];
-  expect(faults).toEqual([]);
-  return body as TokenInfo;
-}
-
-function ofType<T extends StreamEvent['type']>(type: T): Extract<StreamEvent, { type: T }>[] {
-  return events.filter((event): event is Extract<StreamEvent, { type: T }> => event.type === type);
-}
-
-function tradedMints(): string[] {
-  return [...new Set(ofType('trade').map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null);
-}
-
-/** The pool that a token trades in by the chain itself: its curve, or the pool that it moved to. */
-function truePool(
-  mint: string,
-): { address: string; complete: boolean; quoteMint: string; virtualBase: bigint; virtualQuote: bigint } | null {
-  for (const venue of venues.toReversed()) {
-    for (const { address: pool } of venue.derivedPools(mint)) {
-      const account = simnet.chain.account(pool);
-      const decoded = account === null ? null : venue.decodeAccount(account.data);
-      if (decoded?.kind !== 'decoded') continue;
-      const { quoteMint } = decoded.account;
-      if (decoded.account.type === 'curve') {
-        const { complete, reserves } = decoded.account;
-        return { address: pool, complete, quoteMint, virtualBase: reserves.virtualBase, virtualQuote: reserves.virtualQuote };
-      }
-      const amount = (vault: string): bigint => {
-        const held = simnet.chain.account(vault)!;
-        return decodeTokenAccount(held.owner, held.data)!.amount;
-      };
-      const { baseVault, quoteVault, virtualQuote } = decoded.account;
-      return { address: pool, complete: false, quoteMint, virtualBase: amount(baseVault), virtualQuote: amount(quoteVault) + virtualQuote };
+  beforeAll(async () => {
+    const log = createLog({ level: 'silent', name: 'test' });
+    if (on === 'redis') {
+      const redis = await startRedis();
+      closers.push(() => redis.stop());
+      redisUrls = [redis.url];
     }
-  }
-  return null;
-}
-
-const volumeOf = (trades: readonly TradeEvent[]): number => trades.reduce((sum, { solAmount }) => sum + (solAmount ?? 0), 0);
-
-describe('GET /token/info/{mint}', () => {
-  it('tells of every token what the chain holds and the stream told, warm for long or read just now', async () => {
-    const mints = tradedMints();
-    expect(mints.length).toBeGreaterThan(15);
-    const created = new Map(ofType('newToken').map((event): [string, NewTokenEvent] => [event.mint, event]));
-    const seen = { curve: 0, pool: 0, priced: 0, otherCoin: 0 };
-    for (const mint of mints) {
-      const pool = truePool(mint)!;
-      const chainMint = decodeMint(simnet.chain.account(mint)!.owner, simnet.chain.account(mint)!.data)!;
-      const lastPrice = ofType('price').findLast((event): event is PriceEvent => event.mint === mint && event.poolAddress === pool.address);
-      const trades = ofType('trade').filter((event) => event.mint === mint);
-      for (const from of [gateway, late]) {
-        const told = await info(mint, from);
-        expect(told).toMatchObject({ mint, simulated: true, decimals: chainMint.decimals, tokenProgram: chainMint.tokenProgram });
-        expect(told.mintAuthority).toBe(chainMint.mintAuthority);
-        expect(told.freezeAuthority).toBe(chainMint.freezeAuthority);
-        const creation = created.get(mint);
-        if (creation !== undefined) {
-          const { name, symbol, uri, creator, flags } = creation;
-          expect(told).toMatchObject({ name, symbol, uri, creator, flags });
-        }
-        expect(told).toMatchObject({ poolAddress: pool.address, quoteMint: pool.quoteMint });
-        expect(told.curve).not.toBeNull();
-        if (told.venue === 'pump') seen.curve++;
-        else seen.pool++;
-        expect(told.windows?.['24h']).toMatchObject({
-          buys: trades.filter(({ side }) => side === 'buy').length,
-          sells: trades.filter(({ side }) => side === 'sell').length,
-        });
-        if (pool.quoteMint === wrappedSolMint) expect(told.windows?.['24h'].volumeSol).toBeCloseTo(volumeOf(trades), 6);
-        if (pool.complete) {
-          expect(told).toMatchObject({ priceSol: null, priceNullReason: 'no_liquidity', marketCapSol: null });
-          continue;
-        }
-        expect(told.reserves).toMatchObject({ virtualBase: `${pool.virtualBase}`, virtualQuote: `${pool.virtualQuote}` });
-        if (pool.quoteMint !== wrappedSolMint) {
-          seen.otherCoin++;
-          continue;
-        }
-        const price = Number(pool.virtualQuote) / 1e9 / (Number(pool.virtualBase) / 10 ** chainMint.decimals);
-        expect(told.priceSol! / price).toBeCloseTo(1, 12);
-        if (lastPrice !== undefined) expect(told.priceSol! / lastPrice.priceSol!).toBeCloseTo(1, 12);
-        expect(told.priceUsd! / (told.priceSol! * told.solUsd!.price)).toBeCloseTo(1, 12);
-        expect(told.marketCapSol! / (told.priceSol! * told.supplyUi)).toBeCloseTo(1, 12);
-        expect(told.priceSlot).toBeLessThanOrEqual(simnet.chain.slot);
-        expect(told.liquiditySol).toBeGreaterThanOrEqual(0);
-        seen.priced++;
-      }
-    }
-    expect(seen.curve).toBeGreaterThan(5);
-    expect(seen.pool).toBeGreaterThan(1);
-    expect(seen.priced).toBeGreaterThan(20);
-  });
-
-  it('answers under both forms of the path', async () => {
-    const mint = tradedMints()[0]!;
-    const { status, body } = await get(`/api/token/info/${mint}`);
-    expect(status).toBe(200);
-    expect((body as TokenInfo).mint).toBe(mint);
-  });
-
-  it('answers a mint that no venue trades without a market', async () => {
-    const told = await info(usdcMint);
-    expect(told).toMatchObject({
-      venue: null,
-      poolAddress: null,
-      priceSol: null,
-      priceUsd: null,
-      priceNullReason: 'no_market',
-      curve: null,
+    // A minute of the chain's time, which ends about now, passes as fast as ingest follows.
+    let chainMs = Date.now() - 2 * slots * slotMs;
+    const nowMs = (): number => (chainMs += slotMs);
+    const chain = createChain({ seed: 21, slotMs, nowMs, market: { completeEverySeconds: 15, boostedShare: 0.5 } });
+    simnet = await startSimnet({ chain, autoStart: false });
+    closers.push(() => simnet.close());
+    bus = await createBus({ redisUrls, log });
+    closers.push(() => bus.close());
+    market = await createMarket({ redisUrls, log });
+    closers.push(() => market.close());
+    const subscriber = await bus.subscriber();
+    await subscriber.start({
+      onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+      onLost: () => {
+        throw new Error('Entries were lost.');
+      },
     });
-    expect(told.decimals).toBe(6);
+    const config = { ...testConfig, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
+    ingest = await startIngest({ config, bus, market, log, signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    gateway = await startTestGateway({ config, bus, market });
+    closers.push(() => gateway.close());
+    gateway.keys.add(key, { scopes: ['read'] });
+    await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
+    for (let slot = 0; slot < slots; slot++) {
+      simnet.chain.advance();
+      await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8);
+      // Some become warm while the market moves: from then on the log alone keeps them.
+      if (slot === 100) for (const mint of tradedMints().slice(0, 20)) await info(mint);
+    }
+    await allTold();
+    await standStill();
+    late = await startTestGateway({ config, bus, market });
+    closers.push(() => late.close());
+    late.keys.add(key, { scopes: ['read'] });
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const close of closers.splice(0).toReversed()) await close();
   });
 
-  it('refuses whatever is no mint', async () => {
-    const mint = tradedMints()[0]!;
-    const trader = ofType('trade')[0]!.trader;
-    const [tokenAccount] = [...simnet.chain.tokenAccountsOf(trader)][0]!;
-    const wrong = {
-      wallet: trader,
-      curve: truePool(mint)!.address,
-      tokenAccount,
-      program: tokenProgram,
-      missing: address('nobody'),
-      short: mint.slice(1, 20),
-      otherAlphabet: `${mint.slice(0, -1)}0`,
-      tooLong: `${mint}1111`,
-      empty31Bytes: '1'.repeat(31),
-      escaped: '%F0%9F%92%A7',
-    };
-    for (const [what, text] of Object.entries(wrong)) {
-      for (const path of ['info', 'candles', 'trades']) {
-        const { status, body } = await get(`/token/${path}/${text}`);
-        expect({ what, path, status, code: (body as { error?: { code: string } }).error?.code }).toEqual({
-          what,
-          path,
-          status: 400,
-          code: 'INVALID_MINT',
-        });
+  /** All that happened was told, and the record of the market has it. */
+  async function allTold(): Promise<void> {
+    const wanted = happened(simnet).map(({ id }) => id);
+    await until('all that happened to be told and recorded', async () => {
+      const ids = new Set(events.map((event) => event.id));
+      const checkpoint = await market.checkpoint();
+      return wanted.every((id) => ids.has(id)) && (checkpoint?.offset ?? 0) >= events.length;
+    });
+  }
+
+  /** A chain that stands still is none to ingest: after three seconds without a slot it would count as blind. Another process sees on. */
+  async function standStill(): Promise<void> {
+    const { slot, solUsd } = ingest.stats();
+    const value = { leads: true, endpointsUp: 1, simulated: true, slot, solUsd };
+    const tell = (): Promise<void> => bus.setStatus('ingest:another', value, 5_000);
+    await tell();
+    const timer = setInterval(() => void tell(), 1_000);
+    closers.push(async () => clearInterval(timer));
+  }
+
+  async function get(path: string, from: TestGateway = gateway): Promise<{ status: number; body: unknown }> {
+    const response = await fetch(`http://${from.host}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, body: await response.json() };
+  }
+
+  async function info(mint: string, from: TestGateway = gateway): Promise<TokenInfo> {
+    const { status, body } = await get(`/token/info/${mint}`, from);
+    expect(status, JSON.stringify(body)).toBe(200);
+    const faults = [...Value.Errors(TokenInfo, body)];
+    expect(faults).toEqual([]);
+    return body as TokenInfo;
+  }
+
+  function ofType<T extends StreamEvent['type']>(type: T): Extract<StreamEvent, { type: T }>[] {
+    return events.filter((event): event is Extract<StreamEvent, { type: T }> => event.type === type);
+  }
+
+  function tradedMints(): string[] {
+    return [...new Set(ofType('trade').map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null);
+  }
+
+  /** The pool that a token trades in by the chain itself: its curve, or the pool that it moved to. */
+  function truePool(
+    mint: string,
+  ): { address: string; complete: boolean; quoteMint: string; virtualBase: bigint; virtualQuote: bigint } | null {
+    for (const venue of venues.toReversed()) {
+      for (const { address: pool } of venue.derivedPools(mint)) {
+        const account = simnet.chain.account(pool);
+        const decoded = account === null ? null : venue.decodeAccount(account.data);
+        if (decoded?.kind !== 'decoded') continue;
+        const { quoteMint } = decoded.account;
+        if (decoded.account.type === 'curve') {
+          const { complete, reserves } = decoded.account;
+          return { address: pool, complete, quoteMint, virtualBase: reserves.virtualBase, virtualQuote: reserves.virtualQuote };
+        }
+        const amount = (vault: string): bigint => {
+          const held = simnet.chain.account(vault)!;
+          return decodeTokenAccount(held.owner, held.data)!.amount;
+        };
+        const { baseVault, quoteVault, virtualQuote } = decoded.account;
+        return {
+          address: pool,
+          complete: false,
+          quoteMint,
+          virtualBase: amount(baseVault),
+          virtualQuote: amount(quoteVault) + virtualQuote,
+        };
       }
     }
-  });
+    return null;
+  }
 
-  it('reads a cold mint once for a thousand callers, and garbage not again and again', async () => {
-    const cold = ofType('newToken')
-      .map(({ mint }) => mint)
-      .find((mint) => !tradedMints().includes(mint));
-    const other = await startTestGateway({ config: { rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } }, bus, market });
-    try {
-      other.keys.add(key, { scopes: ['read'] });
-      const count = async (path: string): Promise<{ statuses: number[]; calls: number }> => {
-        const before = simnet.stats().requests;
-        const statuses = await Promise.all(Array.from({ length: 1_000 }, async () => (await get(path, other)).status));
-        return { statuses: [...new Set(statuses)], calls: simnet.stats().requests - before };
-      };
-      // Ingest asks for the SOL/USD price now and then: no more than one call beside.
-      const quiet = async (path: string, status: number): Promise<void> => {
-        const { statuses, calls } = await count(path);
-        expect(statuses).toEqual([status]);
-        expect(calls).toBeGreaterThanOrEqual(1);
-        expect(calls).toBeLessThanOrEqual(2);
-      };
-      await quiet(`/token/info/${cold ?? tradedMints()[0]}`, 200);
-      await quiet(`/token/info/${ofType('trade')[0]!.trader}`, 400);
-    } finally {
-      await other.close();
-    }
-  });
-});
+  const volumeOf = (trades: readonly TradeEvent[]): number => trades.reduce((sum, { solAmount }) => sum + (solAmount ?? 0), 0);
 
-describe('GET /token/trades/{mint}', () => {
-  it('pages through all trades, newest first, each once', async () => {
-    for (const from of [gateway, late]) {
-      const mint = busiest();
-      const wanted = ofType('trade').filter((event) => event.mint === mint);
-      const found: TradeEvent[] = [];
-      let before: string | null = null;
-      do {
-        const { status, body } = await get(
-          `/token/trades/${mint}?limit=7${before === null ? '' : `&before=${encodeURIComponent(before)}`}`,
-          from,
+  describe('GET /token/info/{mint}', () => {
+    it('tells of every token what the chain holds and the stream told, warm for long or read just now', async () => {
+      const mints = tradedMints();
+      expect(mints.length).toBeGreaterThan(15);
+      const created = new Map(ofType('newToken').map((event): [string, NewTokenEvent] => [event.mint, event]));
+      const seen = { curve: 0, pool: 0, priced: 0, otherCoin: 0 };
+      for (const mint of mints) {
+        const pool = truePool(mint)!;
+        const chainMint = decodeMint(simnet.chain.account(mint)!.owner, simnet.chain.account(mint)!.data)!;
+        const lastPrice = ofType('price').findLast(
+          (event): event is PriceEvent => event.mint === mint && event.poolAddress === pool.address,
         );
-        expect(status).toBe(200);
-        expect([...Value.Errors(tokenTradesEndpoint.answer as TSchema, body)]).toEqual([]);
-        const page = body as { trades: TradeEvent[]; next: string | null };
-        found.push(...page.trades);
-        before = page.next;
-      } while (before !== null);
-      expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id).toReversed());
-    }
-  });
-
-  it('gives nothing behind a trade that is not kept, and refuses a limit beyond the bound', async () => {
-    const mint = busiest();
-    const { body } = await get(`/token/trades/${mint}?before=nothing:1`);
-    expect(body).toEqual({ mint, trades: [], next: null });
-    for (const limit of ['0', '201', 'x', '-1', '1.5']) expect((await get(`/token/trades/${mint}?limit=${limit}`)).status).toBe(400);
-  });
-});
-
-describe('GET /token/candles/{mint}', () => {
-  it('adds up to the trades in every interval', async () => {
-    const mint = busiest();
-    const trades = ofType('trade').filter((event) => event.mint === mint);
-    for (const interval of Object.keys(candleIntervals) as CandleInterval[]) {
-      const { status, body } = await get(`/token/candles/${mint}?interval=${interval}&limit=1000`);
-      expect(status).toBe(200);
-      expect([...Value.Errors(tokenCandlesEndpoint.answer as TSchema, body)]).toEqual([]);
-      const { candles } = body as { candles: Candle[] };
-      const seconds = candleIntervals[interval];
-      expect(candles.map(({ startS }) => startS % seconds)).toEqual(candles.map(() => 0));
-      expect(candles.map(({ startS }) => startS)).toEqual(
-        [...new Set(trades.map(({ blockTime }) => blockTime! - (blockTime! % seconds)))].toSorted((a, b) => a - b),
-      );
-      expect(candles.reduce((sum, { buys, sells }) => sum + buys + sells, 0)).toBe(trades.length);
-      expect(candles.reduce((sum, { volumeSol }) => sum + volumeSol, 0)).toBeCloseTo(volumeOf(trades), 6);
-    }
-  });
-
-  it('keeps to from, to and limit', async () => {
-    const mint = busiest();
-    const all = ((await get(`/token/candles/${mint}?interval=1s&limit=1000`)).body as { candles: Candle[] }).candles;
-    expect(all.length).toBeGreaterThan(4);
-    const [first, , third] = all as [Candle, Candle, Candle];
-    const between = (
-      (await get(`/token/candles/${mint}?interval=1s&from=${first.startS}&to=${third.startS}`)).body as { candles: Candle[] }
-    ).candles;
-    expect(between).toEqual(all.slice(0, 2));
-    const newest = ((await get(`/token/candles/${mint}?interval=1s&limit=2`)).body as { candles: Candle[] }).candles;
-    expect(newest.map(({ startS }) => startS)).toEqual(all.slice(-2).map(({ startS }) => startS));
-    expect(((await get(`/token/candles/${mint}?from=100&to=50`)).body as { candles: Candle[] }).candles).toEqual([]);
-    for (const query of ['interval=2m', 'limit=1001', 'limit=0', 'from=-1', 'unknown=1']) {
-      expect((await get(`/token/candles/${mint}?${query}`)).status).toBe(400);
-    }
-  });
-});
-
-describe('GET /portfolio/{publicKey}', () => {
-  it('holds what the chain holds, valued by the prices of the tokens', async () => {
-    const traders = [...new Set(ofType('trade').map(({ trader }) => trader))].slice(0, 12);
-    let priced = 0;
-    let otherProgram = 0;
-    for (const wallet of traders) {
-      const { status, body } = await get(`/portfolio/${wallet}`);
-      expect(status, JSON.stringify(body)).toBe(200);
-      expect([...Value.Errors(portfolioEndpoint.answer as TSchema, body)]).toEqual([]);
-      const portfolio = body as Portfolio;
-      const lamports = simnet.chain.account(wallet)?.lamports ?? 0n;
-      expect(portfolio.sol.amount).toBe(lamports.toString());
-      const held = new Map<string, bigint>();
-      let empty = 0;
-      for (const [, account] of simnet.chain.tokenAccountsOf(wallet)) {
-        const token = decodeTokenAccount(account.owner, account.data)!;
-        if (token.amount === 0n) empty++;
-        else held.set(token.mint, (held.get(token.mint) ?? 0n) + token.amount);
-        if (account.owner === token2022Program) otherProgram++;
-      }
-      expect(portfolio.emptyAccounts).toBe(empty);
-      expect(new Map(portfolio.holdings.map(({ mint, amount }) => [mint, BigInt(amount)]))).toEqual(held);
-      for (const holding of portfolio.holdings) {
-        if (holding.mint === usdcMint) {
-          expect(holding).toMatchObject({ priceUsd: 1, unpriced: null });
-          continue;
+        const trades = ofType('trade').filter((event) => event.mint === mint);
+        for (const from of [gateway, late]) {
+          const told = await info(mint, from);
+          expect(told).toMatchObject({ mint, simulated: true, decimals: chainMint.decimals, tokenProgram: chainMint.tokenProgram });
+          expect(told.mintAuthority).toBe(chainMint.mintAuthority);
+          expect(told.freezeAuthority).toBe(chainMint.freezeAuthority);
+          const creation = created.get(mint);
+          if (creation !== undefined) {
+            const { name, symbol, uri, creator, flags } = creation;
+            expect(told).toMatchObject({ name, symbol, uri, creator, flags });
+          }
+          expect(told).toMatchObject({ poolAddress: pool.address, quoteMint: pool.quoteMint });
+          expect(told.curve).not.toBeNull();
+          if (told.venue === 'pump') seen.curve++;
+          else seen.pool++;
+          expect(told.windows?.['24h']).toMatchObject({
+            buys: trades.filter(({ side }) => side === 'buy').length,
+            sells: trades.filter(({ side }) => side === 'sell').length,
+          });
+          if (pool.quoteMint === wrappedSolMint) expect(told.windows?.['24h'].volumeSol).toBeCloseTo(volumeOf(trades), 6);
+          if (pool.complete) {
+            expect(told).toMatchObject({ priceSol: null, priceNullReason: 'no_liquidity', marketCapSol: null });
+            continue;
+          }
+          expect(told.reserves).toMatchObject({ virtualBase: `${pool.virtualBase}`, virtualQuote: `${pool.virtualQuote}` });
+          if (pool.quoteMint !== wrappedSolMint) {
+            seen.otherCoin++;
+            continue;
+          }
+          const price = Number(pool.virtualQuote) / 1e9 / (Number(pool.virtualBase) / 10 ** chainMint.decimals);
+          expect(told.priceSol! / price).toBeCloseTo(1, 12);
+          if (lastPrice !== undefined) expect(told.priceSol! / lastPrice.priceSol!).toBeCloseTo(1, 12);
+          expect(told.priceUsd! / (told.priceSol! * told.solUsd!.price)).toBeCloseTo(1, 12);
+          expect(told.marketCapSol! / (told.priceSol! * told.supplyUi)).toBeCloseTo(1, 12);
+          expect(told.priceSlot).toBeLessThanOrEqual(simnet.chain.slot);
+          expect(told.liquiditySol).toBeGreaterThanOrEqual(0);
+          seen.priced++;
         }
-        const token = await info(holding.mint);
-        expect(holding).toMatchObject({
-          decimals: token.decimals,
-          priceSol: token.priceSol,
-          unpriced: token.priceNullReason,
-          name: token.name,
-        });
-        if (holding.priceSol !== null) priced++;
       }
-      const sum = portfolio.holdings.reduce((total, { valueSol }) => total + (valueSol ?? 0), portfolio.sol.uiAmount);
-      expect(portfolio.totals.valueSol).toBeCloseTo(sum, 9);
-      const shares = portfolio.holdings.reduce((total, { sharePercent }) => total + (sharePercent ?? 0), portfolio.sol.sharePercent!);
-      expect(shares).toBeCloseTo(100, 6);
-    }
-    expect(priced).toBeGreaterThan(5);
-    expect(otherProgram).toBeGreaterThan(0);
-  });
-
-  it('is empty for a wallet that never existed, and refuses what is no address', async () => {
-    const { status, body } = await get(`/portfolio/${address('never was')}`);
-    expect(status).toBe(200);
-    expect(body).toMatchObject({
-      holdings: [],
-      emptyAccounts: 0,
-      sol: { amount: '0', uiAmount: 0 },
-      totals: { valueSol: 0, priced: 0, unpriced: 0 },
+      expect(seen.curve).toBeGreaterThan(5);
+      expect(seen.pool).toBeGreaterThan(1);
+      expect(seen.priced).toBeGreaterThan(20);
     });
-    for (const text of ['x', '1'.repeat(31), '0'.repeat(40), '1'.repeat(44)]) {
-      const { status: refused, body: why } = await get(`/portfolio/${text}`);
-      expect([refused, (why as { error: { code: string } }).error.code]).toEqual([400, 'INVALID_REQUEST']);
-    }
-  });
-});
 
-/** The token with the most trades whose quote coin is SOL. */
-function busiest(): string {
-  const counts = new Map<string, number>();
-  for (const { mint, quoteMint } of ofType('trade')) if (quoteMint === wrappedSolMint) counts.set(mint, (counts.get(mint) ?? 0) + 1);
-  return [...counts].toSorted(([, a], [, b]) => b - a)[0]![0];
-}
+    it('answers under both forms of the path', async () => {
+      const mint = tradedMints()[0]!;
+      const { status, body } = await get(`/api/token/info/${mint}`);
+      expect(status).toBe(200);
+      expect((body as TokenInfo).mint).toBe(mint);
+    });
+
+    it('answers a mint that no venue trades without a market', async () => {
+      const told = await info(usdcMint);
+      expect(told).toMatchObject({
+        venue: null,
+        poolAddress: null,
+        priceSol: null,
+        priceUsd: null,
+        priceNullReason: 'no_market',
+        curve: null,
+      });
+      expect(told.decimals).toBe(6);
+    });
+
+    it('refuses whatever is no mint', async () => {
+      const mint = tradedMints()[0]!;
+      const trader = ofType('trade')[0]!.trader;
+      const [tokenAccount] = [...simnet.chain.tokenAccountsOf(trader)][0]!;
+      const wrong = {
+        wallet: trader,
+        curve: truePool(mint)!.address,
+        tokenAccount,
+        program: tokenProgram,
+        missing: address('nobody'),
+        short: mint.slice(1, 20),
+        otherAlphabet: `${mint.slice(0, -1)}0`,
+        tooLong: `${mint}1111`,
+        empty31Bytes: '1'.repeat(31),
+        escaped: '%F0%9F%92%A7',
+      };
+      for (const [what, text] of Object.entries(wrong)) {
+        for (const path of ['info', 'candles', 'trades']) {
+          const { status, body } = await get(`/token/${path}/${text}`);
+          expect({ what, path, status, code: (body as { error?: { code: string } }).error?.code }).toEqual({
+            what,
+            path,
+            status: 400,
+            code: 'INVALID_MINT',
+          });
+        }
+      }
+    });
+
+    it('reads a cold mint once for a thousand callers, and garbage not again and again', async () => {
+      const cold = ofType('newToken')
+        .map(({ mint }) => mint)
+        .find((mint) => !tradedMints().includes(mint));
+      // A node of its own, so that nobody else's calls are counted.
+      const node = await startSimnet({ chain: simnet.chain, autoStart: false });
+      const other = await startTestGateway({ config: { rpc: { httpUrls: [node.rpcUrl], wsUrls: [node.wsUrl] } }, bus, market });
+      try {
+        other.keys.add(key, { scopes: ['read'] });
+        const ask = async (path: string): Promise<{ statuses: number[]; calls: number }> => {
+          const before = node.stats().requests;
+          const statuses = await Promise.all(Array.from({ length: 1_000 }, async () => (await get(path, other)).status));
+          return { statuses: [...new Set(statuses)], calls: node.stats().requests - before };
+        };
+        expect(await ask(`/token/info/${cold ?? tradedMints()[0]}`)).toEqual({ statuses: [200], calls: 1 });
+        expect(await ask(`/token/info/${ofType('trade')[0]!.trader}`)).toEqual({ statuses: [400], calls: 1 });
+      } finally {
+        await other.close();
+        await node.close();
+      }
+    });
+  });
+
+  describe('GET /token/trades/{mint}', () => {
+    it('pages through all trades, newest first, each once', async () => {
+      for (const from of [gateway, late]) {
+        const mint = busiest();
+        const wanted = ofType('trade').filter((event) => event.mint === mint);
+        const found: TradeEvent[] = [];
+        let before: string | null = null;
+        do {
+          const { status, body } = await get(
+            `/token/trades/${mint}?limit=7${before === null ? '' : `&before=${encodeURIComponent(before)}`}`,
+            from,
+          );
+          expect(status).toBe(200);
+          expect([...Value.Errors(tokenTradesEndpoint.answer as TSchema, body)]).toEqual([]);
+          const page = body as { trades: TradeEvent[]; next: string | null };
+          found.push(...page.trades);
+          before = page.next;
+        } while (before !== null);
+        expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id).toReversed());
+      }
+    });
+
+    it('gives nothing behind a trade that is not kept, and refuses a limit beyond the bound', async () => {
+      const mint = busiest();
+      const { body } = await get(`/token/trades/${mint}?before=nothing:1`);
+      expect(body).toEqual({ mint, trades: [], next: null });
+      for (const limit of ['0', '201', 'x', '-1', '1.5']) expect((await get(`/token/trades/${mint}?limit=${limit}`)).status).toBe(400);
+    });
+  });
+
+  describe('GET /token/candles/{mint}', () => {
+    it('adds up to the trades in every interval', async () => {
+      const mint = busiest();
+      const trades = ofType('trade').filter((event) => event.mint === mint);
+      for (const interval of Object.keys(candleIntervals) as CandleInterval[]) {
+        const { status, body } = await get(`/token/candles/${mint}?interval=${interval}&limit=1000`);
+        expect(status).toBe(200);
+        expect([...Value.Errors(tokenCandlesEndpoint.answer as TSchema, body)]).toEqual([]);
+        const { candles } = body as { candles: Candle[] };
+        const seconds = candleIntervals[interval];
+        expect(candles.map(({ start }) => start % seconds)).toEqual(candles.map(() => 0));
+        expect(candles.map(({ start }) => start)).toEqual(
+          [...new Set(trades.map(({ blockTime }) => blockTime! - (blockTime! % seconds)))].toSorted((a, b) => a - b),
+        );
+        expect(candles.reduce((sum, { buys, sells }) => sum + buys + sells, 0)).toBe(trades.length);
+        expect(candles.reduce((sum, { volumeSol }) => sum + volumeSol, 0)).toBeCloseTo(volumeOf(trades), 6);
+      }
+    });
+
+    it('keeps to from, to and limit', async () => {
+      const mint = busiest();
+      const all = ((await get(`/token/candles/${mint}?interval=1s&limit=1000`)).body as { candles: Candle[] }).candles;
+      expect(all.length).toBeGreaterThan(4);
+      const [first, , third] = all as [Candle, Candle, Candle];
+      const between = (
+        (await get(`/token/candles/${mint}?interval=1s&from=${first.start}&to=${third.start}`)).body as { candles: Candle[] }
+      ).candles;
+      expect(between).toEqual(all.slice(0, 2));
+      const newest = ((await get(`/token/candles/${mint}?interval=1s&limit=2`)).body as { candles: Candle[] }).candles;
+      expect(newest.map(({ start }) => start)).toEqual(all.slice(-2).map(({ start }) => start));
+      expect(((await get(`/token/candles/${mint}?from=100&to=50`)).body as { candles: Candle[] }).candles).toEqual([]);
+      for (const query of ['interval=2m', 'limit=1001', 'limit=0', 'from=-1', 'unknown=1']) {
+        expect((await get(`/token/candles/${mint}?${query}`)).status).toBe(400);
+      }
+    });
+  });
+
+  describe('without a node', () => {
+    it('says so, and goes on refusing what is no mint', async () => {
+      const alone = await startTestGateway({ config: { rpc: null }, bus, market });
+      try {
+        alone.keys.add(key, { scopes: ['read'] });
+        const mint = tradedMints()[0]!;
+        for (const path of [`/token/info/${mint}`, `/portfolio/${ofType('trade')[0]!.trader}`, `/token/candles/${usdcMint}`]) {
+          const { status, body } = await get(path, alone);
+          expect([path, status, (body as { error: { code: string; retryable: boolean } }).error]).toEqual([
+            path,
+            503,
+            expect.objectContaining({ code: 'UPSTREAM_UNAVAILABLE', retryable: true }),
+          ]);
+        }
+        expect((await get('/token/info/nothing', alone)).status).toBe(400);
+        // What is on record needs no node.
+        expect((await get(`/token/trades/${busiest()}`, alone)).status).toBe(200);
+        expect((await get(`/token/candles/${busiest()}`, alone)).status).toBe(200);
+      } finally {
+        await alone.close();
+      }
+    });
+  });
+
+  describe('GET /portfolio/{publicKey}', () => {
+    it('holds what the chain holds, valued by the prices of the tokens', async () => {
+      const traders = [...new Set(ofType('trade').map(({ trader }) => trader))].slice(0, 12);
+      let priced = 0;
+      let otherProgram = 0;
+      for (const wallet of traders) {
+        const { status, body } = await get(`/portfolio/${wallet}`);
+        expect(status, JSON.stringify(body)).toBe(200);
+        expect([...Value.Errors(portfolioEndpoint.answer as TSchema, body)]).toEqual([]);
+        const portfolio = body as Portfolio;
+        const lamports = simnet.chain.account(wallet)?.lamports ?? 0n;
+        expect(portfolio.sol.amount).toBe(lamports.toString());
+        const held = new Map<string, bigint>();
+        let empty = 0;
+        for (const [, account] of simnet.chain.tokenAccountsOf(wallet)) {
+          const token = decodeTokenAccount(account.owner, account.data)!;
+          if (token.amount === 0n) empty++;
+          else held.set(token.mint, (held.get(token.mint) ?? 0n) + token.amount);
+          if (account.owner === token2022Program) otherProgram++;
+        }
+        expect(portfolio.emptyAccounts).toBe(empty);
+        expect(new Map(portfolio.holdings.map(({ mint, amount }) => [mint, BigInt(amount)]))).toEqual(held);
+        for (const holding of portfolio.holdings) {
+          if (holding.mint === usdcMint) {
+            expect(holding).toMatchObject({ priceUsd: 1, unpriced: null });
+            continue;
+          }
+          const token = await info(holding.mint);
+          expect(holding).toMatchObject({
+            decimals: token.decimals,
+            priceSol: token.priceSol,
+            unpriced: token.priceNullReason,
+            name: token.name,
+          });
+          if (holding.priceSol !== null) priced++;
+        }
+        const sum = portfolio.holdings.reduce((total, { valueSol }) => total + (valueSol ?? 0), portfolio.sol.uiAmount);
+        expect(portfolio.totals.valueSol).toBeCloseTo(sum, 9);
+        const shares = portfolio.holdings.reduce((total, { sharePercent }) => total + (sharePercent ?? 0), portfolio.sol.sharePercent!);
+        expect(shares).toBeCloseTo(100, 6);
+      }
+      expect(priced).toBeGreaterThan(5);
+      expect(otherProgram).toBeGreaterThan(0);
+    });
+
+    it('is empty for a wallet that never existed, and refuses what is no address', async () => {
+      const { status, body } = await get(`/portfolio/${address('never was')}`);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({
+        holdings: [],
+        emptyAccounts: 0,
+        sol: { amount: '0', uiAmount: 0 },
+        totals: { valueSol: 0, priced: 0, unpriced: 0 },
+      });
+      for (const text of ['x', '1'.repeat(31), '0'.repeat(40), '1'.repeat(44)]) {
+        const { status: refused, body: why } = await get(`/portfolio/${text}`);
+        expect([refused, (why as { error: { code: string } }).error.code]).toEqual([400, 'INVALID_REQUEST']);
+      }
+    });
+  });
+
+  /** The token with the most trades whose quote coin is SOL. */
+  function busiest(): string {
+    const counts = new Map<string, number>();
+    for (const { mint, quoteMint } of ofType('trade')) if (quoteMint === wrappedSolMint) counts.set(mint, (counts.get(mint) ?? 0) + 1);
+    return [...counts].toSorted(([, a], [, b]) => b - a)[0]![0];
+  }
+});
