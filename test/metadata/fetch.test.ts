@@ -156,9 +156,9 @@ describe('no address but a public one is asked', () => {
   });
 
   it('the connection goes to the address that was checked, whatever the name leads to by then', async () => {
-    const inside = await web({ '/a.json': json({ name: 'inside' }), '/again': json({ name: 'inside' }) }, '127.0.0.2');
     // The same port on both addresses, so that only the address tells them apart.
-    const outside = await web({ '/a.json': json(coin), '/jump': redirect('/again') }, '127.0.0.1', inside.port);
+    const outside = await web({ '/a.json': json(coin), '/jump': redirect('/again') });
+    const inside = await web({ '/a.json': json({ name: 'inside' }), '/again': json({ name: 'inside' }) }, '127.0.0.2', outside.port);
     const answers = [['127.0.0.1'], ['127.0.0.2']];
     let lookups = 0;
     const rebinding = () => answers[Math.min(lookups++, 1)]!;

@@ -91,6 +91,7 @@ export interface TestGatewayOptions {
   readonly endpoints?: GatewayOptions['endpoints'];
   readonly limiter?: GatewayOptions['limiter'];
   readonly market?: GatewayOptions['market'];
+  readonly metadata?: GatewayOptions['metadata'];
 }
 
 /** A gateway on real sockets, with a bus of this process unless one is given. */
@@ -111,6 +112,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
     ...(options.market === undefined ? {} : { market: options.market }),
+    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
   });
   let publisher: BusPublisher | null = null;
   return {

@@ -6,6 +6,7 @@ import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent
 import {
   accountTradesTopic,
   allTradesTopic,
+  candlesTopic,
   migrationsTopic,
   newTokensTopic,
   pricesTopic,
@@ -151,6 +152,8 @@ function topicsOf(event: StreamEvent): string[] {
       return [newTokensTopic];
     case 'migration':
       return [migrationsTopic];
+    case 'candle':
+      return [candlesTopic(event.mint, event.interval)];
     case 'retract':
       return [];
   }
