@@ -35,6 +35,8 @@ export interface MarketHealthOptions {
 export class MarketHealth {
   /** Whether the chain is the simulated one; null while no ingest tells. */
   simulated: boolean | null = null;
+  /** Times that the bus did not give the statuses. */
+  failedPolls = 0;
   readonly #options: MarketHealthOptions;
   #ingest: 'leads' | 'blind' | 'none' = 'none';
   #statusAtMs = Number.NEGATIVE_INFINITY;
@@ -65,6 +67,7 @@ export class MarketHealth {
       this.take(await this.#options.statuses(), Date.now());
     } catch {
       // The last ones hold until they are too old; the link's state says why there are no new ones.
+      this.failedPolls++;
     }
   }
 
