@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startProgram, sluice } from '../support/command-line.ts';
 import { testConfig } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
-import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, candleEvent, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 const waitMs = 15_000;
@@ -104,6 +104,18 @@ describe('sluice watch', () => {
     await waitFor(() => expect(lines).toHaveLength(3));
     expect(lines.slice(1).map((line) => JSON.parse(line) as unknown)).toEqual(meanwhile);
     expect(notices()).toContain('trying again');
+  });
+
+  it('shows candles of an interval, and takes no other', { timeout: 40_000 }, async () => {
+    const mint = addressOf(7);
+    const { lines, notices } = watch('candles', mint, '--interval', '5s');
+    await waitFor(() => expect(notices()).toContain('connected'));
+    await publisher.publish([entryOf(candleEvent(mint, { interval: '5s', closed: true }))]);
+    await waitFor(() => expect(lines).toHaveLength(1));
+    expect(lines[0]).toMatch(/CANDLE .* 5s 2026-11-21 08:00:00 .* closed/);
+    for (const args of [['candles', mint, '--interval', '2s'], ['trades', '--interval', '5s'], ['candles']]) {
+      expect((await sluice(['watch', ...args, '--url', gateway.url], { folder })).code).toBe(2);
+    }
   });
 
   it('ends when its key is revoked', { timeout: 40_000 }, async () => {

@@ -231,6 +231,39 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.subscriber.position('trades')).toBe(1_300);
   });
 
+  it('begins behind a position that is given, with nothing missing, whatever is kept', async () => {
+    const { bus } = await open({ maxEntries: 400 });
+    const publisher = await bus.publisher();
+    await publisher.publish(entries(150, 'a'));
+    for (let i = 0; i < 100; i++) await publisher.publish(entries(1, `b${i}-`));
+    const { epoch } = await record(await bus.subscriber()).then(({ subscriber }) => subscriber);
+    for (const offset of [0, 1, 63, 64, 65, 149, 150, 200, 250]) {
+      const recorder = await record(await bus.subscriber({ after: { epoch, offset } }));
+      await publisher.publish(entries(1, 'live'));
+      const end = (await bus.tail(1))[0]!.offset;
+      await recorder.untilOffset(end);
+      const offsets = recorder.entries.map((one) => one.offset);
+      expect(offsets[0]).toBeLessThanOrEqual(offset + 1);
+      expect(offsets[0]).toBeGreaterThan(Math.max(0, offset - 64));
+      expect(offsets).toEqual(Array.from({ length: offsets.length }, (_, i) => offsets[0]! + i));
+      expect(recorder.subscriber.position('trades')).toBe(end);
+      expect([recorder.faults, recorder.lost]).toEqual([[], []]);
+      await recorder.subscriber.close();
+    }
+    // Padded, so that trimming (by whole nodes of a stream) comes near to the bound.
+    await publisher.publish(Array.from({ length: 1_000 }, (_, index) => entry(`c${index}`, ['trades'], Buffer.alloc(5_000))));
+    const [oldest] = await bus.tail(32_768);
+    for (const after of [
+      { epoch, offset: 3 },
+      { epoch: 'another', offset: 1_100 },
+      { epoch, offset: 1_000_000 },
+    ]) {
+      const recorder = await record(await bus.subscriber({ after }));
+      expect(recorder.entries[0]!.offset).toBe(oldest!.offset);
+      expect(recorder.faults).toEqual([]);
+    }
+  });
+
   it('begins a new epoch when it has more topics than are kept', async () => {
     const { harness: log, bus } = await open({ maxTopics: 100 });
     const publisher = await bus.publisher();

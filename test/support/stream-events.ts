@@ -2,7 +2,7 @@ import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
-import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { CandleEvent, MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import {
   accountTradesTopic,
   allTradesTopic,
@@ -141,6 +141,35 @@ export function migrationEvent(mint: string, changes: Partial<MigrationEvent> = 
 }
 
 /** The topics that carry an event. */
+export function candleEvent(mint: string, changes: Partial<CandleEvent> = {}): CandleEvent {
+  const { signature: _, ...fields } = common(mint);
+  return {
+    type: 'candle',
+    ...fields,
+    id: `${mint}:1m:1795248000:3`,
+    signature: null,
+    interval: '1m',
+    start: 1_795_248_000,
+    open: 3.06e-8,
+    high: 3.1e-8,
+    low: 3e-8,
+    close: 3.05e-8,
+    openUsd: 0.0000048,
+    highUsd: 0.0000049,
+    lowUsd: 0.0000047,
+    closeUsd: 0.0000048,
+    volumeBase: 30_589_322.8,
+    volumeQuote: 0.93,
+    volumeSol: 0.93,
+    volumeUsd: 147.2,
+    buys: 2,
+    sells: 1,
+    trades: 3,
+    closed: false,
+    ...changes,
+  };
+}
+
 function topicsOf(event: StreamEvent): string[] {
   switch (event.type) {
     case 'trade':

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { CandleDesk, type CandleDue } from '@sluice/ingest/market/candle-desk.ts';
+import { fold } from '@sluice/ingest/market/fold.ts';
+import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import { candlesTopic } from '@sluice/shared/wire/topics.ts';
+import { addressOf } from '../support/stream-events.ts';
+import { logEntry, tradeOf } from './trades.ts';
+
+const mint = addressOf(1);
+const startS = 1_795_248_000;
+const topic = candlesTopic(mint, '1m');
+
+/** Trades at these seconds after the start, applied to the market at once. */
+function traded(desk: CandleDesk, nowMs: number, ...seconds: readonly number[]): void {
+  const events = seconds.flatMap((second) => readEvent(logEntry(1, tradeOf({ mint, atS: startS + second }))) ?? []);
+  desk.note(fold(new Map(), events), nowMs);
+}
+
+/** What is due, as `<seconds after the start>` and `closed`; taken as published. */
+function publish(desk: CandleDesk, nowMs: number): (readonly [number, boolean])[] {
+  const due = desk.due(100, nowMs);
+  desk.published(due, nowMs);
+  return due.map((one: CandleDue) => [one.startS - startS, one.closed] as const);
+}
+
+describe('which candles are published when', () => {
+  it('updates at most twice a second, and closes when the chain is past the end', () => {
+    const desk = new CandleDesk();
+    expect(desk.begin(topic, startS)).toBe(true);
+    traded(desk, 0, 1);
+    expect(publish(desk, 0)).toEqual([[0, false]]);
+    traded(desk, 100, 2);
+    expect(publish(desk, 100)).toEqual([]);
+    expect(publish(desk, 499)).toEqual([]);
+    expect(publish(desk, 500)).toEqual([[0, false]]);
+    expect(publish(desk, 5_000)).toEqual([]);
+    traded(desk, 5_100, 60);
+    expect(publish(desk, 5_100)).toEqual([
+      [0, true],
+      [60, false],
+    ]);
+  });
+
+  it('closes by the clock where the chain is silent, and brings a candle back for a late trade', () => {
+    const desk = new CandleDesk();
+    desk.begin(topic, startS);
+    traded(desk, 0, 58);
+    publish(desk, 0);
+    expect(publish(desk, 4_999)).toEqual([]);
+    expect(publish(desk, 5_000)).toEqual([[0, true]]);
+    expect(publish(desk, 60_000)).toEqual([]);
+    traded(desk, 60_000, 130);
+    publish(desk, 60_000);
+    traded(desk, 60_100, 59);
+    expect(publish(desk, 60_100)).toEqual([[0, true]]);
+  });
+
+  it('tells from where on candles are not published as closed', () => {
+    const desk = new CandleDesk();
+    desk.begin(topic, startS);
+    const noted = (nowMs: number): number | undefined => {
+      const due = desk.due(100, nowMs);
+      desk.published(due, nowMs);
+      const at = desk.unnoted(due).get(topic);
+      return at === undefined ? undefined : at - startS;
+    };
+    traded(desk, 0, 1);
+    expect(noted(0)).toBeUndefined();
+    traded(desk, 600, 61, 62);
+    expect(noted(600)).toBe(60);
+    traded(desk, 1_200, 63);
+    expect(noted(1_200)).toBeUndefined();
+    traded(desk, 1_300, 200);
+    expect(noted(1_300)).toBe(180);
+    // Nothing is open any more: from the next one on.
+    expect(noted(100_000)).toBe(240);
+  });
+
+  it('follows nothing that is no topic of candles, or has ended', () => {
+    const desk = new CandleDesk();
+    for (const wrong of ['trades', `candles:${mint}`, `candles:${mint}:2m`, `prices:${mint}`]) expect(desk.begin(wrong, 0)).toBe(false);
+    desk.begin(topic, startS);
+    desk.end(topic);
+    traded(desk, 0, 1);
+    expect([desk.size, publish(desk, 10_000)]).toEqual([0, []]);
+  });
+});

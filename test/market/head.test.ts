@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { isMainPool, type MintHead, type PoolSighting } from '@sluice/shared/market/head.ts';
+import { addressOf } from '../support/stream-events.ts';
+
+const hour = 3_600;
+const [curve, pool, other] = [addressOf(1), addressOf(2), addressOf(3)];
+
+function head(changes: Partial<MintHead> = {}): MintHead {
+  return {
+    pool: 'pump-amm',
+    poolAddress: pool,
+    quoteMint: addressOf(9),
+    depthSol: 100,
+    priceQuote: 1,
+    priceUsd: null,
+    mainTradedS: 1_000,
+    curveOver: true,
+    firstS: 0,
+    tradedS: 1_000,
+    slot: 1,
+    receivedUs: 1,
+    simulated: false,
+    ...changes,
+  };
+}
+const onCurve = (changes: Partial<MintHead> = {}): MintHead => head({ pool: 'pump', poolAddress: curve, curveOver: false, ...changes });
+const trade = (changes: Partial<PoolSighting> = {}): PoolSighting => ({
+  pool: 'pump-amm',
+  poolAddress: other,
+  depthSol: 1,
+  atS: 1_010,
+  ...changes,
+});
+
+describe('the main pool of a mint', () => {
+  it('is the first that is seen, and stays itself', () => {
+    expect(isMainPool(null, trade())).toBe(true);
+    expect(isMainPool(head(), trade({ poolAddress: pool, depthSol: 0 }))).toBe(true);
+  });
+
+  it('is the curve until that is over, however deep another pool is', () => {
+    expect(isMainPool(onCurve(), trade({ depthSol: 5_000 }))).toBe(false);
+    expect(isMainPool(head({ curveOver: false }), trade({ pool: 'pump', poolAddress: curve }))).toBe(true);
+    expect(isMainPool(head(), trade({ pool: 'pump', poolAddress: curve, depthSol: 5_000 }))).toBe(false);
+    expect(isMainPool(onCurve({ curveOver: true }), trade({ depthSol: 111 }))).toBe(true);
+  });
+
+  it('is the deeper one of two pools, where it is deeper by a tenth', () => {
+    expect(isMainPool(head(), trade({ depthSol: 109 }))).toBe(false);
+    expect(isMainPool(head(), trade({ depthSol: 111 }))).toBe(true);
+  });
+
+  it('gives way after an hour without a trade to one that is no dust', () => {
+    const later = { atS: 1_000 + hour + 1 };
+    expect(isMainPool(head(), trade({ ...later, depthSol: 9 }))).toBe(false);
+    expect(isMainPool(head(), trade({ ...later, depthSol: 10 }))).toBe(true);
+    expect(isMainPool(onCurve(), trade({ ...later, depthSol: 10 }))).toBe(true);
+    expect(isMainPool(head(), trade({ atS: 1_000 + hour, depthSol: 10 }))).toBe(false);
+  });
+});

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readEvent, type TradeOrMigration } from '@sluice/ingest/market/read-event.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { logEntry } from './trades.ts';
+
+const price = fc.option(fc.double({ min: 1e-12, max: 1e6, noNaN: true }));
+const trade = fc.record({
+  mint: fc.nat(50).map(addressOf),
+  quoteMint: fc.constantFrom(wrappedSolMint, usdcMint, addressOf(77)),
+  pool: fc.constantFrom('pump' as const, 'pump-amm' as const, 'orca-whirlpool' as const),
+  signature: fc.option(fc.constant('a'.repeat(88))),
+  slot: fc.oneof(fc.nat(), fc.integer({ min: 0, max: 2 ** 40 })),
+  blockTime: fc.option(fc.integer({ min: 0, max: 0xffff_ffff })),
+  ts: fc.record({ received: fc.integer({ min: 1e15, max: 2e15 }), published: fc.nat() }),
+  side: fc.constantFrom('buy' as const, 'sell' as const),
+  feePayer: fc.option(fc.constant(addressOf(3))),
+  tokenAmount: fc.oneof(fc.nat(), fc.double({ min: 0, max: 1e9, noNaN: true })),
+  solAmount: price,
+  quoteUiAmount: fc.oneof(fc.nat(), fc.double({ min: 0, max: 1e9, noNaN: true })),
+  priceQuote: price,
+  priceSol: price,
+  priceUsd: price,
+  realQuote: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  simulated: fc.boolean(),
+  curveCompleted: fc.boolean(),
+});
+
+function eventOf({ realQuote, simulated, curveCompleted, ...fields }: typeof trade extends fc.Arbitrary<infer T> ? T : never): TradeEvent {
+  const event = tradeEvent(fields.mint, {
+    ...fields,
+    ...(simulated ? { simulated: true } : {}),
+    ...(curveCompleted ? { curveCompleted: true } : {}),
+  });
+  return { ...event, reserves: { ...event.reserves, realQuote: String(realQuote) } };
+}
+
+describe('reading events for the market', () => {
+  it('takes of a trade what it says, from either form of it', () => {
+    fc.assert(
+      fc.property(trade, (shape) => {
+        const event = eventOf(shape);
+        const entry = logEntry(1, event);
+        const read = readEvent(entry) as TradeOrMigration;
+        // Other bytes for MessagePack: the JSON is read.
+        expect(readEvent({ ...entry, msgpack: Buffer.from([0x81, 0xa1, 0x61]) })).toEqual(read);
+        expect(read).toMatchObject({
+          kind: 'trade',
+          mint: event.mint,
+          quoteMint: event.quoteMint,
+          pool: event.pool,
+          poolAddress: event.poolAddress,
+          slot: event.slot,
+          atS: event.blockTime ?? Math.floor(event.ts.received / 1e6),
+          receivedUs: event.ts.received,
+          simulated: event.simulated === true,
+          isBuy: event.side === 'buy',
+          base: event.tokenAmount,
+          quote: event.quoteUiAmount,
+          sol: event.solAmount,
+          priceQuote: event.priceQuote,
+          priceSol: event.priceSol,
+          priceUsd: event.priceUsd,
+          completesCurve: event.curveCompleted === true,
+        });
+        expect(read.json).toBe(entry.json);
+        if (event.quoteMint === wrappedSolMint) expect(read.depthSol).toBeCloseTo(Number(event.reserves.realQuote) / 1e9, 6);
+        else if (event.quoteMint !== usdcMint) expect(read.depthSol).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never throws, whatever the bytes of an entry are', () => {
+    const whole = logEntry(1, tradeEvent(addressOf(1)));
+    fc.assert(
+      fc.property(fc.nat(whole.msgpack.length - 1), fc.nat(255), fc.uint8Array({ maxLength: 64 }), (at, value, json) => {
+        const msgpack = Uint8Array.from(whole.msgpack);
+        msgpack[at] = value;
+        const cut = msgpack.subarray(0, at);
+        for (const bytes of [msgpack, cut, json]) expect(() => readEvent({ ...whole, msgpack: bytes, json })).not.toThrow();
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('keeps the bytes of a price, reads a migration, and takes nothing else', () => {
+    const mint = addressOf(9);
+    const entry = logEntry(1, priceEvent(mint));
+    expect(readEvent(entry)).toEqual({ kind: 'price', mint, json: entry.json });
+    const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };
+    expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'migration', mint, poolAddress: migration.poolAddress, depthSol: 84 });
+    expect(readEvent(logEntry(1, newTokenEvent(mint)))).toBeNull();
+    expect(readEvent({ ...entry, topics: [{ topic: `candles:${mint}:1m`, seq: 1 }] })).toBeNull();
+  });
+});
