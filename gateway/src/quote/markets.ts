@@ -25,6 +25,8 @@ export interface MarketRead extends AsOf {
 export interface Markets {
   /** At once where it was read a moment ago. The same market is asked for once at a time. Rejects with an `RpcError`. */
   read(mint: string): MarketRead | Promise<MarketRead>;
+  /** Asks in any case, in this turn: what else is read in it is of the same slot. */
+  readNow(mint: string): Promise<MarketRead>;
   readonly counters: { readonly hits: number; readonly reads: number; readonly shared: number; readonly malformed: number };
 }
 
@@ -59,7 +61,9 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
     const found = new Map<string, AccountBytes>();
     for (const [i, account] of accounts.entries()) if (account !== null) found.set(addresses[i]!, account);
     const used = known ?? { slot, askedAtMs, accounts: new Map(settingsAddresses.flatMap((at) => entryOf(found, at))) };
-    if (settings === null || used.askedAtMs > settings.askedAtMs) settings = used;
+    // A node that lacks one of them is asked again the next time.
+    const isWhole = used.accounts.size === settingsAddresses.length;
+    if (isWhole && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
     const assembled = assembleMarket(plan, (address) => found.get(address) ?? used.accounts.get(address) ?? null);
     return { assembled, asOf: { slot, askedAtMs }, settings: used };
   }
@@ -103,6 +107,7 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
       asked.set(mint, started);
       return started;
     },
+    readNow: readFresh,
   };
 }
 

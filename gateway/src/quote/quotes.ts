@@ -36,10 +36,14 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrong(read.fields);
   const { order } = read;
   const { amount, mint } = order;
+  if (amount.kind === 'part') {
+    // What the wallet holds may have come out of the pool a moment ago: both are of one call.
+    const both = Promise.all([markets.readNow(mint), balanceOf(reader, amount.publicKey, mint)]);
+    return both.then(([market, balance]) => answerTo(order, market, balance, nowMs()), unavailable);
+  }
   const market = markets.read(mint);
-  if (amount.kind === 'ui' && !(market instanceof Promise)) return answerTo(order, market, 0n, nowMs());
-  const balance = amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : 0n;
-  return Promise.all([market, balance]).then(([known, have]) => answerTo(order, known, have, nowMs()), unavailable);
+  if (!(market instanceof Promise)) return answerTo(order, market, 0n, nowMs());
+  return market.then((known) => answerTo(order, known, 0n, nowMs()), unavailable);
 }
 
 /** Anything but a failure of the chain's nodes is a fault of ours. */

@@ -50,7 +50,7 @@ export interface QuotedPool {
   readonly complete: boolean;
   readonly reserves: PoolReserves;
   /** What this trade would do now. */
-  quote(trade: QuotedTrade): QuoteOutcome;
+  readonly quote: (trade: QuotedTrade) => QuoteOutcome;
 }
 
 /** `quoteIn`: a sum to spend, all fees inside. `baseOut`: tokens to get. `baseIn`: tokens to give. Raw integers. */
