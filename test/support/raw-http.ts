@@ -82,6 +82,7 @@ export class RawConnection {
   }
 
   close(): void {
+    this.#closed = true;
     this.#socket.destroy();
   }
 

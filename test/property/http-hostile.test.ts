@@ -1,0 +1,182 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
+import { errorTable } from '@sluice/shared/errors/codes.ts';
+import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
+import { validator } from '@sluice/shared/wire/validate.ts';
+import { createRandom } from '../simnet/market/random.ts';
+import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
+import { RawConnection, requestBytes, type RawAnswer } from '../support/raw-http.ts';
+import { garbage, HostileRequests, type Hostile } from './http/hostile-requests.ts';
+import { readOperations, type JsonObject } from './http/operations.ts';
+
+/** The same requests every time; `TEST_SEED=… pnpm test http-hostile` asks others. */
+const seed = process.env['TEST_SEED'] ?? 'hostile';
+const connections = 48;
+/** A request that has no answer by then hangs. The server gives up on half a request after some ten seconds. */
+const answerWithinMs = 8_000;
+const garbageWithinMs = 16_000;
+/** Faults that are told; more are only counted. */
+const maxTold = 8;
+
+const unhurried = (plan: Plan): Plan => ({ ...plan, requestsPerMinute: 600_000, burst: 100_000 });
+const keys = {
+  sluice_all: { plan: unhurried(defaultPlans.enterprise), scopes: ['stream', 'read', 'trade'] },
+  sluice_read: { plan: unhurried(defaultPlans.premium), scopes: ['read'] },
+  sluice_none: { plan: unhurried(defaultPlans.standard), scopes: [] },
+  sluice_slow: { plan: defaultPlans.standard, scopes: ['read'] },
+} as const;
+const good = new Set(Object.keys(keys));
+const badKeys = ['sluice_nobody', `sluice_${'a'.repeat(10)}_${'b'.repeat(40)}`, 'x', 'sluice_all x'];
+/** Most requests should come as far as a handler. */
+const sentKeys = [
+  ...Array.from({ length: 12 }, () => 'sluice_all'),
+  ...Array.from({ length: 4 }, () => 'sluice_read'),
+  ...good,
+  ...badKeys,
+];
+
+const checkError = validator(ErrorAnswer);
+
+interface Tally {
+  readonly statuses: Map<number, number>;
+  readonly faults: string[];
+  faultCount: number;
+}
+
+/** Undefined where it is no JSON. */
+function parsed(answer: RawAnswer): unknown {
+  try {
+    return answer.json();
+  } catch {
+    return undefined;
+  }
+}
+
+describe.each([
+  ['uws', 100_000, 2_500],
+  ['node', 8_000, 400],
+] as const)(`random and hostile requests over %s, seed ${seed}`, (transport, requests, pieces) => {
+  let market: MarketGateway;
+  let document: JsonObject;
+  const tally: Tally = { statuses: new Map(), faults: [], faultCount: 0 };
+  const random = createRandom(`${seed} ${transport}`);
+
+  beforeAll(async () => {
+    market = await startMarketGateway({ seed: 9, slots: 150, transport, config: { corsOrigins: ['https://app.example.com'] } });
+    for (const [key, principal] of Object.entries(keys)) market.server.keys.add(key, principal);
+    document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as JsonObject;
+  }, 120_000);
+  afterAll(() => market.close());
+
+  const fault = (what: string, about: string): void => {
+    tally.faultCount++;
+    if (tally.faults.length < maxTold) tally.faults.push(`${what}: ${about.slice(0, 600)}`);
+  };
+
+  function generator(): HostileRequests {
+    const operations = readOperations(document);
+    expect(operations.length).toBeGreaterThan(10);
+    const addresses = [...market.mints.slice(0, 40), ...market.wallets.slice(0, 20), ...Object.keys(keys)];
+    return new HostileRequests(document, operations, { addresses, keys: sentKeys }, random);
+  }
+
+  function judge({ request, key }: Hostile, answer: RawAnswer): void {
+    const { status, headers } = answer;
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+    const about = (): string => `${JSON.stringify(request)} → ${status} ${answer.body.toString().slice(0, 300)}`;
+    if (status >= 500) fault('a 5xx', about());
+    // Written by the native server itself, before anybody here is asked.
+    if (status === 431) return;
+    if (!headers.has('x-request-id') || !headers.has('x-api-version')) fault('common headers are missing', about());
+    // Pages of our own know no keys.
+    const isPage = /^\/($|\?|dashboard)/.test(request.target);
+    if (headers.has('ratelimit') !== (!isPage && key !== null && good.has(key))) fault('limits are told wrongly', about());
+    if (status < 400 || request.method === 'HEAD') return;
+    const body = parsed(answer);
+    const checked = checkError(body);
+    if (!checked.ok) fault('an error of another form', about());
+    else if (errorTable[checked.value.error.code].status !== status) fault('an error with a status of another', about());
+  }
+
+  it(`answers ${requests} of them, none with a 5xx`, { timeout: 150_000 }, async () => {
+    const hostile = generator();
+    const due = new Map<RawConnection, { readonly sinceMs: number; readonly about: string }>();
+    const watchdog = setInterval(() => {
+      for (const [connection, { sinceMs, about }] of due) {
+        if (performance.now() - sinceMs < answerWithinMs) continue;
+        fault('no answer in time', about);
+        connection.close();
+      }
+    }, 500);
+    let left: number = requests;
+    const client = async (): Promise<void> => {
+      let connection = await RawConnection.open(market.server.gateway.port);
+      let before = 'nothing';
+      while (left-- > 0) {
+        if (connection.closed) connection = await RawConnection.open(market.server.gateway.port);
+        const one = hostile.next();
+        due.set(connection, { sinceMs: performance.now(), about: JSON.stringify(one.request) });
+        const answer = await connection.ask(one.request);
+        due.delete(connection);
+        if (answer === null) fault('closed without an answer', `${JSON.stringify(one.request)} after ${before}`);
+        else judge(one, answer);
+        before = `${JSON.stringify(one.request).slice(0, 300)}: ${answer?.status}, ${answer?.headers.get('connection') ?? 'kept alive'}`;
+        if (answer?.headers.get('connection') === 'close') connection.close();
+      }
+      connection.close();
+    };
+    try {
+      await Promise.all(Array.from({ length: connections }, client));
+    } finally {
+      clearInterval(watchdog);
+    }
+    expect(tally.faults).toEqual([]);
+    expect(tally.faultCount).toBe(0);
+    // Not all of them fell at the first hurdle.
+    for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415, 429])
+      expect(tally.statuses.get(status) ?? 0, String(status)).toBeGreaterThan(0);
+    expect(tally.statuses.get(200)!).toBeGreaterThan(requests * 0.15);
+  });
+
+  it(`outlives ${pieces} pieces of garbage`, { timeout: 150_000 }, async () => {
+    const hostile = generator();
+    const send = (bytes: Buffer): Promise<string | null> =>
+      new Promise((resolve) => {
+        let text = '';
+        const socket = connect(market.server.gateway.port, '127.0.0.1');
+        const timer = setTimeout(() => {
+          socket.destroy();
+          resolve(null);
+        }, garbageWithinMs);
+        socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+        socket.on('error', () => socket.destroy());
+        socket.on('close', () => {
+          clearTimeout(timer);
+          resolve(text);
+        });
+        socket.on('connect', () => socket.end(bytes));
+      });
+    let left: number = pieces;
+    const client = async (): Promise<void> => {
+      while (left-- > 0) {
+        const bytes = garbage(random, requestBytes(hostile.next().request));
+        const text = await send(bytes);
+        if (text === null) fault('a connection that hangs', JSON.stringify(bytes.toString('latin1')));
+        for (const [, status] of (text ?? '').matchAll(/(?:^|\n|\})HTTP\/1\.1 (\d{3})/g)) {
+          // 505 is the native server's own word for a line that is no request.
+          if (Number(status) >= 500 && status !== '505') fault(`a ${status}`, JSON.stringify(bytes.toString('latin1')));
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, client));
+    expect(tally.faults).toEqual([]);
+  });
+
+  it('works as before, after all that', async () => {
+    for (const path of ['/livez', '/readyz', `/token/info/${market.mints[0]}`]) {
+      const answer = await fetch(`http://${market.server.host}${path}`, { headers: { Authorization: 'Bearer sluice_all' } });
+      expect(answer.status).toBe(200);
+    }
+  });
+});
