@@ -72,7 +72,8 @@ function boundsOf(schema: JsonObject): string {
 
 function descriptionOf(schema: JsonObject): Html {
   const texts = [schema, ...alternativesOf(schema)].map((one) => one['description']).filter((text) => typeof text === 'string');
-  return inline([...new Set(texts)].join(' '));
+  const preset = schema['default'] === undefined ? [] : [`Default: \`${JSON.stringify(schema['default'])}\`.`];
+  return inline([...new Set([...texts, ...preset])].join(' '));
 }
 
 function joined(parts: readonly Html[], between: string): Html {

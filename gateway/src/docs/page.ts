@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { endpointSection, endpointsOf, errorTable, idOf, type ErrorRow, type ShownEndpoint } from './endpoint-section.ts';
 import { fieldTable } from './fields.ts';
-import { html, prose, table, type Html } from './html.ts';
+import { html, inline, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { streamSection } from './stream-section.ts';
 import { style } from './style.ts';
@@ -121,7 +121,7 @@ function headerTable(openApi: JsonObject): Html {
   const all = Object.entries(at(openApi, 'components', 'headers') as Record<string, JsonObject>);
   const rows = all.map(([name, { description, example }]) => [
     html`<code>${name}</code>`,
-    html`${words(description)}`,
+    inline(words(description)),
     html`<code>${words(example)}</code>`,
   ]);
   return table(['header', 'meaning', 'example'], rows);

@@ -5,8 +5,7 @@ export const style = `
   :root { --ground: #0e1116; --panel: #161b22; --line: #262d37; --text: #e2e7ee; --faint: #8a94a3; --accent: #5aa7f0; --warn: #ffdf8a; }
 }
 * { box-sizing: border-box; }
-html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
-@media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
+html { scroll-padding-top: 1rem; }
 body { margin: 0; display: grid; grid-template-columns: minmax(14rem, 20rem) minmax(0, 1fr); background: var(--ground); color: var(--text); font: 15px/1.55 system-ui, sans-serif; }
 nav { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 1rem 1.25rem; border-right: 1px solid var(--line); background: var(--panel); font-size: 0.9em; }
 nav h2 { margin: 1rem 0 0.25rem; font-size: 1em; }

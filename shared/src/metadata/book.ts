@@ -5,7 +5,7 @@ import { Shelf } from './shelf.ts';
 type Document = Extract<MetadataOutcome, { ok: true }>;
 type Image = Extract<ImageOutcome, { ok: true }>;
 
-export const bookLimits = {
+const bookLimits = {
   documentBytes: 32 * 1024 * 1024,
   documentsUnderWay: 2_000,
   imageBytes: 64 * 1024 * 1024,

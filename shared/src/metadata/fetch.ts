@@ -18,7 +18,7 @@ export interface FetchLimits {
   readonly maxWaiting: number;
 }
 
-export const fetchLimits: FetchLimits = {
+const fetchLimits: FetchLimits = {
   /** Bytes of a document, as it comes and unpacked. */
   documentBytes: 64 * 1024,
   imageBytes: 5 * 1024 * 1024,
