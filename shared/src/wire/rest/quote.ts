@@ -14,7 +14,7 @@ const FeePart = (description: string) =>
     { additionalProperties: false },
   );
 
-export const QuoteFees = Type.Object(
+const QuoteFees = Type.Object(
   {
     protocol: FeePart('Protocol fee.'),
     creator: FeePart('Creator fee.'),
