@@ -1,6 +1,8 @@
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw-http.ts';
+import { StreamClient } from '../support/stream-client.ts';
 
 interface Raw {
   /** Everything that came until the server closed, or until `quietMs` without a byte. */
@@ -241,6 +243,24 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
   it('counts the query into the length of a URL', async () => {
     expect((await get(`/livez?api-key=${'x'.repeat(8_100)}`)).status).toBe(200);
     expect((await get(`/livez?api-key=${'x'.repeat(8_200)}`)).status).toBe(400);
+  });
+
+  it('says on open connections that it drains', async () => {
+    const own = await startTestGateway({ transport });
+    // Somebody who is told to come back elsewhere, and is given the time to hear it.
+    const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
+    await client.ask({ op: 'subscribe', channel: 'newTokens' });
+    const kept = await RawConnection.open(own.gateway.port);
+    expect((await kept.ask({ method: 'GET', target: '/readyz' }))?.status).toBe(200);
+    const ended = own.close();
+    const ready = await kept.ask({ method: 'GET', target: '/readyz' });
+    expect(ready?.status).toBe(503);
+    expect(ready?.json()).toMatchObject({ error: { code: 'DRAINING', retryable: true } });
+    expect(ready?.headers.get('retry-after')).toBe('1');
+    expect((await kept.ask({ method: 'GET', target: '/livez' }))?.status).toBe(200);
+    await expect(RawConnection.open(own.gateway.port)).rejects.toThrow(/ECONNREFUSED/);
+    await ended;
+    await until('the connection to be closed', () => kept.closed);
   });
 
   it('does not start on a port that is taken', async () => {

@@ -2,6 +2,7 @@ import { boundaries } from './boundaries.ts';
 import { documentedErrors, generatedFiles } from './documented.ts';
 import type { HouseCheck } from './house-check.ts';
 import { licences } from './licences.ts';
+import { producedErrors } from './produced-errors.ts';
 import { reach } from './reach.ts';
 import { deadCode, format, lint, types } from './tools.ts';
 import { words } from './words.ts';
@@ -16,6 +17,7 @@ export const houseChecks: readonly HouseCheck[] = [
   boundaries,
   words,
   documentedErrors,
+  producedErrors,
   generatedFiles,
   licences,
 ];

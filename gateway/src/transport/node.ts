@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { ReceivedRequest } from './request.ts';
@@ -53,8 +53,8 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
   });
   let closed: Promise<void> | null = null;
   const stopListening = (): void => {
-    closed ??= new Promise((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
+    // node:http's own close would end the connections that are idle; they stay until `close`.
+    closed ??= new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   };
   return {
     kind: 'node',

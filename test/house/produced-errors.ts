@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { HouseCheck } from './house-check.ts';
+import { sourceFiles, type SourceFile } from './source-files.ts';
+
+/** A test that has the error produced: its file, and how its title reads there. */
+interface Evidence {
+  readonly file: string;
+  readonly title: string;
+}
+
+/** `nothing yet`: no code gives this error; as soon as some does, a test has to stand here. */
+const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
+  INVALID_REQUEST: { file: 'test/conformance/http-endpoints.test.ts', title: 'names each wrong part of %s' },
+  INVALID_MINT: { file: 'test/e2e/quote.test.ts', title: 'mints that are none, and coins that no venue trades' },
+  INSUFFICIENT_BALANCE: { file: 'test/e2e/quote.test.ts', title: '%s: on its curve, and by itself on the pool that it moved to' },
+  SLIPPAGE_EXCEEDED: 'nothing yet',
+  SIMULATION_FAILED: 'nothing yet',
+  UNAUTHENTICATED: { file: 'test/conformance/http-endpoints.test.ts', title: 'lets nobody in without a key' },
+  FORBIDDEN: { file: 'test/conformance/http-endpoints.test.ts', title: 'says which scope or plan is missing' },
+  NOT_FOUND: { file: 'test/conformance/http-endpoints.test.ts', title: 'has nothing at %s' },
+  METHOD_NOT_ALLOWED: { file: 'test/conformance/http-endpoints.test.ts', title: 'allows no %s at %s' },
+  IDEMPOTENCY_IN_PROGRESS: 'nothing yet',
+  IDEMPOTENCY_MISMATCH: 'nothing yet',
+  PAYLOAD_TOO_LARGE: { file: 'test/conformance/http-endpoints.test.ts', title: 'counts a body while it streams' },
+  UNSUPPORTED_MEDIA_TYPE: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses a body with %s as its type' },
+  RATE_LIMIT: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses what is beyond the limit' },
+  INTERNAL: { file: 'test/conformance/http-endpoints.test.ts', title: 'answers 500 where a handler %s' },
+  UPSTREAM_UNAVAILABLE: { file: 'test/conformance/http-endpoints.test.ts', title: 'answers what a handler says' },
+  TRADING_HALTED: 'nothing yet',
+  DRAINING: { file: 'test/conformance/http.test.ts', title: 'says on open connections that it drains' },
+  SLOW_CONSUMER: { file: 'test/conformance/stream.test.ts', title: 'closes a client that does not read with 4008' },
+};
+
+/** Every error that a client can meet is produced by a test; one without a test is not given by any code either. */
+export const producedErrors: HouseCheck = {
+  name: 'errors against tests',
+  async run(root) {
+    const product = sourceFiles(root).filter(({ path }) => /^(gateway|ingest)\/src\/.*\.ts$/.test(path));
+    return Object.entries(evidence).flatMap(([code, found]) =>
+      found === 'nothing yet' ? unproduced(code, product) : faultsOf(root, code as ErrorCode, found),
+    );
+  },
+};
+
+function unproduced(code: string, product: readonly SourceFile[]): readonly string[] {
+  return product
+    .filter(({ text }) => new RegExp(`\\b(?:error|code): '${code}'|Answer\\(\\w+, '${code}'`).test(text))
+    .map(({ path }) => `${path}: gives ${code}, which test/house/produced-errors.ts has no test for`);
+}
+
+function faultsOf(root: string, code: ErrorCode, { file, title }: Evidence): readonly string[] {
+  const path = join(root, file);
+  if (!existsSync(path)) return [`${file}: is to produce ${code} and is not there`];
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes(title)) return [`${file}: has no test "${title}", which is to produce ${code}`];
+  const { closeCode } = errorTable[code];
+  // Of some errors a client sees the close code alone.
+  return text.includes(code) || (closeCode !== undefined && text.includes(String(closeCode))) ? [] : [`${file}: does not name ${code}`];
+}
