@@ -108,7 +108,7 @@ describe('the channel candles', () => {
     await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1s' });
     await server.publish([entryOf(tradeOf({ mint, atS: someS }))]);
     const frames = await client.framesTo(topic, 2);
-    expect(frames.map((frame) => candleOf(frame)).map(({ start, closed }) => [start, closed])).toEqual([
+    expect(frames.map((frame) => candleOf(frame)).map((candle) => [candle.start, candle.closed])).toEqual([
       [someS, false],
       [someS, true],
     ]);

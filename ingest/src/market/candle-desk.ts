@@ -49,6 +49,10 @@ export class CandleDesk {
   /** Latest block time of any trade. */
   chainS = 0;
 
+  seeTime(atS: number): void {
+    if (atS > this.chainS) this.chainS = atS;
+  }
+
   get size(): number {
     return this.#topics.size;
   }
@@ -95,7 +99,7 @@ export class CandleDesk {
 
   /** What was applied to the market. */
   note(changes: readonly MintChange[], nowMs: number): void {
-    for (const { head, buckets } of changes) if (buckets.length > 0 && head.tradedS > this.chainS) this.chainS = head.tradedS;
+    for (const { head, buckets } of changes) if (buckets.length > 0) this.seeTime(head.tradedS);
     if (this.#topics.size === 0) return;
     for (const { mint, buckets } of changes) {
       const ofMint = this.#byMint.get(mint);

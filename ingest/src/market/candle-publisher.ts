@@ -20,8 +20,12 @@ import { CandleDesk, type CandleDue } from './candle-desk.ts';
 const perRound = 500;
 /** Reads of the market under way at one time. */
 const readsAtOnce = 100;
-/** How far before the oldest open candle a new keeper looks for what the one before may not have published. */
+/** How late a trade may be whose candle a new keeper looks at, though the one before has closed it. */
 const lookBackS = 10;
+
+/** Base buckets of one topic that are looked through for them. */
+const maxResumedBuckets = 600;
+const endOfTimeS = 0xffff_ffff;
 
 const candlesPrefix = 'candles:';
 
@@ -68,15 +72,22 @@ export class CandlePublisher {
   async #resume(): Promise<void> {
     const some = this.#resuming.slice(0, readsAtOnce);
     if (some.length === 0) return;
-    await this.#takeUp(some, lookBackS, true);
+    const mints = some.map(([topic]) => readCandlesTopic(topic)?.mint ?? '');
+    const heads = await this.#market.heads([...new Set(mints)]);
+    for (const { tradedS } of heads.values()) this.#desk.seeTime(tradedS);
+    // A late trade may have been applied and its candle, closed before, not been published again.
+    const lastS = mints.map((mint) => heads.get(mint)?.tradedS ?? Number.POSITIVE_INFINITY);
+    const from = some.map(([topic, fromS], index) => [topic, fromS, Math.min(fromS, lastS[index]! - lookBackS)] as const);
+    await this.#takeUp(from, true);
     this.#resuming = this.#resuming.slice(readsAtOnce);
   }
 
-  async #takeUp(topics: readonly (readonly [string, number])[], backS: number, resumed: boolean): Promise<void> {
-    const found = await Promise.all(topics.map(([topic, fromS]) => this.#candlesFrom(topic, fromS - backS)));
-    topics.forEach(([topic, fromS], index) => {
-      if (!this.#desk.begin(topic, fromS)) return;
-      for (const { startS } of found[index]!) this.#desk.resume(topic, startS, resumed, performance.now());
+  /** Publishes topics from now on: all candles from a start on, and what there is from another. */
+  async #takeUp(topics: readonly (readonly [topic: string, startS: number, fromS: number])[], resumed: boolean): Promise<void> {
+    const found = await Promise.all(topics.map(([topic, , fromS]) => this.#candlesFrom(topic, fromS)));
+    topics.forEach(([topic, startS], index) => {
+      if (!this.#desk.begin(topic, startS)) return;
+      for (const candle of found[index]!) this.#desk.resume(topic, candle.startS, resumed, performance.now());
     });
   }
 
@@ -85,7 +96,7 @@ export class CandlePublisher {
     if (read === null) return [];
     const startS = Math.max(0, candleStart(fromS, read.interval));
     const base = baseOf(read.interval);
-    const buckets = await this.#market.buckets(read.mint, base, startS, startS + maxResumedS, maxResumedS);
+    const buckets = await this.#market.buckets(read.mint, base, startS, endOfTimeS, maxResumedBuckets);
     return composeBuckets(buckets, read.interval);
   }
 
@@ -98,7 +109,8 @@ export class CandlePublisher {
       const read = readCandlesTopic(topic);
       return read === null ? [] : [[topic, candleStart(nowS, read.interval)]];
     });
-    if (begun.length > 0) await this.#takeUp(begun, 0, false);
+    const all = begun.map(([topic, startS]) => [topic, startS, startS] as const);
+    if (all.length > 0) await this.#takeUp(all, false);
     if (end.length > 0) await this.#bus.publish(end.map(pauseEntry));
     if (begun.length === 0 && end.length === 0) return true;
     for (const topic of end) {
@@ -146,9 +158,6 @@ export class CandlePublisher {
     return open.size === 0 || (await this.#market.note(open, [], this.#holding)) === 'applied';
   }
 }
-
-/** Base buckets that the open candles of one topic reach over, at most: a day of seconds. */
-const maxResumedS = 86_400;
 
 function candleEvent({ mint, interval, startS, closed }: CandleDue, candle: Bucket, head: MintHead): CandleEvent {
   const trades = candle.buys + candle.sells;

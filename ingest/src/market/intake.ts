@@ -3,7 +3,7 @@ import type { Checkpoint } from '@sluice/shared/market/market.ts';
 import { readEvent, type MarketEvent } from './read-event.ts';
 
 /** Events, and bytes of them, that wait to be applied. What comes beyond is left in the log, to be read from there again. */
-export const intakeLimits = { events: 20_000, bytes: 64 * 1024 * 1024 } as const;
+const intakeLimits = { events: 20_000, bytes: 64 * 1024 * 1024 } as const;
 
 /** What to apply, in log order, and where the log then stands. */
 export interface Taken {
