@@ -11,6 +11,7 @@ import { candlesTopic } from '@sluice/shared/wire/topics.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { someS, tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
+import { formCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis.ts';
 import { addressOf, entryOf, migrationEvent, priceEvent } from '../support/stream-events.ts';
 import { silentLog } from './bus-harness.ts';
@@ -272,6 +273,28 @@ async function keptOf(market: Market, mint: string, trades: readonly TradeEvent[
 }
 
 describe('the keeper of a market in Redis', () => {
+  it('runs on a cluster', { timeout: 60_000 }, async () => {
+    const nodes = await Promise.all([1, 2, 3].map(() => startRedis({ cluster: true })));
+    cleanups.push(() => Promise.all(nodes.map((node) => node.stop())));
+    await formCluster(nodes);
+    const redisUrls = nodes.map(({ url }) => url);
+    const bus = await createBus({ redisUrls, log: silentLog });
+    cleanups.push(() => bus.close());
+    const market = await createMarket({ redisUrls, log: silentLog });
+    cleanups.push(() => market.close());
+    const keeper = keep({ bus, market });
+    const mint = freshMint();
+    const topic = candlesTopic(mint, '1m');
+    const trades = Array.from({ length: 50 }, (_, i) => tradeOf({ mint, atS: someS + i }));
+    expect(await market.want([topic])).toEqual([]);
+    await publish({ bus, market }, trades);
+    await until('its candles', () => keeper.stats.candles > 0);
+    await expectCandles(market, mint, trades);
+    expect([...(await market.published()).keys()]).toEqual([topic]);
+    expect(await market.trades(mint, null, 100)).toHaveLength(50);
+    expect((await market.summary(mint, someS)).checkpoint).not.toBeNull();
+  });
+
   it('counts every trade once where its link is cut at any byte', { timeout: 60_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
