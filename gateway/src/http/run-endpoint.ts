@@ -50,17 +50,25 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ca
     deprecation,
     lines: jsonLines + deprecation,
   };
+  const fault = (request: HttpRequest, caller: Caller, error: unknown): HttpAnswer => {
+    log.error({ err: error, requestId: request.requestId, endpoint: spec.id }, 'http_handler_failed');
+    return render(endpoint, request, { error: 'INTERNAL' }, callerLines(request, caller));
+  };
+  const answerLate = async (request: HttpRequest, caller: Caller, answer: Promise<Answer>): Promise<HttpAnswer> => {
+    try {
+      return render(endpoint, request, await answer, callerLines(request, caller));
+    } catch (error) {
+      return fault(request, caller, error);
+    }
+  };
   const serve = (request: HttpRequest, segments: readonly string[], body: ReceivedBody, caller: Caller) => {
-    const fault = (error: unknown): HttpAnswer => {
-      log.error({ err: error, requestId: request.requestId, endpoint: spec.id }, 'http_handler_failed');
-      return render(endpoint, request, { error: 'INTERNAL' }, callerLines(request, caller));
-    };
     try {
       const answer = answerTo(endpoint, request, segments, body, caller);
-      if (!(answer instanceof Promise)) return render(endpoint, request, answer, callerLines(request, caller));
-      return answer.then((made) => render(endpoint, request, made, callerLines(request, caller))).catch(fault);
+      return answer instanceof Promise
+        ? answerLate(request, caller, answer)
+        : render(endpoint, request, answer, callerLines(request, caller));
     } catch (error) {
-      return fault(error);
+      return fault(request, caller, error);
     }
   };
   const cost = endpoint.isOpen ? 0 : 1;

@@ -175,14 +175,15 @@ function answerLater(responder: Responder, request: HttpRequest, body: ReceivedB
 
 /** Never throws nor rejects. */
 function ask(request: HttpRequest, body: ReceivedBody, handlers: TransportHandlers, log: Logger): HttpAnswer | Promise<HttpAnswer> {
-  const fault = (error: unknown): HttpAnswer => {
-    log.error({ err: error, requestId: request.requestId, path: request.path }, 'http_handler_failed');
-    return handlers.fault(request);
-  };
   try {
     const outcome = handlers.http(request, body);
-    return outcome instanceof Promise ? outcome.catch(fault) : outcome;
+    return outcome instanceof Promise ? outcome.catch((error: unknown) => fault(request, error, handlers, log)) : outcome;
   } catch (error) {
-    return fault(error);
+    return fault(request, error, handlers, log);
   }
+}
+
+function fault(request: HttpRequest, error: unknown, handlers: TransportHandlers, log: Logger): HttpAnswer {
+  log.error({ err: error, requestId: request.requestId, path: request.path }, 'http_handler_failed');
+  return handlers.fault(request);
 }
