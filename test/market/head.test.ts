@@ -42,7 +42,11 @@ describe('the main pool of a mint', () => {
     expect(isMainPool(onCurve(), trade({ depthSol: 5_000 }))).toBe(false);
     expect(isMainPool(head({ curveOver: false }), trade({ pool: 'pump', poolAddress: curve }))).toBe(true);
     expect(isMainPool(head(), trade({ pool: 'pump', poolAddress: curve, depthSol: 5_000 }))).toBe(false);
-    expect(isMainPool(onCurve({ curveOver: true }), trade({ depthSol: 111 }))).toBe(true);
+  });
+
+  it('gives way as soon as it is a curve that is over, to one that is no dust', () => {
+    expect(isMainPool(onCurve({ curveOver: true }), trade({ depthSol: 10 }))).toBe(true);
+    expect(isMainPool(onCurve({ curveOver: true }), trade({ depthSol: 9 }))).toBe(false);
   });
 
   it('is the deeper one of two pools, where it is deeper by a tenth', () => {

@@ -8,6 +8,8 @@ type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 interface Folding {
   readonly mint: string;
   head: Mutable<MintHead> | null;
+  /** A migration has moved the head, which is kept even where nothing else came of the mint. */
+  migrated: boolean;
   readonly tallies: Record<BaseInterval, Map<number, Tally>>;
   /** Price ticks, in log order. */
   prices: Uint8Array[];
@@ -37,6 +39,7 @@ function begin(mint: string, head: MintHead | undefined): Folding {
   return {
     mint,
     head: head === undefined ? null : { ...head },
+    migrated: false,
     tallies: { '1s': new Map(), '1m': new Map(), '1h': new Map() },
     prices: [],
     trades: [],
@@ -75,6 +78,7 @@ function migration(mint: Folding, event: TradeOrMigration): void {
   const head = (mint.head ??= headOf(event));
   enterMain(head, event);
   head.curveOver = true;
+  mint.migrated = true;
   if (event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event);
 }
@@ -122,12 +126,12 @@ function valueOf({ quote, priceQuote }: TradeOrMigration, otherPrice: number | n
 }
 
 /** What only ticked, and never traded, is left out: nothing says which of its pools is the main one. */
-function changeOf({ mint, head, tallies, prices, trades }: Folding): MintChange[] {
+function changeOf({ mint, head, migrated, tallies, prices, trades }: Folding): MintChange[] {
   if (head === null) return [];
   const buckets: BucketChange[] = [];
   for (const [interval] of intervals) for (const [startS, tally] of tallies[interval]) buckets.push({ interval, startS, tally });
   const mark = Buffer.from(`"poolAddress":"${head.poolAddress}"`);
   const price = prices.findLast((json) => Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(mark)) ?? null;
-  if (buckets.length === 0 && price === null) return [];
+  if (buckets.length === 0 && price === null && !migrated) return [];
   return [{ mint, head, buckets, price, trades: trades.slice(-marketLimits.tradesPerMint) }];
 }

@@ -33,7 +33,7 @@ const curveVenues: ReadonlySet<VenueName> = new Set(['pump', 'launchlab', 'meteo
 const deeperBy = 1.1;
 /** A main pool without a trade for this long gives way … */
 const quietS = 3_600;
-/** … to a pool that trades and holds at least this part of what it held. */
+/** … to a pool that trades and holds at least this part of what it held; a curve that is over, in which nobody can trade, at once. */
 const quietDepthPart = 0.1;
 
 /** A trade, as far as it says which pool is the main one. */
@@ -48,14 +48,15 @@ export interface PoolSighting {
  * Whether a pool in which the mint traded is its main one from then on:
  *
  * 1. the first pool seen is; a bonding curve takes over from any pool until it is completed or has migrated;
- * 2. a curve stays the main pool until then (a migration names its successor);
+ * 2. a curve stays the main pool until then (a migration names its successor; where that was not seen, it gives way as in 4, at once);
  * 3. among pools the deeper one is, where it is deeper by a tenth;
  * 4. a main pool in which nobody has traded for an hour gives way to any that holds a tenth of what it held: its end was not seen.
  */
 export function isMainPool(head: MintHead | null, seen: PoolSighting): boolean {
   if (head === null || seen.poolAddress === head.poolAddress) return true;
   if (curveVenues.has(seen.pool)) return !head.curveOver && !curveVenues.has(head.pool);
-  if (seen.atS - head.mainTradedS > quietS && seen.depthSol >= head.depthSol * quietDepthPart) return true;
+  const isOver = curveVenues.has(head.pool) && head.curveOver;
+  if ((isOver || seen.atS - head.mainTradedS > quietS) && seen.depthSol >= head.depthSol * quietDepthPart) return true;
   if (curveVenues.has(head.pool) && !head.curveOver) return false;
   return seen.depthSol > head.depthSol * deeperBy;
 }
