@@ -70,7 +70,7 @@ describe('ingest and gateway as processes of their own', () => {
       startUntil('gateway/src/main.ts', [], env, started),
       startUntil('ingest/src/main.ts', [], env, /"(ingest_started)"/),
     ]);
-    const created = await sluice(['keys', 'create', '--plan', 'standard', '--json'], { folder });
+    const created = await sluice(['keys', 'create', '--plan', 'premium', '--json'], { folder });
     const { id, key } = JSON.parse(created.stdout) as { readonly id: string; readonly key: string };
 
     const [one, two] = [subscribe(first, key), subscribe(second, key)];
