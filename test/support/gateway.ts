@@ -90,6 +90,8 @@ export interface TestGatewayOptions {
   readonly routes?: GatewayOptions['routes'];
   readonly endpoints?: GatewayOptions['endpoints'];
   readonly limiter?: GatewayOptions['limiter'];
+  /** In place of the keys by hand. */
+  readonly authenticator?: Authenticator;
   readonly market?: GatewayOptions['market'];
   readonly metadata?: GatewayOptions['metadata'];
 }
@@ -106,7 +108,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     bus,
     log,
     signal: new AbortController().signal,
-    authenticator: keys,
+    authenticator: options.authenticator ?? keys,
     ...(options.transport === undefined ? {} : { transport: options.transport }),
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
