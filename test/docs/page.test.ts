@@ -46,6 +46,15 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
     expect(head).toBe('');
   });
 
+  it('tells who has it already that it is unchanged, on a connection that goes on', async () => {
+    const tag = (await get('/docs')).headers.get('etag') ?? '';
+    for (const known of [tag, `W/${tag}`, `"another", ${tag}`, '*']) {
+      const answer = await get('/docs', { headers: { 'if-none-match': known } });
+      expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, tag, '']);
+    }
+    expect((await get('/docs', { headers: { 'if-none-match': '"another"' } })).status).toBe(200);
+  });
+
   it('what is served tells of all that is served', async () => {
     const openApi = (await (await get('/api/openapi.json')).json()) as { openapi: string; paths: Record<string, unknown> };
     expect(openApi.openapi).toBe('3.1.0');

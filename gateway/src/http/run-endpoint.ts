@@ -137,6 +137,7 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
   if ('file' in answer) {
     const { contentType, body, headers } = answer.file;
     const all = { 'Cache-Control': 'no-store', ...headers, 'Content-Type': contentType };
+    if (isUnchanged(request, headers)) return { status: 304, lines: commonLines + lines, headers, body: '' };
     return { status: 200, lines: commonLines + lines, headers: all, body };
   }
   const { error, message, details, retryAfterSeconds } = answer;
@@ -148,4 +149,11 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
     retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
   );
   return { ...made, lines: made.lines + lines };
+}
+
+/** Whether the client has the very bytes already: one of the tags that it names is this answer's (RFC 9110, section 13.1.2). */
+function isUnchanged(request: HttpRequest, { ETag: tag }: Readonly<Record<string, string>>): boolean {
+  const known = request.headers.get('if-none-match');
+  if (tag === undefined || known === undefined) return false;
+  return known.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
 }

@@ -7,6 +7,7 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { ReceivedRequest } from './request.ts';
 import { statusText } from './status-text.ts';
 import {
+  isBodiless,
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
@@ -77,10 +78,10 @@ function respond(res: ServerResponse, request: HttpRequest, answer: HttpAnswer, 
   if (res.headersSent || res.destroyed) return;
   res.writeHead(answer.status, [
     ...headerPairs(request, answer).flat(),
-    ...(answer.status === 204 ? [] : ['Content-Length', String(bodyLength(answer))]),
+    ...(isBodiless(answer.status) ? [] : ['Content-Length', String(bodyLength(answer))]),
     ...(closeConnection ? ['Connection', 'close'] : []),
   ]);
-  res.end(res.req.method === 'HEAD' || answer.status === 204 ? undefined : answer.body);
+  res.end(res.req.method === 'HEAD' || isBodiless(answer.status) ? undefined : answer.body);
 }
 
 function bodyLength({ body }: HttpAnswer): number {

@@ -102,6 +102,11 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** Answers of these statuses have neither body nor length (RFC 9110, section 6.4.1). */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
+
 export type StartTransport = (options: TransportOptions, handlers: TransportHandlers) => Promise<Transport>;
 
 export const transportLimits = {

@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type * as UwsModule from 'uWebSockets.js';
 import { ReceivedRequest } from './request.ts';
 import { statusText } from './status-text.ts';
-import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody, type TransportHandlers } from './transport.ts';
+import { isBodiless, transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody, type TransportHandlers } from './transport.ts';
 
 type Res = UwsModule.HttpResponse;
 type Req = UwsModule.HttpRequest;
@@ -69,12 +69,12 @@ function endWithoutBody(res: Res, { status, body }: HttpAnswer, closeConnection:
     res.endWithoutBody(lengthOf(body), true);
     return;
   }
-  if (status !== 204) res.writeHeader('Content-Length', String(lengthOf(body)));
+  if (!isBodiless(status)) res.writeHeader('Content-Length', String(lengthOf(body)));
   res.endWithoutBody();
 }
 
 function hasNoBody({ method }: HttpRequest, { status }: HttpAnswer): boolean {
-  return method === 'HEAD' || status === 204;
+  return method === 'HEAD' || isBodiless(status);
 }
 
 const ignoreAbort = (): void => undefined;

@@ -5,7 +5,7 @@ const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 const closed = { additionalProperties: false } as const;
 
-export const Status = Type.Object(
+const Status = Type.Object(
   {
     name: Type.Literal('sluice'),
     version: Type.String({ description: 'Of the program.' }),
