@@ -27,7 +27,13 @@ import {
 export async function startNodeTransport(options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
   const { tls } = options;
   const listener = (req: IncomingMessage, res: ServerResponse): void => void serve(req, res, handlers, options);
-  const serverOptions = { requestTimeout: 12_000, headersTimeout: 12_000, keepAliveTimeout: 10_000, maxHeaderSize: 16 * 1024 };
+  const serverOptions = {
+    requestTimeout: 12_000,
+    headersTimeout: 12_000,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: 10_000,
+    maxHeaderSize: 16 * 1024,
+  };
   const server: Server =
     tls === null
       ? createHttpServer(serverOptions, listener)
