@@ -222,6 +222,36 @@ describe('prices that are not of now', () => {
     expect((await harness.info(mint)).priceNullReason).toBeNull();
   });
 
+  it('are read anew after a time in which nobody saw the chain', async () => {
+    const first = { instance: 'a', blindPeriods: 0, endpoints: [{ connects: 1 }], publisher: { dropped: 0 } };
+    const sights: readonly Readonly<Record<string, unknown>>[] = [
+      { ...first, blindPeriods: 1 },
+      { ...first, blindPeriods: 1, endpoints: [{ connects: 2 }] },
+      { ...first, blindPeriods: 1, endpoints: [{ connects: 2 }], publisher: { dropped: 7 } },
+      { ...first, instance: 'b' },
+    ];
+    harness.ingest(first);
+    const { priceSol } = await harness.info(mint);
+    for (const [turn, sight] of sights.entries()) {
+      harness.tell(price({ priceQuote: 5e-8, slot: chain.slot + turn + 1 }));
+      expect((await harness.info(mint)).priceSol).toBe(5e-8);
+      const { calls } = harness.node;
+      // The token traded on, which nobody told.
+      harness.node.slot = chain.slot + turn + 2;
+      harness.ingest({ ...sight, endpointsUp: 0 });
+      expect(await harness.info(mint)).toMatchObject({ priceSol: null, priceNullReason: 'ingest_blind' });
+      harness.ingest({ ...sight, leads: false });
+      harness.tell(price({ poolAddress: addressOf(1), mint: addressOf(2) }));
+      expect(await harness.info(mint)).toMatchObject({ priceSol: null, priceNullReason: 'no_ingest' });
+      expect(harness.node.calls).toBe(calls);
+      harness.ingest(sight);
+      expect((await harness.info(mint)).priceSol).toBe(priceSol);
+      harness.ingest(sight);
+      await harness.info(mint);
+      expect(harness.node.calls).toBe(calls + 1);
+    }
+  });
+
   it('in USD need a SOL/USD price of the last minute', async () => {
     const fresh = await harness.info(mint);
     expect(fresh.priceUsd! / fresh.priceSol!).toBeCloseTo(150, 9);

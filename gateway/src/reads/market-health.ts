@@ -8,7 +8,7 @@ const solUsdStaleAfterMs = 60_000;
 /** How often the statuses of ingest are read, and how long an answer is good for where none follows. */
 const statusEveryMs = 1_000;
 const statusGoodForMs = 5_000;
-/** A live entry shows that somebody publishes, also before a status does. */
+/** A live entry shows that somebody publishes, also before the first status does. */
 const liveForMs = 3_000;
 /** Slots that a node may be ahead of what ingest last told, and how many more for each second since. */
 const maxAheadSlots = 256;
@@ -39,6 +39,9 @@ export class MarketHealth {
   failedPolls = 0;
   readonly #options: MarketHealthOptions;
   #ingest: 'leads' | 'blind' | 'none' = 'none';
+  /** Who saw the chain last, and since when without a break; null before anybody did. */
+  #sight: string | null = null;
+  #onUnseen: () => void = () => undefined;
   #statusAtMs = Number.NEGATIVE_INFINITY;
   #liveAtMs = Number.NEGATIVE_INFINITY;
   #slot = 0;
@@ -62,6 +65,11 @@ export class MarketHealth {
     this.#timer = null;
   }
 
+  /** `listener` is called when the chain is seen again after a time in which it was not: what was known before may not hold. */
+  whenUnseen(listener: () => void): void {
+    this.#onUnseen = listener;
+  }
+
   async poll(): Promise<void> {
     try {
       this.take(await this.#options.statuses(), Date.now());
@@ -78,6 +86,7 @@ export class MarketHealth {
     const isBlind = (value: (typeof ingests)[number]): boolean => value['endpointsUp'] === 0;
     if (leader !== undefined) this.#ingest = isBlind(leader) ? 'blind' : 'leads';
     else this.#ingest = ingests.some(isBlind) ? 'blind' : 'none';
+    this.#noteSight(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
     const told = leader ?? ingests[0];
     if (told === undefined) return;
     if (typeof told['simulated'] === 'boolean') this.simulated = told['simulated'];
@@ -105,7 +114,8 @@ export class MarketHealth {
     const ingest = nowMs - this.#statusAtMs <= statusGoodForMs ? this.#ingest : 'none';
     if (ingest === 'leads') return null;
     if (ingest === 'blind') return 'ingest_blind';
-    return nowMs - this.#liveAtMs <= liveForMs ? null : 'no_ingest';
+    // Once there was a leader, what comes before the next one is told may be the first after a time that nobody saw.
+    return this.#sight === null && nowMs - this.#liveAtMs <= liveForMs ? null : 'no_ingest';
   }
 
   solUsd(nowMs: number): SolUsdNow | null {
@@ -120,6 +130,14 @@ export class MarketHealth {
     return this.#slot + maxAheadSlots + Math.ceil((Math.max(0, nowMs - this.#slotAtMs) / 1000) * slotsPerSecond);
   }
 
+  #noteSight(leaders: readonly BusStatus['value'][]): void {
+    if (leaders.length === 0) return;
+    const sight = leaders.map(sightOf).toSorted().join();
+    const isOther = this.#sight !== null && this.#sight !== sight;
+    this.#sight = sight;
+    if (isOther) this.#onUnseen();
+  }
+
   #takeSolUsd(told: unknown, nowMs: number): void {
     if (typeof told !== 'object' || told === null) return;
     const { price, slot, ageMs } = told as Readonly<Record<string, unknown>>;
@@ -131,4 +149,14 @@ export class MarketHealth {
     if (!(heard.price > 0) || !Number.isFinite(heard.price)) return;
     if (this.#solUsd === null || heard.atMs >= this.#solUsd.atMs) this.#solUsd = heard;
   }
+}
+
+/** Changes whenever an ingest may have missed something: another process, no node for a time, events that it had no room for. */
+function sightOf({ instance, blindPeriods, endpoints, publisher }: BusStatus['value']): string {
+  const connects = (Array.isArray(endpoints) ? (endpoints as readonly { readonly connects?: unknown }[]) : []).map((of) =>
+    Number(of.connects),
+  );
+  const dropped = typeof publisher === 'object' && publisher !== null ? (publisher as { readonly dropped?: unknown }).dropped : 0;
+  // Of several nodes one can go and come unnoticed: nothing is missed while another stays.
+  return `${String(instance)}/${String(blindPeriods)}/${connects.length === 0 ? 0 : Math.min(...connects)}/${String(dropped)}`;
 }

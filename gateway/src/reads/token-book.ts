@@ -100,6 +100,7 @@ export class TokenBook {
 
   constructor(options: TokenBookOptions) {
     this.#options = options;
+    options.health.whenUnseen(() => this.#forgetAll());
   }
 
   get size(): number {
@@ -176,6 +177,10 @@ export class TokenBook {
   /** Something of the log is gone: what was kept by it is read again when it is asked for. */
   onLost(to: number, reason: 'trimmed' | 'epoch'): void {
     this.#wholeFrom = reason === 'epoch' ? 0 : to + 1;
+    this.#forgetAll();
+  }
+
+  #forgetAll(): void {
     this.#losses++;
     this.#tokens.clear();
     this.#rendered.clear();
@@ -226,8 +231,10 @@ export class TokenBook {
     const kept = await summary;
     const nowMs = Date.now();
     const token = new WarmToken(plan, outcome.facts, kept === null || kept.price === null ? null : priceOf(kept.price), nowMs);
-    this.#join(token, losses === this.#losses ? kept : null, nowMs);
-    this.#add(token, nowMs);
+    const isWhole = losses === this.#losses;
+    this.#join(token, isWhole ? kept : null, nowMs);
+    // What was read across a loss is good for this answer alone.
+    if (isWhole) this.#add(token, nowMs);
     return { ok: true, token };
   }
 
