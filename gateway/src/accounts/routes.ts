@@ -1,6 +1,8 @@
 import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
 import { errorAnswer, jsonAnswer } from '../http/answers.ts';
-import type { Route } from '../http/router.ts';
+import type { Route, RouteHandler } from '../http/router.ts';
+import { StoreAwayError } from '../store/store-away.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import { Gate, notSignedIn, type DashboardOptions } from './gate.ts';
 import { deleteKey, listKeys, makeKey, rotateKey, type KeysOutcome } from './keys.ts';
@@ -26,7 +28,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
     log.info({ accountId: account.id, keyId: (outcome.value as { id: string }).id }, what);
     return keysAnswer(request, outcome);
   };
-  return [
+  const routes: Route[] = [
     {
       method: 'GET',
       path: '/dashboard/me',
@@ -71,6 +73,20 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       changed(request, signedIn, 'key_deleted', await deleteKey(store, signedIn.account, id)),
     ),
   ];
+  return routes.map((route) => ({ ...route, handler: whileStoreAnswers(route.handler, log) }));
+}
+
+/** While the store does not answer nobody can be told who they are, which is no fault of ours: they are to come again. */
+function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
+  return async (request, body, segments) => {
+    try {
+      return await handler(request, body, segments);
+    } catch (error) {
+      if (!(error instanceof StoreAwayError)) throw error;
+      log.warn({ reason: error.message, requestId: request.requestId }, 'dashboard_store_away');
+      return errorAnswer(request, 'UPSTREAM_UNAVAILABLE', 'Accounts cannot be looked up at present. Try again in a moment.');
+    }
+  };
 }
 
 /** Who is signed in, and how somebody who is not may do so. */

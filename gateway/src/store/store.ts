@@ -15,9 +15,10 @@ import { oneTimeTable } from './sql/one-time.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { openSqlite } from './sql/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
+import { reasonOf } from './store-away.ts';
 import type { WalletTable } from './wallet-table.ts';
 
-/** What outlives a process. Several processes may hold the same store open at once. Methods reject where it does not answer. */
+/** What outlives a process. Several processes may hold the same store open at once. Methods reject with a `StoreAwayError` where it does not answer. */
 export interface Store {
   /** Where secrets beside the store lie: the pepper of the API keys, simnet's passphrase. */
   readonly dataDir: string;
@@ -75,9 +76,4 @@ async function migrated(db: Database): Promise<Database> {
     await db.close();
     throw error;
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

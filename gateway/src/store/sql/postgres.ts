@@ -1,4 +1,5 @@
 import { Pool, types, type PoolClient } from 'pg';
+import { StoreAwayError } from '../store-away.ts';
 import type { Area, Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
 
 /** Connections of one process. */
@@ -52,8 +53,10 @@ export async function openPostgres(url: string): Promise<Database> {
   // A resting connection broke, and the pool has dropped it. Where the server stays away, the next call tells.
   pool.on('error', () => undefined);
   const client = async (): Promise<PoolClient> => {
-    if (pool.waitingCount >= maxWaiting) throw new Error(`${maxWaiting} calls wait for the store already`);
-    return pool.connect();
+    if (pool.waitingCount >= maxWaiting) throw new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`));
+    return pool.connect().catch((error: unknown) => {
+      throw new StoreAwayError(error);
+    });
   };
   const once = async (sql: string, values: readonly SqlValue[]): Promise<Answer> => {
     const one = await client();
@@ -64,7 +67,7 @@ export async function openPostgres(url: string): Promise<Database> {
       return answer;
     } catch (error) {
       broken = !isRefusal(error);
-      throw error;
+      throw faultOf(error, broken);
     } finally {
       one.release(broken);
     }
@@ -85,7 +88,7 @@ export async function openPostgres(url: string): Promise<Database> {
         return result;
       } catch (error) {
         broken = !(await rollBack(one));
-        throw error;
+        throw faultOf(error, broken);
       } finally {
         one.release(broken);
       }
@@ -141,4 +144,13 @@ async function rollBack(client: PoolClient): Promise<boolean> {
 /** The server answered with an error (an SQLSTATE that is no end of the connection): the connection is good. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
+}
+
+/** Classes of SQLSTATE by which the server says that it cannot at present: connections, resources, an operator or a time limit. */
+const awayStates: ReadonlySet<string> = new Set(['08', '53', '57']);
+
+/** What the caller is told of a failure: that the store is away, or the failure itself, which is a bug. */
+function faultOf(error: unknown, broken: boolean): unknown {
+  const state = error instanceof Error && 'code' in error ? String(error.code).slice(0, 2) : '';
+  return broken || awayStates.has(state) ? new StoreAwayError(error) : error;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { makeFile } from '../make-file.ts';
+import { StoreAwayError } from '../store-away.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
 
 /** How long a call waits for other processes before it rejects, milliseconds. */
@@ -94,7 +95,8 @@ async function whileBusy<T>(work: () => T): Promise<T> {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadlineMs) throw error;
+      if (!isBusy(error)) throw error;
+      if (performance.now() > deadlineMs) throw new StoreAwayError(error);
     }
     // Not all at the same moment again.
     await delay(1 + Math.random() * pauseMs);
@@ -111,7 +113,7 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return (work) => {
-    if (waiting >= maxWaiting) return Promise.reject(new Error(`${maxWaiting} calls wait for the store already`));
+    if (waiting >= maxWaiting) return Promise.reject(new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`)));
     waiting++;
     const turn = last.then(work).finally(() => waiting--);
     // Whoever asked hears of a failure; the next in line begins all the same.

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { testConfig } from '../support/gateway.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { DashboardClient, linkToken } from './dashboard-client.ts';
+
+const testTimeoutMs = 60_000;
+const log = createLog({ level: 'silent', name: 'test' });
+let dataDir: string;
+let postgres: TestPostgres;
+let store: Store;
+let bus: Bus;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'sluice-away-'));
+  postgres = await startPostgres();
+  store = await openStore({ dataDir, databaseUrl: await postgres.newDatabase() });
+  bus = await createBus({ redisUrls: null, log });
+  gateway = await startGateway({ config: { ...testConfig, dataDir }, bus, log, signal: new AbortController().signal, store });
+}, testTimeoutMs);
+afterAll(async () => {
+  await gateway.close();
+  await bus.close();
+  await store.close();
+  await postgres.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}, testTimeoutMs);
+
+describe('the dashboard while PostgreSQL is away', () => {
+  it(
+    'says that it is, without a fault of its own, and goes on with the same session when it is back',
+    { timeout: testTimeoutMs },
+    async () => {
+      const client = new DashboardClient(gateway.url);
+      expect((await client.post('sign-in/link', { token: await linkToken(store, 'operator') })).status).toBe(200);
+      await client.readMe();
+      await postgres.kill();
+
+      const answers = [
+        await client.get('me'),
+        await client.get('keys'),
+        await client.post('keys', { scopes: ['read'] }),
+        await client.post('sign-in/nonce', {}),
+        await client.post('sign-in/link', { token: 'f'.repeat(64) }),
+      ];
+      for (const { status, body, headers } of answers) {
+        expect(status).toBe(503);
+        expect(body).toMatchObject({ error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true } });
+        expect(headers.get('retry-after')).toBe('1');
+      }
+
+      await postgres.restart();
+      expect((await client.readMe()).body['account']).toMatchObject({ id: 'operator' });
+      expect((await client.post('keys', { scopes: ['read'] })).status).toBe(200);
+    },
+  );
+});
