@@ -187,6 +187,25 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     await expectUp();
   });
 
+  it('refuses a transfer coding other than chunked, which others may end elsewhere', async () => {
+    seen.length = 0;
+    const chunks = '5\r\nhello\r\n0\r\n\r\n';
+    const hidden = 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n';
+    for (const lines of ['xchunked', 'gzip, chunked', 'chunked, chunked', 'chunked\r\nTransfer-Encoding: chunked']) {
+      for (const pieces of [[chunks], [chunks + hidden], [chunks, hidden]]) {
+        const [first = '', ...more] = pieces;
+        const head = `POST /test/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${lines}\r\n\r\n`;
+        const { text, closed } = await raw(port, [head + first, ...more]);
+        expect(statusesIn(text).filter((status) => status !== '400')).toEqual([]);
+        expect(closed).toBe(true);
+      }
+    }
+    expect(seen).toEqual([]);
+    const { text } = await raw(port, [`POST /test/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n${chunks}`]);
+    expect(statusesIn(text)).toEqual(['200']);
+    await expectUp();
+  });
+
   it('outlives clients that leave at every byte of a request', async () => {
     const requests = [
       'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n01234567890123456789',

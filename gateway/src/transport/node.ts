@@ -102,11 +102,21 @@ function headerPairs({ requestId }: HttpRequest, { lines, headers }: HttpAnswer)
   return [['X-Request-Id', requestId], ...shared, ...Object.entries(headers)];
 }
 
+/** Connections on which nothing more is served: where one request ends and the next begins is open. */
+const ambiguous = new WeakSet<Duplex>();
+
 async function serve(req: IncomingMessage, res: ServerResponse, handlers: TransportHandlers, { log }: TransportOptions): Promise<void> {
+  if (ambiguous.has(req.socket)) return;
   const request = readRequest(req);
   // A connection that breaks ends the request; there is nobody left to answer.
   req.on('error', () => res.destroy());
   res.on('error', () => res.destroy());
+  if (!request.isCodingKnown) {
+    ambiguous.add(req.socket);
+    respond(res, request, await handlers.malformed(request), true);
+    req.resume();
+    return;
+  }
   const body = await readBody(req);
   if (body === 'aborted') return;
   // What was not read still comes: the connection is of no more use.

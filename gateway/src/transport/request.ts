@@ -48,6 +48,12 @@ export class ReceivedRequest implements HttpRequest {
     return value;
   }
 
+  /** Whether the body comes in a form that no other reader would end elsewhere: in chunks, or by its length. */
+  get isCodingKnown(): boolean {
+    const coding = this.header('transfer-encoding');
+    return coding === undefined || coding.toLowerCase() === 'chunked';
+  }
+
   /** How often a header came. */
   count(name: string): number {
     let count = 0;

@@ -41,7 +41,7 @@ export class Responder {
   handOver(end: () => void): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#res.cork(end);
+    end();
   }
 }
 
@@ -107,7 +107,7 @@ function framingOf(request: ReceivedRequest): Framing {
   const coding = request.header('transfer-encoding');
   if (declared === undefined && coding === undefined) return 'no_body';
   // Two lengths are two readings of where the next request begins, and an empty one is read as none.
-  if (declared === '' || coding === '' || (declared !== undefined && coding !== undefined)) return 'ambiguous';
+  if (declared === '' || !request.isCodingKnown || (declared !== undefined && coding !== undefined)) return 'ambiguous';
   if (declared !== undefined && request.count('content-length') > 1) return 'ambiguous';
   return Number(declared ?? 0) > transportLimits.bodyBytes ? 'too_large' : 'body';
 }
