@@ -11,6 +11,7 @@ import {
   type TransportOptions,
   type UpgradeOutcome,
 } from './transport.ts';
+import { openCork, type Cork } from './uws-cork.ts';
 import { readRequest, Responder, serveHttp } from './uws-http.ts';
 import type { Uws } from './uws-load.ts';
 
@@ -26,13 +27,15 @@ type NativeSocket = UwsModule.WebSocket<SocketData>;
 export async function startUwsTransport(uws: Uws, options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
   if (options.port !== 0 && !options.sharePort) await probePort(options.host, options.port);
   const { tls } = options;
+  const cork = await openCork(uws);
   const app = tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-  for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(handlers, options));
+  for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(handlers, options, cork));
   app.any('/*', (res, req) => serveHttp(res, req, handlers, options.log));
   const listenSocket = await new Promise<UwsModule.us_listen_socket>((resolve, reject) => {
     app.listen(options.host, options.port, (token) => {
-      if (token === false) reject(new Error(`cannot listen on ${options.host}:${options.port}`));
-      else resolve(token);
+      if (token !== false) return resolve(token);
+      cork.close();
+      reject(new Error(`cannot listen on ${options.host}:${options.port}`));
     });
   });
   const port = uws.us_socket_local_port(listenSocket);
@@ -49,6 +52,7 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
     close: async () => {
       stopListening();
       app.close();
+      cork.close();
       // Sockets that were just ended leave the loop in its next turns.
       await new Promise((resolve) => setImmediate(resolve));
     },
@@ -97,21 +101,31 @@ class UwsSocket implements Socket {
 
 type Accepted = Exclude<UpgradeOutcome, { readonly refused: HttpAnswer }>;
 
-function upgrade(res: UwsModule.HttpResponse, request: HttpRequest, accepted: Accepted, context: UwsModule.us_socket_context_t): void {
-  res.writeStatus('101 Switching Protocols');
-  res.writeHeader('X-Request-Id', request.requestId);
-  for (const name of Object.keys(accepted.headers)) res.writeHeader(name, accepted.headers[name]!);
-  res.upgrade<SocketData>(
-    { accept: accepted.accept, socket: null, handlers: null },
-    request.header('sec-websocket-key') ?? '',
-    // One of those that were offered, not the whole list.
-    (request.header('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
-    request.header('sec-websocket-extensions') ?? '',
-    context,
+interface Handshake {
+  readonly res: UwsModule.HttpResponse;
+  readonly context: UwsModule.us_socket_context_t;
+  readonly request: HttpRequest;
+}
+
+function upgrade({ res, context, request }: Handshake, accepted: Accepted, cork: Cork): void {
+  res.cork(() => {
+    res.writeStatus('101 Switching Protocols');
+    res.writeHeader('X-Request-Id', request.requestId);
+    for (const name of Object.keys(accepted.headers)) res.writeHeader(name, accepted.headers[name]!);
+  });
+  cork.within(() =>
+    res.upgrade<SocketData>(
+      { accept: accepted.accept, socket: null, handlers: null },
+      request.header('sec-websocket-key') ?? '',
+      // One of those that were offered, not the whole list.
+      (request.header('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
+      request.header('sec-websocket-extensions') ?? '',
+      context,
+    ),
   );
 }
 
-function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions): UwsModule.WebSocketBehavior<SocketData> {
+function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions, cork: Cork): UwsModule.WebSocketBehavior<SocketData> {
   const handlersOf = (native: NativeSocket): SocketHandlers => native.getUserData().handlers!;
   return {
     maxPayloadLength: transportLimits.messageBytes,
@@ -128,7 +142,7 @@ function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions):
       };
       const settle = (outcome: UpgradeOutcome): void => {
         if ('refused' in outcome) responder.end(outcome.refused);
-        else responder.handOver(() => upgrade(res, request, outcome, context));
+        else responder.handOver(() => upgrade({ res, context, request }, outcome, cork));
       };
       try {
         const outcome = handlers.upgrade(request);
