@@ -3,7 +3,7 @@ import type { Plans } from '@sluice/shared/config/plans.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { keepRemovedMs, type KeyCursor } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
-import { parseApiKey } from './key-format.ts';
+import { parseApiKey, splitApiKey } from './key-format.ts';
 import { KeyRing } from './key-ring.ts';
 import { openKeyHash } from './pepper.ts';
 import type { Authenticator } from './principal.ts';
@@ -61,13 +61,13 @@ export async function createAuthenticator(options: {
 
   return {
     authenticate: (apiKey) => {
-      const parts = parseApiKey(apiKey);
+      const parts = splitApiKey(apiKey);
       if (parts === null) return null;
       const nowMs = Date.now();
       const found = ring.match(parts, nowMs);
       if (found === null) {
         // Perhaps made or changed since the last look; the same for every key that does not match.
-        void refresh();
+        if (parseApiKey(apiKey) !== null) void refresh();
         return null;
       }
       if (nowMs - reader.readAtMs() > maxStaleMs) return null;

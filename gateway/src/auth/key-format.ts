@@ -26,13 +26,17 @@ export function newApiKey(id: string): { readonly key: string; readonly secret: 
   return { key: head + secret, secret };
 }
 
-/** Null where the text is no key at all. The checksum finds slips of the hand and lets scanners know a key; it proves nothing. */
-export function parseApiKey(text: string): KeyParts | null {
+/** Null where the text has not the form of a key. Its checksum is not looked at: of a key that is known it says nothing new. */
+export function splitApiKey(text: string): KeyParts | null {
   if (text.length !== keyLength) return null;
   const match = keyForm.exec(text);
-  if (match === null) return null;
-  const [, id = '', secret = ''] = match;
-  return text.endsWith(checksum(text.slice(0, -checksumLength))) ? { id, secret } : null;
+  return match === null ? null : { id: match[1]!, secret: match[2]! };
+}
+
+/** Null where the text is no key at all. The checksum finds slips of the hand and lets scanners know a key; it proves nothing. */
+export function parseApiKey(text: string): KeyParts | null {
+  const parts = splitApiKey(text);
+  return parts !== null && text.endsWith(checksum(text.slice(0, -checksumLength))) ? parts : null;
 }
 
 function randomText(length: number): string {
