@@ -130,6 +130,23 @@ describe('the channel candles', () => {
     expect(reply.snapshot).toMatchObject([{ topic, seq: 1, data: { id: frame!.data!.id } }]);
   });
 
+  it('begins some seconds back, so that nothing is missing behind what was read when it was followed', async () => {
+    const { server, client } = await start();
+    const [mint, other] = [freshMint(), freshMint()];
+    const topic = candlesTopic(mint, '1s');
+    await client.ask({ op: 'subscribe', channel: 'candles', mints: [other], interval: '1s' });
+    await server.publish([-9, -2, 0].map((atS) => entryOf(tradeOf({ mint, atS: someS + atS }))));
+    // The chain is a second further when the topic comes to be followed.
+    await server.publish([entryOf(tradeOf({ mint: other, atS: someS + 1 }))]);
+    await client.framesTo(candlesTopic(other, '1s'), 1);
+    await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1s' });
+    const frames = await client.framesTo(topic, 2);
+    expect(frames.map((frame) => candleOf(frame)).map((candle) => [candle.start, candle.closed])).toEqual([
+      [someS - 2, true],
+      [someS, true],
+    ]);
+  });
+
   it('resumes by position; after a pause it says what was not made', async () => {
     const { server, client } = await start();
     const mint = freshMint();

@@ -22,6 +22,11 @@ const perRound = 500;
 const readsAtOnce = 100;
 /** How late a trade may be whose candle a new keeper looks at, though the one before has closed it. */
 const lookBackS = 10;
+/**
+ * Candles that ended so long before a topic begins are told too. It begins a moment after somebody subscribed, who may have read
+ * the candles so far before the last trades were among them.
+ */
+const tellBackS = 5;
 
 /** Base buckets of one topic that are looked through for them. */
 const maxResumedBuckets = 600;
@@ -109,7 +114,7 @@ export class CandlePublisher {
       const read = readCandlesTopic(topic);
       return read === null ? [] : [[topic, candleStart(nowS, read.interval)]];
     });
-    const all = begun.map(([topic, startS]) => [topic, startS, startS] as const);
+    const all = begun.map(([topic, startS]) => [topic, startS, Math.min(startS, nowS - tellBackS)] as const);
     if (all.length > 0) await this.#takeUp(all, false);
     if (end.length > 0) await this.#bus.publish(end.map(pauseEntry));
     if (begun.length === 0 && end.length === 0) return true;
