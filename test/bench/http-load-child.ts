@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net';
 
 /**
  * HTTP/1.1 clients in one process, on bare sockets. `closed`: every connection keeps `depth` requests under way. `open`: requests
- * are due at fixed times, whatever the server does, and their latency counts from then. Told what to do by messages.
+ * are due at fixed times, whatever the server does. The latency of one counts from when it went out or, where all connections
+ * were still waiting for the server, from when it was due. Told what to do by messages.
  */
 export interface HttpLoadOrder {
   readonly port: number;
@@ -20,6 +21,8 @@ export interface HttpLoadReport {
   readonly elapsedMs: number;
   /** Of the open load, sorted, milliseconds. */
   readonly latenciesMs: readonly number[];
+  /** How long after their times requests went out because these clients were late, sorted, milliseconds. */
+  readonly lateMs: readonly number[];
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
@@ -106,11 +109,12 @@ async function closedLoop({ request, durationMs }: HttpLoadOrder, depth: number,
       client.socket.write(batch);
     }
   });
-  return { answers, refused, elapsedMs: performance.now() - startMs, latenciesMs: [] };
+  return { answers, refused, elapsedMs: performance.now() - startMs, latenciesMs: [], lateMs: [] };
 }
 
 async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: number, clients: readonly Client[]): Promise<HttpLoadReport> {
   const latenciesMs: number[] = [];
+  const lateMs: number[] = [];
   let refused = 0;
   const idle = [...clients];
   /** Due, and without a connection that is free. */
@@ -118,9 +122,9 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
   const startMs = performance.now();
   const due = Math.floor((durationMs / 1_000) * perSecond);
   const bytes = Buffer.from(request);
-  const send = (client: Client, dueMs: number): void => {
+  const send = (client: Client, sinceMs: number): void => {
     client.onAnswer = (isOk) => {
-      latenciesMs.push(performance.now() - dueMs);
+      latenciesMs.push(performance.now() - sinceMs);
       if (!isOk) refused++;
       const next = waiting.shift();
       if (next === undefined) idle.push(client);
@@ -135,9 +139,13 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
       const dueMs = startMs + (sent * 1_000) / perSecond;
       const client = idle.pop();
       if (client === undefined) waiting.push(dueMs);
-      else send(client, dueMs);
+      else {
+        const sentMs = performance.now();
+        lateMs.push(sentMs - dueMs);
+        send(client, sentMs);
+      }
     }
-    // A loop that never sleeps would take the core from Redis: what is due within a tick goes out at its end, and has waited.
+    // A loop that never sleeps would take the core from Redis: what is due within a tick goes out at its end.
     await new Promise((resolve) => setTimeout(resolve, tickMs));
   }
   return {
@@ -145,6 +153,7 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
     refused,
     elapsedMs: performance.now() - startMs,
     latenciesMs: latenciesMs.toSorted((a, b) => a - b),
+    lateMs: lateMs.toSorted((a, b) => a - b),
   };
 }
 

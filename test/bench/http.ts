@@ -93,8 +93,12 @@ function startLoad(): { run(order: HttpLoadOrder): Promise<HttpLoadReport>; proc
     process: child,
     run: (order) =>
       new Promise((resolve, reject) => {
-        child.once('exit', (code) => reject(new Error(`the load ended with ${code}`)));
-        child.once('message', (report) => resolve(report as HttpLoadReport));
+        const onExit = (code: number | null): void => reject(new Error(`the load ended with ${code}`));
+        child.once('exit', onExit);
+        child.once('message', (report) => {
+          child.off('exit', onExit);
+          resolve(report as HttpLoadReport);
+        });
         child.send(order);
       }),
   };
@@ -195,15 +199,16 @@ async function latencyWithRedis(folder: string): Promise<BenchRow> {
         load: { kind: 'open', perSecond: openPerSecond },
       };
       await load.run(order);
-      const { latenciesMs, refused, answers } = await load.run({ ...order, durationMs: openMs });
+      const { latenciesMs, lateMs, refused, answers } = await load.run({ ...order, durationMs: openMs });
       if (refused > 0) throw new Error(`${refused} of ${answers} answers were no 200`);
-      const at = (fraction: number): number => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * fraction))]!;
+      const at = (fraction: number, sorted = latenciesMs): number =>
+        sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))]!;
       return {
         name: `read with Redis limiting, ${openPerSecond.toLocaleString('en')} requests/s`,
         figure: `p50 ${at(0.5).toFixed(2)} ms, p99 ${at(0.99).toFixed(2)} ms`,
         target: 'p99 ≤ 3 ms',
         pass: at(0.99) <= 3,
-        note: `${openMs / 1_000} s at fixed times, latency counted from the time that each was due; longest ${latenciesMs.at(-1)!.toFixed(1)} ms`,
+        note: `${openMs / 1_000} s at fixed times, whatever the server does, on ${connections} connections; longest ${latenciesMs.at(-1)!.toFixed(1)} ms; the clients themselves were late by ${at(0.99, lateMs).toFixed(1)} ms at p99, which is not in it`,
       };
     } finally {
       await stop(load.process);
