@@ -88,7 +88,7 @@ describe('two ingest processes on one Redis', () => {
     for (const kind of happenedKinds) {
       const wanted = all.filter((event) => event.kind === kind).map(({ id }) => id);
       const events = (): readonly string[] =>
-        client.frames(topics[kind]).flatMap(({ data }) => (data?.type === kind ? [String(data.id)] : []));
+        client.frames(topics[kind]).flatMap(({ data }) => (data?.type === kind ? [data.id] : []));
       await until(`all of ${kind}`, () => events().length >= wanted.length);
       expect(events().toSorted()).toEqual(wanted.toSorted());
       const frames = client.frames(topics[kind]);
