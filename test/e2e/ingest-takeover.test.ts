@@ -87,8 +87,7 @@ describe('two ingest processes on one Redis', () => {
     expect(all.length).toBeGreaterThan(2 * someTrades);
     for (const kind of happenedKinds) {
       const wanted = all.filter((event) => event.kind === kind).map(({ id }) => id);
-      const events = (): readonly string[] =>
-        client.frames(topics[kind]).flatMap(({ data }) => (data?.type === kind ? [data.id] : []));
+      const events = (): readonly string[] => client.frames(topics[kind]).flatMap(({ data }) => (data?.type === kind ? [data.id] : []));
       await until(`all of ${kind}`, () => events().length >= wanted.length);
       expect(events().toSorted()).toEqual(wanted.toSorted());
       const frames = client.frames(topics[kind]);
