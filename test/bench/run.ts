@@ -84,7 +84,9 @@ async function main(args: readonly string[]): Promise<number> {
   const rows: BenchRow[] = [];
   for (const name of asked.length > 0 ? asked : names) {
     console.error(`${name} …`);
-    rows.push(...(await runInChild(name)));
+    const measured = await runInChild(name);
+    for (const row of measured) console.error(`  ${row.pass ? 'ok  ' : 'FAIL'} ${row.name}: ${row.figure} (${row.target})`);
+    rows.push(...measured);
   }
   const text = table(rows);
   console.log(text);
