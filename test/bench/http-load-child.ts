@@ -62,6 +62,10 @@ interface Client {
   onAnswer: (isOk: boolean) => void;
 }
 
+function onClose(): never {
+  throw new Error('the server closed a connection');
+}
+
 function open(port: number): Promise<Client> {
   return new Promise((resolve, reject) => {
     const client: { socket: Socket; onAnswer: (isOk: boolean) => void } = { socket: undefined as never, onAnswer: () => undefined };
@@ -80,6 +84,7 @@ function open(port: number): Promise<Client> {
     });
     client.socket.on('error', reject);
     client.socket.on('connect', () => resolve(client));
+    client.socket.on('close', onClose);
   });
 }
 
@@ -137,7 +142,8 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
     const nowMs = performance.now();
     for (; sent < due && startMs + (sent * 1_000) / perSecond <= nowMs; sent++) {
       const dueMs = startMs + (sent * 1_000) / perSecond;
-      const client = idle.pop();
+      // By turns: the server closes a connection on which nothing comes for ten seconds.
+      const client = idle.shift();
       if (client === undefined) waiting.push(dueMs);
       else {
         const sentMs = performance.now();
@@ -161,7 +167,7 @@ async function run(order: HttpLoadOrder): Promise<HttpLoadReport> {
   const clients = await Promise.all(Array.from({ length: order.connections }, () => open(order.port)));
   const { load } = order;
   const report = load.kind === 'closed' ? await closedLoop(order, load.depth, clients) : await openLoop(order, load.perSecond, clients);
-  for (const { socket } of clients) socket.destroy();
+  for (const { socket } of clients) socket.off('close', onClose).destroy();
   return report;
 }
 

@@ -13,6 +13,11 @@ export interface MarketGateway {
   readonly mints: readonly string[];
   /** Wallets that traded. */
   readonly wallets: readonly string[];
+  /**
+   * Ends ingest, and goes on telling what it told last: a chain that is seen, and on which nothing happens. Without it a chain that
+   * stands still counts as one that nobody sees after some seconds.
+   */
+  freeze(): Promise<void>;
   /** Ends in the opposite order of the beginning. */
   close(): Promise<void>;
 }
@@ -22,6 +27,8 @@ export interface MarketGatewayOptions extends Omit<TestGatewayOptions, 'bus' | '
   /** How long the market trades. */
   readonly slots: number;
 }
+
+const tellEveryMs = 1_000;
 
 /** Simnet, ingest and a gateway in this process. */
 export async function startMarketGateway({ seed, slots, config, ...options }: MarketGatewayOptions): Promise<MarketGateway> {
@@ -71,6 +78,16 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
       server,
       mints: [...new Set(all.map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null),
       wallets: [...new Set(all.map(({ trader }) => trader))],
+      freeze: async () => {
+        const told = (await bus.statuses()).filter(({ name }) => name.startsWith('ingest:'));
+        await ingest.close();
+        const tell = (): void => {
+          for (const { name, value } of told) void bus.setStatus(name, value, 2 * tellEveryMs);
+        };
+        tell();
+        const timer = setInterval(tell, tellEveryMs);
+        closers.push(async () => clearInterval(timer));
+      },
       close,
     };
   } catch (error) {
