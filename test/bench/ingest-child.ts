@@ -6,8 +6,11 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 
-/** The process that is measured: ingest alone on its core. argv: HTTP URL, WS URL, Redis URL or `-`. */
-const [, , httpUrl = '', wsUrl = '', redisUrl = '-'] = process.argv;
+/**
+ * The process that is measured: ingest alone on its core. argv: HTTP URL, WS URL, Redis URL or `-`, and who keeps the market's state:
+ * `self` or `other`.
+ */
+const [, , httpUrl = '', wsUrl = '', redisUrl = '-', keeper = 'other'] = process.argv;
 
 /** Takes all, keeps nothing: what is measured is ingest up to the bus. */
 function countingBus(): Bus {
@@ -54,6 +57,14 @@ const config = {
   signUp: 'closed',
   logLevel: 'error',
 } as const;
+if (redisUrl !== '-' && keeper === 'other') {
+  const lease = (await createBus({ redisUrls: [redisUrl], log })).lease('market');
+  await new Promise<void>((resolve) => {
+    lease.onChange(() => {
+      if (lease.held) resolve();
+    });
+  });
+}
 const market = redisUrl === '-' ? {} : { market: await createMarket({ redisUrls: [redisUrl], log }) };
 const ingest = await startIngest({ config, bus, ...market, log, signal: new AbortController().signal });
 
