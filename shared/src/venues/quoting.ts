@@ -1,3 +1,4 @@
+import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { FeePart, PoolReserves, TradeFees } from './venue.ts';
 
 /**
@@ -51,6 +52,8 @@ export interface QuotedPool {
   readonly reserves: PoolReserves;
   /** What this trade would do now. */
   readonly quote: (trade: QuotedTrade) => QuoteOutcome;
+  /** The instruction of a trade, from the same state. Throws TypeError where an address of the order is none. */
+  readonly build: (order: TradeOrder) => BuiltTrade;
 }
 
 /** `quoteIn`: a sum to spend, all fees inside. `baseOut`: tokens to get. `baseIn`: tokens to give. Raw integers. */

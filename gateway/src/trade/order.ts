@@ -1,0 +1,80 @@
+import type { VenueName } from '@sluice/shared/wire/events.ts';
+
+/**
+ * The life of an order. It moves forward only: `accepted` → `simulated` → `submitted` → `processed` → `confirmed` → `finalized`;
+ * out of any of the first states to `failed` (nothing can land, or it landed and failed), from `submitted` to `unknown` where nobody
+ * answers and back to what is found out, and to `expired` once the message can no longer land.
+ */
+export const orderStates = [
+  'accepted',
+  'simulated',
+  'submitted',
+  'processed',
+  'confirmed',
+  'finalized',
+  'failed',
+  'expired',
+  'unknown',
+] as const;
+export type OrderState = (typeof orderStates)[number];
+
+/** States that nothing follows. */
+export const endStates: ReadonlySet<OrderState> = new Set(['finalized', 'failed', 'expired']);
+
+export type OrderKind = 'lightning' | 'sent' | 'paper';
+
+/** What the caller asked for, as far as it follows an order to its end. */
+export interface OrderTerms {
+  readonly side: 'buy' | 'sell';
+  readonly mint: string;
+  readonly pool: VenueName;
+  readonly poolAddress: string;
+  readonly quoteMint: string;
+  readonly baseDecimals: number;
+  readonly quoteDecimals: number;
+  /** The wallet that signs and pays. */
+  readonly publicKey: string;
+}
+
+/** What a landed transaction did, read from the transaction itself. Raw amounts. */
+export interface OrderFill {
+  readonly pool: VenueName;
+  readonly baseAmount: bigint;
+  /** Through the pool, fees apart. */
+  readonly quoteAmount: bigint;
+  /** What the wallet paid (buy) or received (sell), all fees of the venue inside. */
+  readonly traderQuote: bigint;
+  readonly venueFees: bigint;
+  /** Base fee and priority fee, lamports. */
+  readonly networkFee: bigint;
+  /** Rent of accounts that were made, less that of accounts closed, and tips; lamports, may be negative. */
+  readonly otherLamports: bigint;
+  readonly slot: number;
+  /** Unix seconds; null where not known. */
+  readonly blockTime: number | null;
+}
+
+/** An order as the store has it. Where `signedBytes` stands, exactly this message may land, once, up to `lastValidBlockHeight`. */
+export interface StoredOrder {
+  readonly id: string;
+  readonly kind: OrderKind;
+  readonly keyId: string;
+  readonly accountId: string | null;
+  readonly state: OrderState;
+  readonly terms: OrderTerms | null;
+  /** The answer's `quote` object, as JSON; null where nothing was quoted (`sent`). */
+  readonly quoteJson: string | null;
+  readonly signature: string | null;
+  readonly signedBytes: Uint8Array | null;
+  readonly blockhash: string | null;
+  readonly lastValidBlockHeight: number | null;
+  readonly fill: OrderFill | null;
+  /** Why it failed: an error code of the table with its details as JSON; null otherwise. */
+  readonly error: { readonly code: string; readonly message: string; readonly detailsJson: string } | null;
+  /** Milliseconds by step, as the server measured them, as JSON. */
+  readonly timingJson: string | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** Counts up with every change: a writer that saw an older one changes nothing. */
+  readonly version: number;
+}

@@ -1,0 +1,50 @@
+import type { Instruction } from '../solana/transaction.ts';
+import type { Quote, QuotedTrade } from './quoting.ts';
+
+/**
+ * Building: the instructions of a trade, account by account as the program wants them. Pure. A pool that was opened for quotes
+ * (`QuotedPool`) also builds, from the same accounts of the same moment.
+ */
+
+/** Everything beside the pool's own state that the instruction depends on. */
+export interface TradeOrder {
+  /** Signs and pays. */
+  readonly user: string;
+  readonly trade: QuotedTrade;
+  /** What the pool quoted for `trade`. */
+  readonly quote: Quote;
+  /** Least to get and most to give, raw; the program refuses the trade beyond them. */
+  readonly minOut: bigint;
+  readonly maxIn: bigint;
+  readonly baseTokenProgram: string;
+  readonly quoteTokenProgram: string;
+  /** Which of the fee recipients that the program allows takes the fee: any integer from 0; callers vary it. */
+  readonly recipient: number;
+}
+
+/** A trade on the venue, without what stands around it: compute budget, token accounts, wrapping. */
+export interface BuiltTrade {
+  readonly instruction: Instruction;
+  /** The user's token account of the coin, which must exist before a buy. */
+  readonly baseAccount: string;
+  /**
+   * The user's token account of the quote coin where the program moves tokens; null where it moves SOL itself. Of wrapped SOL it
+   * is made, filled and closed around the trade.
+   */
+  readonly quoteAccount: string | null;
+  /** Lamports that leave `user` beside the trade's amounts, for accounts that the program makes where they are missing. */
+  readonly programAccounts: readonly { readonly address: string; readonly bytes: number }[];
+}
+
+/** What an error of the program means for the order (code of `custom program error`). */
+export type TradeFault =
+  /** The price moved beyond the bounds. */
+  | 'slippage'
+  /** The curve is complete: the coin trades elsewhere now. */
+  | 'complete'
+  | 'insufficient_sol'
+  | 'insufficient_tokens'
+  | 'invalid_mint'
+  /** Accounts were passed that are no longer right (the creator or a fee recipient changed): read anew and build again. */
+  | 'stale_accounts'
+  | 'other';
