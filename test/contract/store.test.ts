@@ -448,6 +448,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   describe('wallets', () => {
     const wallet = (publicKey: string, createdAtMs = nowMs) => ({
       publicKey,
+      accountId: null,
       label: 'mine',
       imported: true,
       sealedSeed: randomBytes(61),
@@ -472,6 +473,15 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await elsewhere.wallets.list('simnet')).toEqual([]);
     });
 
+    it('belong to an account that there is, or to the operator', async () => {
+      await store.wallets.insertKeystore('cluster', { salt: hash(1), proof: hash(2) }, nowMs);
+      await holder('holder');
+      expect(await store.wallets.insert('cluster', { ...wallet('one'), accountId: 'holder' })).toBe(true);
+      expect((await elsewhere.wallets.byPublicKey('cluster', 'one'))?.accountId).toBe('holder');
+      await expect(store.wallets.insert('cluster', { ...wallet('two'), accountId: 'nobody' })).rejects.toThrow();
+      expect(await elsewhere.wallets.byPublicKey('cluster', 'two')).toBeNull();
+    });
+
     it('need a keystore', async () => {
       await expect(store.wallets.insert('nowhere', wallet('one'))).rejects.toThrow();
     });
@@ -485,6 +495,37 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await elsewhere.checks.agree('a', hash(2))).toBe(false);
       expect(await elsewhere.checks.agree('a', hash(1).slice(1))).toBe(false);
       expect(await elsewhere.checks.get('a')).toEqual(hash(1));
+    });
+  });
+
+  describe('the switch that halts trading', () => {
+    it('stands where it was last turned to, whoever looks', async () => {
+      expect(await store.halt.read()).toEqual({ halted: false, reason: null, changedAtMs: 0 });
+      expect(await store.halt.set(true, 'a node lies', nowMs)).toBe(true);
+      expect(await elsewhere.halt.set(true, 'again', nowMs + 1)).toBe(false);
+      const halted = { halted: true, reason: 'a node lies', changedAtMs: nowMs };
+      expect(await elsewhere.halt.read()).toEqual(halted);
+      expect(await (await place.open()).halt.read()).toEqual(halted);
+      expect(await elsewhere.halt.set(false, null, nowMs + 2)).toBe(true);
+      expect(await store.halt.read()).toEqual({ halted: false, reason: null, changedAtMs: nowMs + 2 });
+    });
+
+    it('is not there by itself where somebody took it away', async () => {
+      await (await place.database()).run('DELETE FROM trading_halt');
+      await expect(store.halt.read()).rejects.toThrow(/lost/);
+    });
+  });
+
+  describe('how far audit logs had come', () => {
+    it('goes forward only', async () => {
+      const head = (lines: number) => ({ logId: 'one', lines, mac: hash(lines), notedAtMs: nowMs + lines });
+      expect(await store.auditHeads.byLog('one')).toBeNull();
+      await store.auditHeads.note(head(5));
+      await elsewhere.auditHeads.note(head(4));
+      expect(await elsewhere.auditHeads.byLog('one')).toEqual(head(5));
+      await elsewhere.auditHeads.note(head(6));
+      await store.auditHeads.note({ ...head(1), logId: 'two' });
+      expect(await store.auditHeads.all()).toEqual([{ ...head(1), logId: 'two' }, head(6)]);
     });
   });
 

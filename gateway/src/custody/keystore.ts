@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Store } from '../store/store.ts';
-import type { StoredWallet } from '../store/wallet-table.ts';
+import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
 import { deriveKey, saltLength, seal, unseal } from './seal.ts';
 
 /** A wallet without its secret. */
 export interface WalletInfo {
   readonly publicKey: string;
+  /** Whose keys may trade with it; null: the operator's. */
+  readonly accountId: string | null;
   readonly label: string | null;
   readonly imported: boolean;
   readonly createdAtMs: number;
@@ -21,9 +23,9 @@ export interface Signer {
 /** Custodial wallets of one keystore, unlocked. */
 export interface Keystore {
   /** Null: `maxWallets` are there already. */
-  create(label: string | null): Promise<WalletInfo | null>;
+  create(label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
   /** Null: this wallet, or `maxWallets`, are there already. */
-  import(seed: Uint8Array, label: string | null): Promise<WalletInfo | null>;
+  import(seed: Uint8Array, label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
   /** Null: no such wallet. Rejects where what is stored was changed. */
   signer(publicKey: string): Promise<Signer | null>;
 }
@@ -41,42 +43,65 @@ export async function listWallets(store: Store, name: string): Promise<readonly 
 
 /** Unlocks the keystore `name`; makes it with this passphrase where there is none. Takes a third of a second on purpose. */
 export async function openKeystore(store: Store, name: string, passphrase: string): Promise<KeystoreOutcome> {
-  const proofContext = `sluice-keystore|1|${name}`;
   if ((await store.wallets.keystore(name)) === null) {
     const salt = randomBytes(saltLength);
-    const proof = seal(await deriveKey(passphrase, salt), proofText, proofContext);
+    const proof = seal(await deriveKey(passphrase, salt), proofText, proofContext(name));
     // Of two processes at once, one makes it; the other reads that one's below.
     await store.wallets.insertKeystore(name, { salt, proof }, Date.now());
   }
   const stored = await store.wallets.keystore(name);
   if (stored === null) throw new Error(`the keystore ${name} is not there after it was made`);
-  const key = await deriveKey(passphrase, stored.salt);
-  const proven = unseal(key, stored.proof, proofContext);
-  if (proven === null || !proofText.equals(proven)) return { ok: false, reason: 'wrong-passphrase' };
-  return { ok: true, keystore: unlocked(store, name, key) };
+  const key = await unlockKeystore(name, stored, passphrase);
+  return key === null ? { ok: false, reason: 'wrong-passphrase' } : { ok: true, keystore: unlocked(store, name, key) };
+}
+
+/** The key that opens the wallets of the keystore `name`; null: not with this passphrase. Takes a third of a second on purpose. */
+export async function unlockKeystore(name: string, { salt, proof }: StoredKeystore, passphrase: string): Promise<Uint8Array | null> {
+  const key = await deriveKey(passphrase, salt);
+  const proven = unseal(key, proof, proofContext(name));
+  return proven !== null && proofText.equals(proven) ? key : null;
+}
+
+/** The wallet's keypair; null: what is stored was changed, or moved from elsewhere. */
+export function openWallet(key: Uint8Array, name: string, wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): Keypair | null {
+  const seed = unseal(key, wallet.sealedSeed, walletContext(name, wallet.publicKey));
+  const keypair = seed?.length === 32 ? generateKeypair(seed) : null;
+  return keypair?.publicKey === wallet.publicKey ? keypair : null;
+}
+
+function proofContext(name: string): string {
+  return `sluice-keystore|1|${name}`;
+}
+
+function walletContext(name: string, publicKey: string): string {
+  return `sluice-wallet|1|${name}|${publicKey}`;
 }
 
 function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
-  const walletContext = (publicKey: string): string => `sluice-wallet|1|${name}|${publicKey}`;
-  const add = async (keypair: Keypair, label: string | null, imported: boolean): Promise<WalletInfo | null> => {
+  const add = async (
+    keypair: Keypair,
+    imported: boolean,
+    label: string | null,
+    accountId: string | null = null,
+  ): Promise<WalletInfo | null> => {
     const { publicKey, seed } = keypair;
-    const wallet = { publicKey, label, imported, createdAtMs: Date.now(), sealedSeed: seal(key, seed, walletContext(publicKey)) };
+    const sealedSeed = seal(key, seed, walletContext(name, publicKey));
+    const wallet = { publicKey, accountId, label, imported, createdAtMs: Date.now(), sealedSeed };
     return (await store.wallets.insert(name, wallet)) ? walletInfo(wallet) : null;
   };
   return {
-    create: (label) => add(generateKeypair(), label, false),
-    import: (seed, label) => add(generateKeypair(seed), label, true),
+    create: (label, accountId) => add(generateKeypair(), false, label, accountId),
+    import: (seed, label, accountId) => add(generateKeypair(seed), true, label, accountId),
     signer: async (publicKey) => {
       const wallet = await store.wallets.byPublicKey(name, publicKey);
       if (wallet === null) return null;
-      const seed = unseal(key, wallet.sealedSeed, walletContext(publicKey));
-      const keypair = seed === null ? null : generateKeypair(seed);
-      if (keypair?.publicKey !== publicKey) throw new Error(`wallet ${publicKey} does not open: what is stored was changed`);
+      const keypair = openWallet(key, name, wallet);
+      if (keypair === null) throw new Error(`wallet ${publicKey} does not open: what is stored was changed`);
       return { publicKey, sign: (message) => signMessage(keypair, message) };
     },
   };
 }
 
-function walletInfo({ publicKey, label, imported, createdAtMs }: StoredWallet): WalletInfo {
-  return { publicKey, label, imported, createdAtMs };
+function walletInfo({ publicKey, accountId, label, imported, createdAtMs }: StoredWallet): WalletInfo {
+  return { publicKey, accountId, label, imported, createdAtMs };
 }

@@ -2,13 +2,17 @@ import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { AccountTable } from './account-table.ts';
+import type { AuditHeadTable } from './audit-head-table.ts';
 import type { CheckTable } from './check-table.ts';
+import type { HaltTable } from './halt-table.ts';
 import type { KeyTable } from './key-table.ts';
 import type { OneTimeTable } from './one-time-table.ts';
 import type { SessionTable } from './session-table.ts';
 import { accountTable } from './sql/accounts.ts';
+import { auditHeadTable } from './sql/audit-heads.ts';
 import { checkTable } from './sql/checks.ts';
 import type { Database } from './sql/database.ts';
+import { haltTable } from './sql/halt.ts';
 import { keyTable } from './sql/keys.ts';
 import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
@@ -28,6 +32,8 @@ export interface Store {
   readonly sessions: SessionTable;
   readonly oneTime: OneTimeTable;
   readonly checks: CheckTable;
+  readonly halt: HaltTable;
+  readonly auditHeads: AuditHeadTable;
   close(): Promise<void>;
 }
 
@@ -45,6 +51,8 @@ export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir'
     sessions: sessionTable(db),
     oneTime: oneTimeTable(db),
     checks: checkTable(db),
+    halt: haltTable(db),
+    auditHeads: auditHeadTable(db),
     close: () => db.close(),
   };
 }

@@ -6,6 +6,8 @@ export interface StoredKeystore {
 
 export interface StoredWallet {
   readonly publicKey: string;
+  /** Whose keys may trade with it; null: the operator's. */
+  readonly accountId: string | null;
   readonly label: string | null;
   readonly imported: boolean;
   readonly sealedSeed: Uint8Array;
@@ -21,7 +23,7 @@ export interface WalletTable {
   list(keystore: string): Promise<readonly StoredWallet[]>;
   /** Null: the keystore has no such wallet. */
   byPublicKey(keystore: string, publicKey: string): Promise<StoredWallet | null>;
-  /** False: the keystore has this wallet, or `maxWallets` of them, already. */
+  /** False: the keystore has this wallet, or `maxWallets` of them, already. Rejects where there is no such account. */
   insert(keystore: string, wallet: StoredWallet): Promise<boolean>;
 }
 

@@ -74,6 +74,13 @@ const steps: readonly string[] = [
      PRIMARY KEY (kind, hash)
    ) STRICT;
    CREATE INDEX one_time_by_end ON one_time (kind, expires_at_ms);`,
+
+  `ALTER TABLE wallets ADD COLUMN account_id TEXT REFERENCES accounts (id);
+
+   CREATE TABLE trading_halt (id INTEGER PRIMARY KEY, halted INTEGER NOT NULL, reason TEXT, changed_at_ms INTEGER NOT NULL) STRICT;
+   INSERT INTO trading_halt (id, halted, reason, changed_at_ms) VALUES (1, 0, NULL, 0);
+
+   CREATE TABLE audit_heads (log_id TEXT PRIMARY KEY, lines INTEGER NOT NULL, mac BLOB NOT NULL, noted_at_ms INTEGER NOT NULL) STRICT;`,
 ];
 
 /** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */

@@ -21,10 +21,11 @@ export function walletTable(db: Database): WalletTable {
       db.transaction('wallets', async (sql) => {
         if ((await countOf(sql, 'SELECT count(*) AS count FROM wallets WHERE keystore = ?', keystore)) >= maxWallets) return false;
         const inserted = await sql.run(
-          `INSERT INTO wallets (keystore, public_key, label, imported, sealed_seed, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
-           ON CONFLICT DO NOTHING`,
+          `INSERT INTO wallets (keystore, public_key, account_id, label, imported, sealed_seed, created_at_ms)
+           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
           keystore,
           wallet.publicKey,
+          wallet.accountId,
           wallet.label,
           wallet.imported ? 1 : 0,
           wallet.sealedSeed,
@@ -38,6 +39,7 @@ export function walletTable(db: Database): WalletTable {
 function readWallet(row: SqlRow): StoredWallet {
   return {
     publicKey: text(row['public_key']),
+    accountId: textOrNull(row['account_id']),
     label: textOrNull(row['label']),
     imported: row['imported'] === 1,
     sealedSeed: blob(row['sealed_seed']),
