@@ -6,6 +6,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -16,7 +17,7 @@ import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
 import { Report } from './report.ts';
 import { AccountFetcher } from './sources/account-fetcher.ts';
-import { accountSubscription, programSubscriptions } from './sources/accounts.ts';
+import { programSubscriptions } from './sources/accounts.ts';
 import { Endpoints } from './sources/endpoints.ts';
 import { logsSubscription } from './sources/logs.ts';
 import { TransactionFetcher } from './sources/transactions.ts';
@@ -106,7 +107,7 @@ export async function startIngest({ config, bus, market: given, metadata, log, s
         ...venues.map((venue) => logsSubscription(venue.programId)),
         ...venues.flatMap((venue) => programSubscriptions(venue)),
         accountSubscription(solUsdcWhirlpool),
-        { name: 'slots', method: 'slotSubscribe', params: [], required: false },
+        slotSubscription(false),
       ],
       pipeline,
       solUsd,

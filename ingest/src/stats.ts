@@ -1,3 +1,4 @@
+import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
 import type { Keeper, KeeperStats } from './market/keeper.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
@@ -8,7 +9,6 @@ import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import type { Endpoints, NotificationCounts } from './sources/endpoints.ts';
-import type { EndpointState, SocketCounts } from './sources/rpc-socket.ts';
 
 export interface EndpointStats extends SocketCounts {
   readonly index: number;

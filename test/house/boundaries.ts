@@ -26,7 +26,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   libsql: ['gateway/src/store/sql/sqlite.ts', 'gateway/src/store/lock.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
-  ws: ['ingest/src/sources/', 'gateway/src/transport/', 'cli/watch/', 'cli/doctor/'],
+  ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'cli/watch/', 'cli/doctor/'],
   typebox: ['shared/src/wire/', 'shared/src/venues/', 'gateway/src/'],
   msgpackr: ['shared/src/wire/', 'gateway/src/stream/'],
   '@solana/web3.js': ['shared/src/solana/'],

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ChainSlot } from '@sluice/ingest/sources/chain-slot.ts';
+import { ChainSlot } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';

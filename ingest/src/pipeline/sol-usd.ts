@@ -1,4 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import {
   solDecimals,
@@ -10,7 +11,7 @@ import {
 } from '@sluice/shared/solana/well-known.ts';
 import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { readAccount } from '../sources/accounts.ts';
-import { isRecord, isSlot, type AccountState } from '../sources/source.ts';
+import type { AccountState } from '../sources/source.ts';
 import { nowUs } from '../clock.ts';
 import { isLate, maxLateSlots } from './slots.ts';
 

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { nowUs } from '../clock.ts';
 import { readAccount } from './accounts.ts';
-import { isRecord, isSlot, type AccountState } from './source.ts';
+import type { AccountState } from './source.ts';
 
 /** Accounts of one `getMultipleAccounts`, as nodes limit it. */
 const maxAccountsACall = 100;

@@ -1,6 +1,8 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { contextAndValue, isRecord } from '@sluice/shared/solana/json-forms.ts';
+import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import { isRecord, isSlot, type AccountState, type Subscription } from './source.ts';
+import type { AccountState } from './source.ts';
 
 const addressForm = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
@@ -18,18 +20,9 @@ export function programSubscriptions(venue: Venue): Subscription[] {
   }));
 }
 
-export function accountSubscription(address: string): Subscription {
-  return {
-    name: `account:${address}`,
-    method: 'accountSubscribe',
-    params: [address, { encoding: 'base64', commitment: 'processed' }],
-    required: false,
-  };
-}
-
 /** Reads the `params` of a `programNotification`. */
 export function readProgramNotification(params: unknown, receivedUs: number): AccountState | 'malformed' {
-  const found = contextAndValue(params);
+  const found = contextOf(params);
   if (found === null || !isRecord(found.value)) return 'malformed';
   const { pubkey, account } = found.value;
   if (typeof pubkey !== 'string' || !addressForm.test(pubkey)) return 'malformed';
@@ -38,7 +31,7 @@ export function readProgramNotification(params: unknown, receivedUs: number): Ac
 
 /** Reads the `params` of an `accountNotification`, which does not repeat the address that was asked for. */
 export function readAccountNotification(address: string, params: unknown, receivedUs: number): AccountState | 'malformed' {
-  const found = contextAndValue(params);
+  const found = contextOf(params);
   if (found === null) return 'malformed';
   return readAccount(address, found.value, found.slot, receivedUs) ?? 'malformed';
 }
@@ -52,9 +45,6 @@ export function readAccount(address: string, account: unknown, slot: number, rec
   return { address, owner, data: Buffer.from(data[0], 'base64'), slot, receivedUs };
 }
 
-function contextAndValue(params: unknown): { slot: number; value: unknown } | null {
-  if (!isRecord(params) || !isRecord(params['result'])) return null;
-  const { context, value } = params['result'];
-  if (!isRecord(context) || !isSlot(context['slot'])) return null;
-  return { slot: context['slot'], value };
+function contextOf(params: unknown): { readonly slot: number; readonly value: unknown } | null {
+  return isRecord(params) ? contextAndValue(params['result']) : null;
 }

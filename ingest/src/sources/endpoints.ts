@@ -1,12 +1,14 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
+import { RpcSocket } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
+import { nowUs } from '../clock.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
 import { readAccountNotification, readProgramNotification } from './accounts.ts';
-import { ChainSlot, laggingSlots } from './chain-slot.ts';
 import { readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
-import { RpcSocket } from './rpc-socket.ts';
-import type { Subscription, TransactionLogs } from './source.ts';
+import type { TransactionLogs } from './source.ts';
 
 /** Slots that a notification may be ahead of the slot that the endpoints told, ten minutes: they count slots and tell logs in one stream. */
 const maxAheadSlots = 1_500;
@@ -75,7 +77,7 @@ export class Endpoints {
         this.#take(method, params, receivedUs, subscription),
       onSlot: (): void => this.#judgeSlots(),
     };
-    this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, log, signal }));
+    this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, nowUs, log, signal }));
   }
 
   /** The slot that the chain has reached; 0 before any was told. */

@@ -1,4 +1,6 @@
-import { isRecord, isSlot, type Subscription, type TransactionLogs } from './source.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
+import type { TransactionLogs } from './source.ts';
 
 const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 /** Nodes announce simulation-like executions under this signature. */

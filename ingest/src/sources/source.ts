@@ -1,13 +1,5 @@
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 
-/** A subscription as an endpoint is asked for it. A socket without an answer to a required one is given up. */
-export interface Subscription {
-  readonly name: string;
-  readonly method: string;
-  readonly params: readonly unknown[];
-  readonly required: boolean;
-}
-
 /** Logs of one successful transaction, as `logsSubscribe` tells them. */
 export interface TransactionLogs {
   readonly signature: string;
@@ -32,12 +24,4 @@ export interface AccountState {
   readonly data: Uint8Array;
   readonly slot: number;
   readonly receivedUs: number;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function isSlot(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -1,8 +1,8 @@
 import { WebSocket, type RawData } from 'ws';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
-import { nowUs } from '../clock.ts';
-import { isRecord, isSlot, type Subscription } from './source.ts';
+import type { Logger } from '../../log/log.ts';
+import { isRecord, isSlot } from '../json-forms.ts';
+import { newestPossibleSlot } from '../newest-slot.ts';
+import type { Subscription } from './subscription.ts';
 
 /** Longest frame taken. Logs end at 10,000 bytes and curve and pool accounts are smaller; the socket of a longer frame is given up. */
 const maxFrameBytes = 4 * 1024 * 1024;
@@ -24,18 +24,29 @@ const stableAfterMs = 10_000;
 
 export type EndpointState = 'down' | 'up' | 'lagging';
 
+export interface SlotTold {
+  readonly slot: number;
+  /** Null where it was not told in the documented form. */
+  readonly parent: number | null;
+}
+
 export interface SocketHandlers {
   /** True where the frame was understood without parsing it and is done with. */
-  takeFrame(frame: Buffer, receivedUs: number): boolean;
+  takeFrame?(frame: Buffer, receivedUs: number): boolean;
   /** A notification of one of the subscriptions; `subscription` is null where the endpoint told an id it never gave. */
   onNotification(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void;
-  onSlot(): void;
+  onSlot(told: SlotTold): void;
+  /** From here on the endpoint tells what it changes. */
+  onSubscribed?(subscription: Subscription): void;
+  /** Nothing is told any more, until it is connected and subscribed anew. */
+  onDown?(): void;
 }
 
 export interface SocketCounts {
   frames: number;
   malformedFrames: number;
   connects: number;
+  refusedSubscriptions: number;
 }
 
 export interface RpcSocketOptions {
@@ -44,6 +55,8 @@ export interface RpcSocketOptions {
   readonly index: number;
   readonly subscriptions: readonly Subscription[];
   readonly handlers: SocketHandlers;
+  /** Wall clock in microseconds, by which notifications are stamped. */
+  readonly nowUs: () => number;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -54,11 +67,13 @@ export interface RpcSocketOptions {
  */
 export class RpcSocket {
   readonly index: number;
-  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0 };
+  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, refusedSubscriptions: 0 };
   /** The newest slot told; on a new connection, and where the old one was none, the first from then on. */
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
+  /** All that are wanted, by name; each connection begins with them. */
+  readonly #wanted: Map<string, Subscription>;
   #socket: WebSocket | null = null;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
@@ -68,14 +83,18 @@ export class RpcSocket {
   #lastNotificationAtMs = 0;
   #lastPingAtMs = 0;
   #settled = false;
+  #lastRequestId = 0;
   /** Request id -> subscription not yet answered. */
   readonly #pending = new Map<number, Subscription>();
   /** Id that the endpoint gave -> subscription. */
   readonly #active = new Map<number, Subscription>();
+  /** Request ids of subscriptions that are being ended. */
+  readonly #ending = new Set<number>();
 
   constructor(options: RpcSocketOptions) {
     this.#options = options;
     this.index = options.index;
+    this.#wanted = new Map(options.subscriptions.map((subscription) => [subscription.name, subscription]));
     options.signal.addEventListener('abort', () => this.close(), { once: true });
   }
 
@@ -93,6 +112,20 @@ export class RpcSocket {
     this.#detach();
   }
 
+  /** Subscribes now, and on every connection from now on. Its name must stand for the same method and params every time. */
+  subscribe(subscription: Subscription): void {
+    const { name } = subscription;
+    this.#wanted.set(name, subscription);
+    // Nodes give equal subscriptions one id: asked for twice and ended once, both would be gone.
+    const isAsked = [...this.#pending.values(), ...this.#active.values()].some((asked) => asked.name === name);
+    if (!isAsked && this.#socket?.readyState === WebSocket.OPEN) this.#ask(this.#socket, subscription);
+  }
+
+  unsubscribe({ name }: Subscription): void {
+    this.#wanted.delete(name);
+    for (const [id, subscription] of this.#active) if (subscription.name === name) this.#end(id, subscription);
+  }
+
   /** Logged once a change. */
   setState(state: EndpointState, reason: string): void {
     if (state === this.#state) return;
@@ -106,6 +139,7 @@ export class RpcSocket {
     this.#settled = false;
     this.#pending.clear();
     this.#active.clear();
+    this.#ending.clear();
     this.#lastSlotAtMs = 0;
     this.#openedAtMs = this.#lastNotificationAtMs = this.#lastPingAtMs = performance.now();
     let socket: WebSocket;
@@ -130,18 +164,29 @@ export class RpcSocket {
   }
 
   #subscribe(socket: WebSocket): void {
-    for (const [index, subscription] of this.#options.subscriptions.entries()) {
-      const id = index + 1;
-      this.#pending.set(id, subscription);
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: subscription.method, params: subscription.params }));
-    }
+    for (const subscription of this.#wanted.values()) this.#ask(socket, subscription);
+  }
+
+  #ask(socket: WebSocket, subscription: Subscription): void {
+    const id = ++this.#lastRequestId;
+    this.#pending.set(id, subscription);
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: subscription.method, params: subscription.params }));
+  }
+
+  /** Ends a subscription under the id that the endpoint gave it; the answer is of no interest. */
+  #end(subscriptionId: number, { method }: Subscription): void {
+    this.#active.delete(subscriptionId);
+    const id = ++this.#lastRequestId;
+    this.#ending.add(id);
+    const ending = method.replace(/Subscribe$/, 'Unsubscribe');
+    this.#socket?.send(JSON.stringify({ jsonrpc: '2.0', id, method: ending, params: [subscriptionId] }));
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
-    const receivedUs = nowUs();
+    const receivedUs = this.#options.nowUs();
     this.counts.frames++;
     const frame = data as Buffer; // the client's default binaryType is nodebuffer
-    if (!isBinary && this.#options.handlers.takeFrame(frame, receivedUs)) {
+    if (!isBinary && this.#options.handlers.takeFrame?.(frame, receivedUs) === true) {
       this.#lastNotificationAtMs = performance.now();
       return;
     }
@@ -163,14 +208,15 @@ export class RpcSocket {
   #onNotification(method: string, params: unknown, receivedUs: number): void {
     this.#lastNotificationAtMs = performance.now();
     if (method === 'slotNotification') {
-      const slot = isRecord(params) && isRecord(params['result']) ? params['result']['slot'] : undefined;
+      const told = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
+      const { slot, parent } = told;
       if (!isSlot(slot) || slot > newestPossibleSlot(Date.now())) {
         this.counts.malformedFrames++;
         return;
       }
       if (slot > this.slot || this.slot - slot > maxForkSlots || this.#lastSlotAtMs === 0) this.slot = slot;
       this.#lastSlotAtMs = this.#lastNotificationAtMs;
-      this.#options.handlers.onSlot();
+      this.#options.handlers.onSlot({ slot, parent: isSlot(parent) && parent < slot ? parent : null });
       return;
     }
     const id = isRecord(params) ? params['subscription'] : undefined;
@@ -180,13 +226,15 @@ export class RpcSocket {
   #onReply(id: number, message: Record<string, unknown>): void {
     const subscription = this.#pending.get(id);
     if (subscription === undefined) {
+      if (this.#ending.delete(id)) return;
       this.counts.malformedFrames++;
       return;
     }
     this.#pending.delete(id);
     const subscriptionId = message['result'];
-    if (typeof subscriptionId === 'number') this.#active.set(subscriptionId, subscription);
+    if (typeof subscriptionId === 'number') this.#begin(subscriptionId, subscription);
     else {
+      this.counts.refusedSubscriptions++;
       const error = isRecord(message['error']) ? { code: message['error']['code'], message: message['error']['message'] } : null;
       this.#options.log.warn({ endpoint: this.index, subscription: subscription.name, error }, 'subscription_refused');
       if (subscription.required) {
@@ -198,6 +246,13 @@ export class RpcSocket {
       this.#settled = true;
       this.setState('up', 'subscribed');
     }
+  }
+
+  #begin(subscriptionId: number, subscription: Subscription): void {
+    this.#active.set(subscriptionId, subscription);
+    // It may have been given up meanwhile.
+    if (this.#wanted.has(subscription.name)) this.#options.handlers.onSubscribed?.(subscription);
+    else this.#end(subscriptionId, subscription);
   }
 
   #requiredPending(): number {
@@ -228,6 +283,7 @@ export class RpcSocket {
 
   #abandon(reason: string): void {
     this.setState('down', reason);
+    this.#options.handlers.onDown?.();
     this.#detach();
     this.#retry(reason);
   }

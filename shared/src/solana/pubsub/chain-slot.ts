@@ -1,4 +1,4 @@
-import { shortestSlotMs } from '@sluice/shared/solana/newest-slot.ts';
+import { shortestSlotMs } from '../newest-slot.ts';
 
 /** Slots that a chain may seem to leap while one notification is on its way. */
 const maxLeapSlots = 64;
