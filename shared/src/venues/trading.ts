@@ -25,6 +25,10 @@ export interface TradeOrder {
 /** A trade on the venue, without what stands around it: compute budget, token accounts, wrapping. */
 export interface BuiltTrade {
   readonly instruction: Instruction;
+  /** What must stand before it on the venue: accounts that have to grow first. Nearly always empty. */
+  readonly before: readonly Instruction[];
+  readonly baseMint: string;
+  readonly quoteMint: string;
   /** The user's token account of the coin, which must exist before a buy. */
   readonly baseAccount: string;
   /**
@@ -34,6 +38,19 @@ export interface BuiltTrade {
   readonly quoteAccount: string | null;
   /** Lamports that leave `user` beside the trade's amounts, for accounts that the program makes where they are missing. */
   readonly programAccounts: readonly { readonly address: string; readonly bytes: number }[];
+  /** What the instruction takes at most as measured, what it makes included; without a margin. */
+  readonly computeUnits: number;
+}
+
+/** Bytes of accounts that trades make. */
+export const tokenAccountBytes = 165;
+export const volumeAccumulatorBytes = 137;
+
+/** The recipient that an order's number stands for. Throws TypeError where the settings name none, which they always do. */
+export function recipientAt(recipients: readonly string[], number: number): string {
+  const recipient = recipients[number % recipients.length];
+  if (recipient === undefined) throw new TypeError(`no fee recipient ${number} among ${recipients.length}`);
+  return recipient;
 }
 
 /** What an error of the program means for the order (code of `custom program error`). */

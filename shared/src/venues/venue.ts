@@ -1,5 +1,6 @@
 import type { VenueName } from '../wire/events.ts';
 import type { VenueQuoting } from './quoting.ts';
+import type { TradeFault } from './trading.ts';
 
 /**
  * What a venue tells about its program. Everything here is pure: no I/O, no clock, no logger; no function throws on any
@@ -24,6 +25,8 @@ export interface Venue {
   curveProgress(realBase: bigint): number | null;
   /** What a trade would give, by the program's own arithmetic; null where that is not known here. */
   readonly quoting: VenueQuoting | null;
+  /** What an error code of this program means for a trade. Other programs use the same numbers: ask the one that failed. */
+  tradeFault(code: number): TradeFault;
 }
 
 /** A pool whose address follows from the mint. Whether it exists, its account shows. */

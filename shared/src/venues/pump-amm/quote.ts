@@ -18,6 +18,7 @@ import {
 } from '../quoting.ts';
 import type { PoolAccount, PoolReserves } from '../venue.ts';
 import { decodeAccount } from './decode.ts';
+import { buildPoolTrade } from './instructions.ts';
 import { canonicalPoolAddress, feeConfig, feeProgram, globalConfig, mayhemTierSupply, programId } from './program.ts';
 import { decodeGlobalConfig, type PumpAmmSettings } from './settings.ts';
 
@@ -149,6 +150,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
     feeConfig: fees.settings,
     mintSupply: mint.supply,
   };
+  const traded = { address, pool, settings: settings.settings, bytes: data.length };
   return {
     kind: 'open',
     pool: {
@@ -158,6 +160,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
       complete: false,
       reserves: reservesOf(state),
       quote: (trade) => quotePool(state, trade),
+      build: (order) => buildPoolTrade(traded, order),
     },
   };
 }

@@ -16,6 +16,7 @@ import {
 } from '../quoting.ts';
 import type { CurveAccount, PoolReserves } from '../venue.ts';
 import { decodeAccount } from './decode.ts';
+import { buildCurveTrade } from './instructions.ts';
 import { bondingCurveAddress, feeConfig, feeProgram, globalAddress, initialSupply, programId } from './program.ts';
 import { decodeGlobal, type PumpSettings } from './settings.ts';
 
@@ -139,7 +140,19 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   if (fees.kind === 'malformed') return fees;
   const state: CurveState = { curve, settings: settings.settings, feeConfig: fees.settings, mintSupply: mint.supply };
   const { quoteMint, complete, reserves } = curve;
-  return { kind: 'open', pool: { address, quoteMint, curve: true, complete, reserves, quote: (trade) => quoteCurve(state, trade) } };
+  const traded = { mint: mint.address, address, curve, settings: settings.settings };
+  return {
+    kind: 'open',
+    pool: {
+      address,
+      quoteMint,
+      curve: true,
+      complete,
+      reserves,
+      quote: (trade) => quoteCurve(state, trade),
+      build: (order) => buildCurveTrade(traded, order),
+    },
+  };
 }
 
 /** The curve is the mint's, whatever the quote coin: its account tells that. */

@@ -1,0 +1,144 @@
+import { keepDerived, tokenAddress } from '../../solana/derived.ts';
+import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
+import type { AccountMeta, Instruction } from '../../solana/transaction.ts';
+import { associatedTokenProgram, systemProgram, zeroAddress } from '../../solana/well-known.ts';
+import { recipientAt, tokenAccountBytes, volumeAccumulatorBytes, type BuiltTrade, type TradeOrder } from '../trading.ts';
+import type { PoolAccount } from '../venue.ts';
+import * as program from './program.ts';
+import type { PumpAmmSettings } from './settings.ts';
+
+const poolV2Of = keepDerived(program.poolV2Address);
+const creatorAuthorityOf = keepDerived(program.coinCreatorVaultAuthority);
+const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
+
+/** The pool of one moment, as far as its instructions depend on it. */
+export interface TradedPool {
+  readonly address: string;
+  readonly pool: PoolAccount;
+  readonly settings: PumpAmmSettings;
+  /** Bytes of the pool's account. */
+  readonly bytes: number;
+}
+
+/** The official client lets shorter accounts grow before it trades on them (`POOL_ACCOUNT_NEW_SIZE`). */
+const grownPoolBytes = 300;
+
+/** Compute units of the instruction alone, making what it may have to make included; README.md says how they are known. */
+const units = { buy: 150_000, sell: 130_000 } as const;
+
+/** The traders' volume counts, as in the official client's purchases. */
+const trackVolume = 1;
+
+interface Parties {
+  readonly user: string;
+  readonly base: string;
+  readonly quote: string;
+  readonly volume: string;
+  readonly creatorAuthority: string;
+  readonly quoteOf: (owner: string) => string;
+}
+
+function partiesOf({ pool }: TradedPool, { user, baseTokenProgram, quoteTokenProgram }: TradeOrder): Parties {
+  const quoteOf = (owner: string): string => tokenAddress(owner, pool.quoteMint, quoteTokenProgram);
+  return {
+    user,
+    base: tokenAddress(user, pool.baseMint, baseTokenProgram),
+    quote: quoteOf(user),
+    volume: volumeAccumulatorOf(user),
+    creatorAuthority: creatorAuthorityOf(pool.coinCreator),
+    quoteOf,
+  };
+}
+
+/** Behind the accounts of the IDL: where cashback goes, the pool's second account where it has a coin creator, the buyback recipient. */
+function remainingAccounts({ pool, settings }: TradedPool, order: TradeOrder, { volume, quoteOf }: Parties): AccountMeta[] {
+  const isSell = order.trade.exact === 'baseIn';
+  const buyback = recipientAt(settings.buybackFeeRecipients, order.recipient);
+  return [
+    ...(pool.cashback ? [writableAccount(quoteOf(volume)), ...(isSell ? [writableAccount(volume)] : [])] : []),
+    ...(pool.coinCreator === zeroAddress ? [] : [readonlyAccount(poolV2Of(pool.baseMint))]),
+    readonlyAccount(buyback),
+    writableAccount(quoteOf(buyback)),
+  ];
+}
+
+function accountsOf(traded: TradedPool, order: TradeOrder, parties: Parties): AccountMeta[] {
+  const { address, pool, settings } = traded;
+  const { user, base, quote, volume, creatorAuthority, quoteOf } = parties;
+  const feeRecipient = recipientAt(pool.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, order.recipient);
+  const isSell = order.trade.exact === 'baseIn';
+  return [
+    writableAccount(address),
+    signerAccount(user),
+    readonlyAccount(program.globalConfig),
+    readonlyAccount(pool.baseMint),
+    readonlyAccount(pool.quoteMint),
+    writableAccount(base),
+    writableAccount(quote),
+    writableAccount(pool.baseVault),
+    writableAccount(pool.quoteVault),
+    readonlyAccount(feeRecipient),
+    writableAccount(quoteOf(feeRecipient)),
+    readonlyAccount(order.baseTokenProgram),
+    readonlyAccount(order.quoteTokenProgram),
+    readonlyAccount(systemProgram),
+    readonlyAccount(associatedTokenProgram),
+    readonlyAccount(program.eventAuthority),
+    readonlyAccount(program.programId),
+    writableAccount(quoteOf(creatorAuthority)),
+    readonlyAccount(creatorAuthority),
+    ...(isSell ? [] : [readonlyAccount(program.globalVolumeAccumulator), writableAccount(volume)]),
+    readonlyAccount(program.feeConfig),
+    readonlyAccount(program.feeProgram),
+    ...remainingAccounts(traded, order, parties),
+  ];
+}
+
+function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
+  const { buy, buyExactQuoteIn, sell } = program.instructionDiscriminators;
+  if (trade.exact === 'baseIn') return withU64s(sell, trade.amount, minOut);
+  const amounts = trade.exact === 'quoteIn' ? withU64s(buyExactQuoteIn, trade.amount, minOut) : withU64s(buy, quote.baseAmount, maxIn);
+  const data = new Uint8Array(amounts.length + 1);
+  data.set(amounts);
+  data[amounts.length] = trackVolume;
+  return data;
+}
+
+function extendAccount(pool: string, user: string): Instruction {
+  return {
+    programId: program.programId,
+    accounts: [
+      writableAccount(pool),
+      signerAccount(user),
+      readonlyAccount(systemProgram),
+      readonlyAccount(program.eventAuthority),
+      readonlyAccount(program.programId),
+    ],
+    data: program.instructionDiscriminators.extendAccount,
+  };
+}
+
+/**
+ * `buy_exact_quote_in` (a sum to spend), `buy` (tokens to get) or `sell`. Quote coins move between token accounts, wrapped SOL too.
+ * Throws TypeError where an address of the order is none.
+ */
+export function buildPoolTrade(traded: TradedPool, order: TradeOrder): BuiltTrade {
+  const { address, pool, bytes } = traded;
+  const parties = partiesOf(traded, order);
+  const { user, base, quote, volume, creatorAuthority, quoteOf } = parties;
+  const isBuy = order.trade.exact !== 'baseIn';
+  const made: { readonly address: string; readonly bytes: number }[] = [];
+  if (isBuy || pool.cashback) made.push({ address: volume, bytes: volumeAccumulatorBytes });
+  if (pool.coinCreator !== zeroAddress)
+    made.push({ address: quoteOf(pool.cashback ? volume : creatorAuthority), bytes: tokenAccountBytes });
+  return {
+    instruction: { programId: program.programId, accounts: accountsOf(traded, order, parties), data: dataOf(order) },
+    before: bytes < grownPoolBytes ? [extendAccount(address, user)] : [],
+    baseMint: pool.baseMint,
+    quoteMint: pool.quoteMint,
+    baseAccount: base,
+    quoteAccount: quote,
+    programAccounts: made,
+    computeUnits: isBuy ? units.buy : units.sell,
+  };
+}

@@ -1,0 +1,122 @@
+import { keepDerived, tokenAddress } from '../../solana/derived.ts';
+import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
+import type { AccountMeta } from '../../solana/transaction.ts';
+import { associatedTokenProgram, systemProgram, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import { recipientAt, tokenAccountBytes, volumeAccumulatorBytes, type BuiltTrade, type TradeOrder } from '../trading.ts';
+import type { CurveAccount } from '../venue.ts';
+import * as program from './program.ts';
+import type { PumpSettings } from './settings.ts';
+
+const sharingConfigOf = keepDerived(program.sharingConfigAddress);
+const creatorVaultOf = keepDerived(program.creatorVaultAddress);
+const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
+
+/** The curve of one moment, as far as its instructions depend on it. */
+export interface TradedCurve {
+  readonly mint: string;
+  readonly address: string;
+  readonly curve: CurveAccount;
+  readonly settings: PumpSettings;
+}
+
+/**
+ * Compute units of the instruction alone, making what it may have to make included: measured on the network by others (`buy_v2`
+ * with the token account 125,000, `sell_v2` 85,000; 250,000 to 300,000 where the quote coin is a token), see README.md.
+ */
+const units = { sol: { buy: 100_000, sell: 85_000 }, token: { buy: 250_000, sell: 220_000 } } as const;
+
+interface Parties {
+  readonly user: string;
+  readonly base: string;
+  readonly quote: string;
+  readonly volume: string;
+  readonly creatorVault: string;
+  readonly quoteOf: (owner: string) => string;
+}
+
+function partiesOf({ mint, curve }: TradedCurve, { user, baseTokenProgram, quoteTokenProgram }: TradeOrder): Parties {
+  const quoteOf = (owner: string): string => tokenAddress(owner, curve.quoteMint, quoteTokenProgram);
+  return {
+    user,
+    base: tokenAddress(user, mint, baseTokenProgram),
+    quote: quoteOf(user),
+    volume: volumeAccumulatorOf(user),
+    creatorVault: creatorVaultOf(curve.creator),
+    quoteOf,
+  };
+}
+
+/** Accounts of `buy_v2` and `buy_exact_quote_in_v2`; those of `sell_v2` are the same without the global volume. One order for every coin. */
+function accountsOf(pool: TradedCurve, order: TradeOrder, { user, base, quote, volume, creatorVault, quoteOf }: Parties): AccountMeta[] {
+  const { mint, address, curve, settings } = pool;
+  const { baseTokenProgram, quoteTokenProgram, recipient } = order;
+  const feeRecipient = recipientAt(curve.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, recipient);
+  const buyback = recipientAt(settings.buybackFeeRecipients, recipient);
+  return [
+    readonlyAccount(program.globalAddress),
+    readonlyAccount(mint),
+    readonlyAccount(curve.quoteMint),
+    readonlyAccount(baseTokenProgram),
+    readonlyAccount(quoteTokenProgram),
+    readonlyAccount(associatedTokenProgram),
+    writableAccount(feeRecipient),
+    writableAccount(quoteOf(feeRecipient)),
+    writableAccount(buyback),
+    writableAccount(quoteOf(buyback)),
+    writableAccount(address),
+    writableAccount(tokenAddress(address, mint, baseTokenProgram)),
+    writableAccount(quoteOf(address)),
+    signerAccount(user),
+    writableAccount(base),
+    writableAccount(quote),
+    writableAccount(creatorVault),
+    writableAccount(quoteOf(creatorVault)),
+    readonlyAccount(sharingConfigOf(mint)),
+    ...(order.trade.exact === 'baseIn' ? [] : [readonlyAccount(program.globalVolumeAccumulator)]),
+    writableAccount(volume),
+    writableAccount(quoteOf(volume)),
+    readonlyAccount(program.feeConfig),
+    readonlyAccount(program.feeProgram),
+    readonlyAccount(systemProgram),
+    readonlyAccount(program.eventAuthority),
+    readonlyAccount(program.programId),
+  ];
+}
+
+/** A sum that buys more than the curve has left buys exactly what is left: the exact-in instruction would be refused. */
+function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
+  const { buyV2, buyExactQuoteInV2, sellV2 } = program.instructionDiscriminators;
+  if (trade.exact === 'baseIn') return withU64s(sellV2, trade.amount, minOut);
+  if (trade.exact === 'quoteIn' && !quote.cut) return withU64s(buyExactQuoteInV2, trade.amount, minOut);
+  return withU64s(buyV2, quote.baseAmount, maxIn);
+}
+
+function programAccountsOf({ curve }: TradedCurve, isBuy: boolean, isSol: boolean, parties: Parties): BuiltTrade['programAccounts'] {
+  const { volume, creatorVault, quoteOf } = parties;
+  const made: { readonly address: string; readonly bytes: number }[] = [];
+  if (isBuy || curve.cashback) made.push({ address: volume, bytes: volumeAccumulatorBytes });
+  if (curve.creator === zeroAddress) return made;
+  if (isSol && !curve.cashback) made.push({ address: creatorVault, bytes: 0 });
+  if (!isSol) made.push({ address: quoteOf(curve.cashback ? volume : creatorVault), bytes: tokenAccountBytes });
+  return made;
+}
+
+/**
+ * `buy_exact_quote_in_v2` (a sum to spend), `buy_v2` (tokens to get, or the rest of the curve) or `sell_v2`. Of a coin against SOL
+ * the program moves lamports: no wrapped SOL is needed. Throws TypeError where an address of the order is none.
+ */
+export function buildCurveTrade(pool: TradedCurve, order: TradeOrder): BuiltTrade {
+  const parties = partiesOf(pool, order);
+  const isBuy = order.trade.exact !== 'baseIn';
+  const isSol = pool.curve.quoteMint === wrappedSolMint;
+  return {
+    instruction: { programId: program.programId, accounts: accountsOf(pool, order, parties), data: dataOf(order) },
+    before: [],
+    baseMint: pool.mint,
+    quoteMint: pool.curve.quoteMint,
+    baseAccount: parties.base,
+    quoteAccount: isSol ? null : parties.quote,
+    programAccounts: programAccountsOf(pool, isBuy, isSol, parties),
+    computeUnits: units[isSol ? 'sol' : 'token'][isBuy ? 'buy' : 'sell'],
+  };
+}
