@@ -1,0 +1,164 @@
+import { createRpc } from '@sluice/shared/solana/rpc.ts';
+import { createLane, type Lane, type LaneAnswer, type LaneCounters, type SentMessage } from './lane.ts';
+import type { SendNode } from './nodes.ts';
+
+/** The same bytes go out again so often, until somebody has them in a block. */
+const againEveryMs = 500;
+/** How often it is looked which messages are due. */
+const tickMs = 50;
+/** Messages that are sent again and again at a time; further ones go out once, and their followers see to them. */
+const maxHeld = 10_000;
+/** Repeated sends that one tick begins on all lanes together, so that a tick never holds up the process. */
+const maxAgainATick = 256;
+/** Time for an answer to a message sent. */
+const timeoutMs = 2_500;
+const maxAnswerBytes = 64 * 1024;
+
+/**
+ * What the first round came to. `accepted`: at least one lane took the message. `refused`: every lane answered that its bytes are
+ * at fault. `unanswered`: neither; it may land, or not.
+ */
+export interface FirstRound {
+  readonly kind: LaneAnswer;
+  /** The lane that took it first; null where none did. */
+  readonly by: string | null;
+}
+
+export interface BroadcastMessage {
+  readonly signature: string;
+  readonly wire: Uint8Array;
+  /** Null: until it is told to stop. */
+  readonly lastValidBlockHeight: number | null;
+}
+
+export interface Broadcaster {
+  /**
+   * Sends the message on all lanes at once and goes on sending the same bytes until `stop`, or until its last block has passed.
+   * Resolves with the first lane that took it, or when all have answered. A message that is being sent already is not begun anew.
+   * Never rejects.
+   */
+  send(message: BroadcastMessage): Promise<FirstRound>;
+  /** It is in a block, or its order has ended. */
+  stop(signature: string): void;
+  /** Messages being sent. */
+  readonly held: number;
+  readonly counters: { readonly messages: number; readonly overflowed: number; readonly outlived: number };
+  readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
+  close(): void;
+}
+
+export interface BroadcasterOptions {
+  readonly nodes: readonly SendNode[];
+  /** Addresses of a Jito block engine's and a Helius Sender's `sendTransaction`; both want a tip within the message. */
+  readonly jitoUrl: string | null;
+  readonly senderUrl: string | null;
+  /** The newest block height that is known; null where none is. */
+  readonly blockHeight: () => number | null;
+  readonly signal: AbortSignal;
+}
+
+class NotAccepted extends Error {}
+
+interface Held {
+  readonly message: SentMessage;
+  readonly lastValidBlockHeight: number | null;
+  dueMs: number;
+}
+
+function lanesOf({ nodes, jitoUrl, senderUrl }: BroadcasterOptions, signal: AbortSignal): { readonly all: Lane[]; readonly again: Lane[] } {
+  const fromNodes = nodes.map(({ name, rpc }) => createLane({ name, rpc, signal }));
+  const extra = (name: string, url: string | null): Lane[] =>
+    url === null ? [] : [createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), signal })];
+  const sender = extra('sender', senderUrl);
+  // A block engine takes one request a second of a caller: repeated sends would keep out the next order's first one.
+  return { all: [...fromNodes, ...sender, ...extra('jito', jitoUrl)], again: [...fromNodes, ...sender] };
+}
+
+/** Sends signed messages by all lanes until they are in a block. Holds only bytes; what became of them others find out. */
+export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
+  const closing = new AbortController();
+  const signal = AbortSignal.any([options.signal, closing.signal]);
+  const { all, again } = lanesOf(options, signal);
+  const held = new Map<string, Held>();
+  const counters = { messages: 0, overflowed: 0, outlived: 0 };
+  let timer: NodeJS.Timeout | null = null;
+
+  function tick(): void {
+    const nowMs = performance.now();
+    const height = options.blockHeight();
+    let begun = 0;
+    for (const [signature, one] of held) {
+      if (height !== null && one.lastValidBlockHeight !== null && height > one.lastValidBlockHeight) {
+        held.delete(signature);
+        counters.outlived++;
+        continue;
+      }
+      if (one.dueMs > nowMs) continue;
+      if (begun >= maxAgainATick) break;
+      // To the end of the line: the next tick goes on with those that this one did not reach.
+      held.delete(signature);
+      held.set(signature, { ...one, dueMs: nowMs + againEveryMs });
+      begun += again.length;
+      for (const lane of again) lane.again(one.message, nowMs);
+    }
+    if (held.size === 0) rest();
+  }
+
+  function rest(): void {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  }
+
+  function hold(one: Held): void {
+    if (signal.aborted) return;
+    if (held.size >= maxHeld) {
+      counters.overflowed++;
+      return;
+    }
+    held.set(one.message.signature, one);
+    timer ??= setInterval(tick, tickMs);
+  }
+
+  async function firstRound(message: SentMessage): Promise<FirstRound> {
+    const answers = all.map(async (lane) => ({ lane, answer: await lane.send(message) }));
+    const accepted = answers.map(async (one) => {
+      const { lane, answer } = await one;
+      return answer === 'accepted' ? lane.name : Promise.reject(new NotAccepted());
+    });
+    try {
+      return { kind: 'accepted', by: await Promise.any(accepted) };
+    } catch (error) {
+      if (!(error instanceof AggregateError)) throw error;
+      const told = await Promise.all(answers);
+      const refused = told.length > 0 && told.every(({ answer }) => answer === 'refused');
+      return { kind: refused ? 'refused' : 'unanswered', by: null };
+    }
+  }
+
+  const close = (): void => {
+    closing.abort();
+    held.clear();
+    rest();
+  };
+  options.signal.addEventListener('abort', close, { once: true });
+
+  return {
+    counters,
+    lanes: all,
+    get held() {
+      return held.size;
+    },
+    async send({ signature, wire, lastValidBlockHeight }) {
+      const known = held.get(signature);
+      if (known !== undefined) return { kind: 'unanswered', by: null };
+      const message: SentMessage = { signature, wireBase64: Buffer.from(wire).toString('base64') };
+      counters.messages++;
+      hold({ message, lastValidBlockHeight, dueMs: performance.now() + againEveryMs });
+      return await firstRound(message);
+    },
+    stop(signature) {
+      held.delete(signature);
+    },
+    close,
+  };
+}

@@ -1,0 +1,163 @@
+import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import type { TradeFault } from '@sluice/shared/venues/trading.ts';
+import { failingProgram, type FailingProgram } from './failing-program.ts';
+import { readTransactionError, type TransactionError } from './transaction-error.ts';
+
+/** What the order knows and the runtime does not tell; null where it is not known. Raw amounts. */
+export interface FailureTerms {
+  readonly side: 'buy' | 'sell';
+  /** What the quote promised: tokens or proceeds to get, or, of an exact amount to get, the cost. */
+  readonly quoted: bigint | null;
+  /** The bound that stands in the instruction beside it. */
+  readonly bound: bigint | null;
+  /** What the wallet had and what the trade needed: lamports, and tokens that it gives where they are none. */
+  readonly lamports: { readonly have: bigint | null; readonly need: bigint | null };
+  readonly tokens: { readonly have: bigint | null; readonly need: bigint | null };
+}
+
+/**
+ * Why a transaction failed. `blockhash`: it is no longer (or, to this node, not yet) one to build on; `duplicate`: these very bytes
+ * have landed already, which is no failure of theirs.
+ */
+export interface TradeFailure {
+  readonly fault: TradeFault | 'blockhash' | 'duplicate';
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** What an error code of a program means; null where it is none of a venue's. */
+export type VenueFaults = (programId: string, code: number) => TradeFault | null;
+
+/** Log lines that an error shows, the last ones, and how much of each. */
+const maxShownLines = 8;
+const maxShownChars = 200;
+
+const systemInsufficient = 1;
+const tokenInsufficient = 1;
+const tokenMintMismatch = 3;
+const insufficientLamports = /^Transfer: insufficient lamports (\d{1,20}), need (\d{1,20})$/;
+const tokenPrograms: ReadonlySet<string> = new Set([tokenProgram, token2022Program]);
+const mintReaders: ReadonlySet<string> = new Set([associatedTokenProgram, ...tokenPrograms]);
+
+const codes: Readonly<Record<TradeFailure['fault'], ErrorCode>> = {
+  slippage: 'SLIPPAGE_EXCEEDED',
+  complete: 'SIMULATION_FAILED',
+  insufficient_sol: 'INSUFFICIENT_BALANCE',
+  insufficient_tokens: 'INSUFFICIENT_BALANCE',
+  invalid_mint: 'INVALID_MINT',
+  stale_accounts: 'SIMULATION_FAILED',
+  blockhash: 'SIMULATION_FAILED',
+  duplicate: 'SIMULATION_FAILED',
+  other: 'SIMULATION_FAILED',
+};
+
+/** By the transaction's own errors, before or around the instructions. The fee payer is account 0. */
+function faultOfTransaction(error: TransactionError & { readonly kind: 'transaction' }): TradeFailure['fault'] {
+  switch (error.name) {
+    case 'AccountNotFound':
+    case 'InsufficientFundsForFee':
+      return 'insufficient_sol';
+    case 'InsufficientFundsForRent':
+      return error.accountIndex === 0 ? 'insufficient_sol' : 'other';
+    case 'BlockhashNotFound':
+      return 'blockhash';
+    case 'AlreadyProcessed':
+      return 'duplicate';
+    default:
+      return 'other';
+  }
+}
+
+/** By (program, code), never by the code alone: the same number means something else in each program. */
+function faultOfInstruction(
+  error: TransactionError & { readonly kind: 'instruction' },
+  failing: FailingProgram | null,
+  venueFaults: VenueFaults,
+): TradeFailure['fault'] {
+  if (failing === null) return 'other';
+  const { program, topProgram, reason } = failing;
+  const { custom } = error;
+  if (custom === null) {
+    const noMint = error.name === 'IncorrectProgramId' && topProgram === associatedTokenProgram && mintReaders.has(program);
+    return noMint ? 'invalid_mint' : 'other';
+  }
+  // The log must tell of the same error; otherwise one of both is another transaction's.
+  if (reason !== `custom program error: 0x${custom.toString(16)}`) return 'other';
+  if (program === systemProgram) return custom === systemInsufficient ? 'insufficient_sol' : 'other';
+  if (tokenPrograms.has(program)) {
+    return custom === tokenInsufficient ? 'insufficient_tokens' : custom === tokenMintMismatch ? 'invalid_mint' : 'other';
+  }
+  return venueFaults(program, custom) ?? 'other';
+}
+
+function text(amount: bigint | null): string | null {
+  return amount === null ? null : amount.toString();
+}
+
+/** What the system program found: the wallet's lamports at that moment, and what it was to move. */
+function lamportsTold(failing: FailingProgram | null): { readonly have: string; readonly need: string } | null {
+  if (failing?.program !== systemProgram) return null;
+  for (const line of failing.lines) {
+    const [, have, need] = insufficientLamports.exec(line) ?? [];
+    if (have !== undefined && need !== undefined) return { have, need };
+  }
+  return null;
+}
+
+/**
+ * Anchor logs both sides of a comparison that failed (`Left: a`, `Right: b`). Where one of them is the order's own bound, the
+ * other is what the trade would have given or cost.
+ */
+function actualTold(failing: FailingProgram | null, bound: bigint | null): string | null {
+  if (failing === null || bound === null) return null;
+  const sides = failing.lines.flatMap((line) => /^Program log: (?:Left|Right): (\d{1,20})$/.exec(line)?.[1] ?? []);
+  const [left, right] = sides;
+  if (left === undefined || right === undefined || sides.length !== 2) return null;
+  if (BigInt(left) === bound) return right;
+  return BigInt(right) === bound ? left : null;
+}
+
+function detailsOf(
+  fault: TradeFailure['fault'],
+  error: TransactionError,
+  failing: FailingProgram | null,
+  terms: FailureTerms | null,
+): Readonly<Record<string, unknown>> {
+  if (fault === 'insufficient_sol') {
+    const known = { have: text(terms?.lamports.have ?? null), need: text(terms?.lamports.need ?? null) };
+    return { unit: 'lamports', ...(lamportsTold(failing) ?? known) };
+  }
+  if (fault === 'insufficient_tokens') {
+    return { unit: 'tokens', have: text(terms?.tokens.have ?? null), need: text(terms?.tokens.need ?? null) };
+  }
+  if (fault === 'slippage') {
+    return { quoted: text(terms?.quoted ?? null), actual: actualTold(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };
+  }
+  const programError = error.kind === 'unreadable' ? null : error.kind === 'instruction' ? (error.custom ?? error.name) : error.name;
+  return { program: failing?.program ?? null, programError };
+}
+
+function shownLines(logs: readonly string[]): readonly string[] {
+  return logs.slice(-maxShownLines).map((line) => (line.length > maxShownChars ? `${line.slice(0, maxShownChars)}…` : line));
+}
+
+/** What an error of the runtime means for the order. Pure; takes anything that a node may answer. */
+export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null, venueFaults: VenueFaults): TradeFailure {
+  const error = readTransactionError(err);
+  const failing = error.kind === 'instruction' ? failingProgram(logs) : null;
+  const fault =
+    error.kind === 'unreadable'
+      ? 'other'
+      : error.kind === 'transaction'
+        ? faultOfTransaction(error)
+        : faultOfInstruction(error, failing, venueFaults);
+  const code = codes[fault];
+  return {
+    fault,
+    code,
+    message: errorTable[code].message,
+    details: { ...detailsOf(fault, error, failing, terms), logs: shownLines(logs) },
+  };
+}

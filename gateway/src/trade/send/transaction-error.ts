@@ -1,0 +1,44 @@
+/** A runtime's error in the JSON form of the RPC. `name` as the runtime has it: `BlockhashNotFound`, `Custom`, `IncorrectProgramId`. */
+export type TransactionError =
+  | { readonly kind: 'transaction'; readonly name: string; readonly accountIndex: number | null }
+  | { readonly kind: 'instruction'; readonly index: number; readonly name: string; readonly custom: number | null }
+  /** Of no known form; it is an error all the same. */
+  | { readonly kind: 'unreadable' };
+
+const unreadable: TransactionError = { kind: 'unreadable' };
+const nameForm = /^[A-Za-z]{1,64}$/;
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** The one field of an enum variant with content, as serde writes it. */
+function variantOf(value: unknown): readonly [name: string, content: unknown] | null {
+  if (typeof value === 'string') return nameForm.test(value) ? [value, null] : null;
+  if (!isRecord(value)) return null;
+  const entries = Object.entries(value);
+  const [entry] = entries;
+  return entry !== undefined && entries.length === 1 && nameForm.test(entry[0]) ? entry : null;
+}
+
+/** Reads `err` of a simulation, a status or a transaction; for a value that is not null. */
+export function readTransactionError(err: unknown): TransactionError {
+  const variant = variantOf(err);
+  if (variant === null) return unreadable;
+  const [name, content] = variant;
+  if (name === 'InstructionError') {
+    if (!Array.isArray(content) || content.length !== 2) return unreadable;
+    const [index, inner] = content as readonly unknown[];
+    const within = variantOf(inner);
+    if (!isCount(index) || within === null) return unreadable;
+    const custom = within[0] === 'Custom' ? within[1] : null;
+    if (custom !== null && !isCount(custom)) return unreadable;
+    return { kind: 'instruction', index, name: within[0], custom };
+  }
+  const accountIndex = isRecord(content) && isCount(content['account_index']) ? content['account_index'] : null;
+  return { kind: 'transaction', name, accountIndex };
+}
