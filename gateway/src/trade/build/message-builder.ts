@@ -1,0 +1,88 @@
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { computeUnitPrice } from '@sluice/shared/solana/instructions.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
+import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
+import { priceIndex, surround, type Surroundings } from './surround.ts';
+import { compileTemplate, fillTemplate, fits, type MessageTemplate } from './template.ts';
+
+/** Messages kept as templates, some 6 KB each; the one that was not used the longest goes. */
+export const maxTemplates = 2_048;
+/** Largest v0 transaction (1,232 bytes) less its one signature. */
+export const maxMessageBytes = 1_232 - 65;
+
+/** Priority fee of a message that is known but for it. */
+export type PriceOf = (message: { readonly computeUnitLimit: number; readonly writableAccounts: readonly string[] }) => bigint;
+
+export interface BuildRequest extends Surroundings {
+  readonly pool: QuotedPool;
+  readonly order: Omit<TradeOrder, 'recipient'>;
+  readonly microLamportsPerUnit: bigint | PriceOf;
+  /** Base58. */
+  readonly blockhash: string;
+}
+
+export interface BuiltMessage {
+  /** v0; the order's user is the only signer and pays the fee. */
+  readonly message: Uint8Array;
+  readonly computeUnitLimit: number;
+  readonly microLamportsPerUnit: bigint;
+  /** What the transaction locks for writing. */
+  readonly writableAccounts: readonly string[];
+  /** The trade itself: its token accounts, and what the program may have to make. */
+  readonly trade: BuiltTrade;
+}
+
+export interface MessageBuilder {
+  /** Throws TypeError where an address is none, RangeError where a number is no u64 or the message is larger than any transaction. */
+  build(request: BuildRequest): BuiltMessage;
+  /** How many messages were filled into a template, and how many were compiled. */
+  readonly counters: { readonly filled: number; readonly compiled: number };
+}
+
+/** Fee recipients are taken in turn: each is an account that all trades of the network write. `first` says with which it begins. */
+export function createMessageBuilder(first = 0): MessageBuilder {
+  const counters = { filled: 0, compiled: 0 };
+  const templates = new Map<string, MessageTemplate>();
+  let recipient = first;
+  let knownBlockhash: { readonly text: string; readonly bytes: Uint8Array } = { text: '', bytes: new Uint8Array(0) };
+
+  function blockhashBytes(text: string): Uint8Array {
+    if (knownBlockhash.text !== text) knownBlockhash = { text, bytes: addressBytes(text) };
+    return knownBlockhash.bytes;
+  }
+
+  /** The key only finds a template: whether it is the right one is compared account by account. */
+  function templateOf(key: string, feePayer: string, instructions: readonly Instruction[]): MessageTemplate {
+    const known = templates.get(key);
+    if (known !== undefined) templates.delete(key);
+    const isRight = known !== undefined && fits(known, instructions);
+    const template = isRight ? known : compileTemplate(feePayer, instructions);
+    counters[isRight ? 'filled' : 'compiled']++;
+    if (template.bytes.length > maxMessageBytes) throw new RangeError(`a message of ${template.bytes.length} bytes fits no transaction`);
+    if (templates.size >= maxTemplates) {
+      const oldest = templates.keys().next();
+      if (oldest.done !== true) templates.delete(oldest.value);
+    }
+    templates.set(key, template);
+    return template;
+  }
+
+  return {
+    counters,
+    build({ pool, order, microLamportsPerUnit, blockhash, ...around }) {
+      const number = recipient++;
+      const trade = pool.build({ ...order, recipient: number });
+      const { instructions, computeUnitLimit } = surround(order, trade, around);
+      const { user } = order;
+      const key = `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${number & 7} ${around.tip?.to ?? ''}`;
+      const template = templateOf(key, user, instructions);
+      const { writableAccounts } = template;
+      const price =
+        typeof microLamportsPerUnit === 'bigint' ? microLamportsPerUnit : microLamportsPerUnit({ computeUnitLimit, writableAccounts });
+      instructions[priceIndex] = computeUnitPrice(price);
+      const message = fillTemplate(template, blockhashBytes(blockhash), instructions);
+      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, trade };
+    },
+  };
+}
