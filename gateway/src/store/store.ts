@@ -7,6 +7,7 @@ import type { CheckTable } from './check-table.ts';
 import type { HaltTable } from './halt-table.ts';
 import type { KeyTable } from './key-table.ts';
 import type { OneTimeTable } from './one-time-table.ts';
+import type { OrderTable } from './order-table.ts';
 import type { SessionTable } from './session-table.ts';
 import { accountTable } from './sql/accounts.ts';
 import { auditHeadTable } from './sql/audit-heads.ts';
@@ -16,6 +17,7 @@ import { haltTable } from './sql/halt.ts';
 import { keyTable } from './sql/keys.ts';
 import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
+import { orderTable } from './sql/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { openSqlite } from './sql/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
@@ -32,6 +34,7 @@ export interface Store {
   readonly sessions: SessionTable;
   readonly oneTime: OneTimeTable;
   readonly checks: CheckTable;
+  readonly orders: OrderTable;
   readonly halt: HaltTable;
   readonly auditHeads: AuditHeadTable;
   close(): Promise<void>;
@@ -51,6 +54,7 @@ export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir'
     sessions: sessionTable(db),
     oneTime: oneTimeTable(db),
     checks: checkTable(db),
+    orders: orderTable(db),
     halt: haltTable(db),
     auditHeads: auditHeadTable(db),
     close: () => db.close(),

@@ -21,7 +21,9 @@ export type OrderState = (typeof orderStates)[number];
 /** States that nothing follows. */
 export const endStates: ReadonlySet<OrderState> = new Set(['finalized', 'failed', 'expired']);
 
-export type OrderKind = 'lightning' | 'sent' | 'paper';
+/** `lightning`: signed by a custodial wallet. `sent`: signed by the caller. `paper`: filled against live state, never sent. */
+export const orderKinds = ['lightning', 'sent', 'paper'] as const;
+export type OrderKind = (typeof orderKinds)[number];
 
 /** What the caller asked for, as far as it follows an order to its end. */
 export interface OrderTerms {

@@ -11,16 +11,17 @@ export interface Sql {
 }
 
 /** What transactions keep others out of. */
-export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time';
+export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders';
 
 /** A database that several processes share. Every method rejects where it does not answer in time. */
 export interface Database extends Sql {
   readonly dialect: Dialect;
   /**
    * Runs `work` while nobody else, in whatever process, runs a transaction of this area; what others have written is seen, and
-   * a throw undoes all of it. `work` awaits nothing but `sql`.
+   * a throw undoes all of it. `work` awaits nothing but `sql`. With a `key`, only transactions of this area with the same key are
+   * kept out for certain, and rows that others change are waited for one by one.
    */
-  transaction<T>(area: Area, work: (sql: Sql) => Promise<T>): Promise<T>;
+  transaction<T>(area: Area, work: (sql: Sql) => Promise<T>, key?: string): Promise<T>;
   close(): Promise<void>;
 }
 

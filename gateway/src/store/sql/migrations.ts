@@ -81,6 +81,64 @@ const steps: readonly string[] = [
    INSERT INTO trading_halt (id, halted, reason, changed_at_ms) VALUES (1, 0, NULL, 0);
 
    CREATE TABLE audit_heads (log_id TEXT PRIMARY KEY, lines INTEGER NOT NULL, mac BLOB NOT NULL, noted_at_ms INTEGER NOT NULL) STRICT;`,
+
+  `CREATE TABLE orders (
+     id TEXT PRIMARY KEY,
+     owner TEXT NOT NULL,
+     kind TEXT NOT NULL,
+     key_id TEXT NOT NULL,
+     account_id TEXT,
+     state TEXT NOT NULL,
+     ended INTEGER NOT NULL,
+     terms TEXT,
+     quote TEXT,
+     signature TEXT,
+     signed_bytes BLOB,
+     blockhash TEXT,
+     last_valid_block_height INTEGER,
+     fill TEXT,
+     error_code TEXT,
+     error_message TEXT,
+     error_details TEXT,
+     timing TEXT,
+     created_at_ms INTEGER NOT NULL,
+     updated_at_ms INTEGER NOT NULL,
+     version INTEGER NOT NULL,
+     followed_by TEXT NOT NULL,
+     spend_wallet TEXT,
+     spend_day INTEGER,
+     spend_lamports INTEGER,
+     UNIQUE (signature, owner)
+   ) STRICT;
+   CREATE INDEX orders_by_owner ON orders (owner, id);
+   CREATE INDEX orders_open ON orders (followed_by, id) WHERE ended = 0;
+   CREATE INDEX orders_ended ON orders (updated_at_ms) WHERE ended = 1;
+   CREATE TABLE order_events (
+     order_id TEXT NOT NULL REFERENCES orders (id) ON DELETE CASCADE,
+     version INTEGER NOT NULL,
+     state TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     changed TEXT NOT NULL,
+     PRIMARY KEY (order_id, version)
+   ) STRICT;
+   CREATE TABLE order_keys (
+     owner TEXT NOT NULL,
+     endpoint TEXT NOT NULL,
+     idempotency_key TEXT NOT NULL,
+     fingerprint BLOB NOT NULL,
+     order_id TEXT NOT NULL REFERENCES orders (id) ON DELETE CASCADE,
+     used_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (owner, endpoint, idempotency_key)
+   ) STRICT;
+   CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
+   CREATE INDEX order_keys_by_order ON order_keys (order_id);
+   CREATE TABLE order_followers (gateway_id TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT;
+   CREATE TABLE order_spend (
+     wallet TEXT NOT NULL,
+     day INTEGER NOT NULL,
+     lamports INTEGER NOT NULL,
+     PRIMARY KEY (wallet, day)
+   ) STRICT;`,
 ];
 
 /** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */

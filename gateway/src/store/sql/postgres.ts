@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Pool, types, type PoolClient } from 'pg';
 import { StoreAwayError } from '../store-away.ts';
 import type { Area, Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
@@ -17,7 +18,15 @@ const idleTimeoutMs = 60_000;
 
 /** First number of our advisory locks, "slui"; the second is the area's. */
 const lockClass = 0x736c7569;
-const lockOf: Readonly<Record<Area, number>> = { migrations: 1, accounts: 2, wallets: 3, 'one-time': 4 };
+const lockOf: Readonly<Record<Area, number>> = { migrations: 1, accounts: 2, wallets: 3, 'one-time': 4, orders: 5 };
+/** The lowest bits of a lock's number are the area's, those above them a key's. */
+const areaBits = 8;
+
+/** Keys that share a number wait for each other without need, and that is all. */
+function lockNumber(area: Area, key: string | undefined): number {
+  if (key === undefined) return lockOf[area];
+  return (createHash('sha256').update(key).digest().readInt32BE() << areaBits) | lockOf[area];
+}
 
 const dialect: Dialect = {
   layout: (script) =>
@@ -75,13 +84,13 @@ export async function openPostgres(url: string): Promise<Database> {
   const db: Database = {
     dialect,
     ...sqlOver(once),
-    transaction: async (area, work) => {
+    transaction: async (area, work, key) => {
       const one = await client();
       const sql = sqlOver((text, values) => ask(one, text, values));
       let broken = true;
       try {
         await ask(one, 'BEGIN', []);
-        await ask(one, 'SELECT pg_advisory_xact_lock(?, ?)', [lockClass, lockOf[area]]);
+        await ask(one, 'SELECT pg_advisory_xact_lock(?, ?)', [lockClass, lockNumber(area, key)]);
         const result = await work(sql);
         await ask(one, 'COMMIT', []);
         broken = false;

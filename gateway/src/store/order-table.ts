@@ -1,0 +1,151 @@
+import type { OrderFill, OrderState, StoredOrder } from '../trade/order.ts';
+
+/** Whose order it is: the account's, or, of a key of the operator's, the key's own. */
+export function ownerOf({ accountId, keyId }: { readonly accountId: string | null; readonly keyId: string }): string {
+  return accountId === null ? `key:${keyId}` : `account:${accountId}`;
+}
+
+export type NewOrder = Omit<StoredOrder, 'version' | 'updatedAtMs'>;
+
+/** An `Idempotency-Key` as it was used: it stands for one body of one endpoint of one owner. */
+export interface IdempotencyUse {
+  /** The endpoint's `id`. */
+  readonly endpoint: string;
+  readonly key: string;
+  /** SHA-256 of the canonical body. */
+  readonly fingerprint: Uint8Array;
+}
+
+/** What may leave the wallet by an order, counted against the wallet's day (UTC, by `createdAtMs`). */
+export interface SpendReservation {
+  readonly wallet: string;
+  readonly lamports: bigint;
+  /** All reservations of the day together, this one too; null: without a limit. */
+  readonly dayLimitLamports: bigint | null;
+}
+
+export interface OrderInsert {
+  readonly idempotency: IdempotencyUse | null;
+  readonly spend: SpendReservation | null;
+  /** The gateway that follows it to its end. */
+  readonly followedBy: string;
+}
+
+/** What an `Idempotency-Key` stands for. `in_progress`: its order has not been sent yet, nor refused. */
+export type IdempotencyOutcome =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'replay' | 'in_progress'; readonly order: StoredOrder }
+  | { readonly kind: 'mismatch' };
+
+/**
+ * `stored`: it was. Everything else stored nothing. `known`: the same owner's order with this very signature is there already.
+ * `over_day_limit`: the wallet's day has no room for it.
+ */
+export type InsertOutcome =
+  | { readonly kind: 'stored'; readonly order: StoredOrder }
+  | Exclude<IdempotencyOutcome, { kind: 'fresh' }>
+  | { readonly kind: 'known'; readonly order: StoredOrder }
+  | { readonly kind: 'over_day_limit'; readonly spentLamports: bigint; readonly limitLamports: bigint };
+
+/** The one message of an order. */
+export interface SignedMessage {
+  readonly signature: string;
+  readonly signedBytes: Uint8Array;
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: number;
+}
+
+/** What changes; what is not named stays. */
+export interface OrderChange {
+  readonly state?: OrderState;
+  /** Only where the order has no message yet: there is never a second one. */
+  readonly signed?: SignedMessage;
+  readonly fill?: OrderFill;
+  readonly error?: NonNullable<StoredOrder['error']>;
+  readonly timingJson?: string;
+}
+
+export interface Advance {
+  readonly id: string;
+  /** The version that the change was made for. */
+  readonly fromVersion: number;
+  readonly change: OrderChange;
+  readonly atMs: number;
+}
+
+/** `stale`: the order has changed since; as it is now. */
+export type AdvanceOutcome = { readonly kind: 'advanced' | 'stale'; readonly order: StoredOrder } | { readonly kind: 'no_such_order' };
+
+/** One change of an order; never changed itself. */
+export interface StoredOrderEvent {
+  readonly version: number;
+  readonly state: OrderState;
+  readonly atMs: number;
+  /** What else changed, by name: `signed`, `fill`, `error`, `timing`. */
+  readonly changed: readonly string[];
+}
+
+export interface OrderPage {
+  readonly owner: string;
+  /** Id of an order: only older ones. Null: from the newest. */
+  readonly before: string | null;
+  readonly state: OrderState | null;
+  readonly limit: number;
+}
+
+export interface FollowClaim {
+  readonly gatewayId: string;
+  readonly nowMs: number;
+  /** Until then nobody takes from it what it follows. */
+  readonly untilMs: number;
+  /** Orders taken over at most. */
+  readonly limit: number;
+}
+
+/** Orders as stored: each change is there wholly or not at all, and outlives the machine's power once a call has resolved. */
+export interface OrderTable {
+  /** What an `Idempotency-Key` stands for now; stores nothing. */
+  lookUp(owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome>;
+  /**
+   * Stores an order, its `Idempotency-Key` and what it reserves of the wallet's day, all at once. Of several inserts with one key,
+   * over all gateways, one stores. Throws RangeError where the order begins in a state that none begins in.
+   */
+  insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
+  /**
+   * Changes an order if it is still of the version named, and gives the wallet's day back what it reserved where it ends without
+   * having landed (`failed`, `expired`). Throws RangeError for a step that `mayFollow` does not allow, or a second message.
+   */
+  advance(advance: Advance): Promise<AdvanceOutcome>;
+  /** Several at once, at the cost of about one: all of those that are not stale, or on a throw none. At most `maxAdvances`. */
+  advanceAll(advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]>;
+  byId(id: string): Promise<StoredOrder | null>;
+  /** Oldest first: of one owner there is one at most. */
+  bySignature(signature: string): Promise<readonly StoredOrder[]>;
+  /** Newest first. */
+  page(page: OrderPage): Promise<readonly StoredOrder[]>;
+  /** Every change of an order, oldest first. */
+  events(id: string): Promise<readonly StoredOrderEvent[]>;
+  /** Open orders that a gateway follows, by id, behind `after` (null: from the first). */
+  openOf(gatewayId: string, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
+  /**
+   * Holds what the gateway follows for longer, and takes over open orders of gateways whose hold has run out, oldest first; returns
+   * those. Compares times of several machines: a clock that is wrong by more than the hold makes two gateways follow one order,
+   * which costs work and no harm, as both have the same message. Forgets what is older than it is kept for.
+   */
+  claim(claim: FollowClaim): Promise<readonly StoredOrder[]>;
+  /** The gateway ends: others may take what it follows at once. */
+  release(gatewayId: string): Promise<void>;
+  /** Reserved of a wallet's day (UTC) that `atMs` lies in. */
+  spentLamports(wallet: string, atMs: number): Promise<bigint>;
+}
+
+/** An `Idempotency-Key` is kept for so long, and while its order is open. */
+export const keepIdempotencyMs = 24 * 3_600_000;
+/** Orders that ended are kept for so long. */
+export const keepOrdersMs = 400 * 24 * 3_600_000;
+/** Orders, and keys, that one `claim` forgets at most. */
+export const maxForgotten = 1_000;
+/** Changes of one `advanceAll`. */
+export const maxAdvances = 1_000;
+/** Rows that one call reads at most, whatever its `limit`. */
+export const maxOrderRows = 1_000;

@@ -1,0 +1,229 @@
+import { isUnderWay, mayBegin, mayFollow } from '../../trade/life.ts';
+import { endStates, type StoredOrder } from '../../trade/order.ts';
+import {
+  keepIdempotencyMs,
+  maxAdvances,
+  maxOrderRows,
+  ownerOf,
+  type Advance,
+  type AdvanceOutcome,
+  type IdempotencyOutcome,
+  type IdempotencyUse,
+  type InsertOutcome,
+  type NewOrder,
+  type OrderChange,
+  type OrderInsert,
+  type OrderTable,
+} from '../order-table.ts';
+import { blob, integer, type Database, type Sql, type SqlRow } from './database.ts';
+import { claimOrders } from './order-claims.ts';
+import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
+import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
+
+export function orderTable(db: Database): OrderTable {
+  const list = async (statement: string, ...values: readonly (string | number)[]): Promise<readonly StoredOrder[]> =>
+    (await db.all(statement, ...values)).map(readOrder);
+  const advanceAll = async (advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]> => {
+    if (advances.length > maxAdvances) throw new RangeError(`at most ${maxAdvances} changes at once`);
+    if (advances.length === 0) return [];
+    // Always in the same order, and sums of wallets last: two who take the same rows never wait for each other in a circle.
+    const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
+    return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.id);
+  };
+  return {
+    lookUp: (owner, use, nowMs) => lookUp(db, owner, use, nowMs),
+    insert: (order, with_) => insert(db, order, with_),
+    advance: async (advance) => (await advanceAll([advance]))[0]!,
+    advanceAll,
+    byId: (id) => orderById(db, id),
+    bySignature: (signature) => list(`SELECT * FROM orders WHERE signature = ? ORDER BY id LIMIT ${maxOrderRows}`, signature),
+    page: ({ owner, before, state, limit }) =>
+      list(
+        `SELECT * FROM orders WHERE owner = ? ${before === null ? '' : 'AND id < ?'} ${state === null ? '' : 'AND state = ?'}
+         ORDER BY id DESC LIMIT ?`,
+        owner,
+        ...(before === null ? [] : [before]),
+        ...(state === null ? [] : [state]),
+        Math.min(limit, maxOrderRows),
+      ),
+    events: async (id) => (await db.all('SELECT * FROM order_events WHERE order_id = ? ORDER BY version', id)).map(readOrderEvent),
+    openOf: (gatewayId, after, limit) =>
+      list(
+        'SELECT * FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? ORDER BY id LIMIT ?',
+        gatewayId,
+        after ?? '',
+        Math.min(limit, maxOrderRows),
+      ),
+    claim: (claim) => claimOrders(db, claim),
+    release: async (gatewayId) => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
+    spentLamports: (wallet, atMs) => spentLamports(db, wallet, atMs),
+  };
+}
+
+function compare(a: Advance, b: Advance): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : a.fromVersion - b.fromVersion;
+}
+
+async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
+  const row = await sql.get('SELECT * FROM orders WHERE id = ?', id);
+  return row === null ? null : readOrder(row);
+}
+
+async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome> {
+  const row = await sql.get(
+    `SELECT o.*, k.fingerprint, k.used_at_ms FROM order_keys k JOIN orders o ON o.id = k.order_id
+     WHERE k.owner = ? AND k.endpoint = ? AND k.idempotency_key = ?`,
+    owner,
+    use.endpoint,
+    use.key,
+  );
+  if (row === null) return { kind: 'fresh' };
+  const order = readOrder(row);
+  if (endStates.has(order.state) && integer(row['used_at_ms']) <= nowMs - keepIdempotencyMs) return { kind: 'fresh' };
+  if (Buffer.compare(blob(row['fingerprint']), use.fingerprint) !== 0) return { kind: 'mismatch' };
+  return { kind: isUnderWay(order.state) ? 'in_progress' : 'replay', order };
+}
+
+/** Undoes a transaction that found somebody else's row where its own was to be. */
+class Taken extends Error {}
+
+async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
+  if (!mayBegin(order.kind, order.state)) throw new RangeError(`no order of kind ${order.kind} begins as ${order.state}`);
+  const owner = ownerOf(order);
+  const { idempotency } = with_;
+  const lockKey = idempotency === null ? order.id : JSON.stringify([owner, idempotency.endpoint, idempotency.key]);
+  const once = (): Promise<InsertOutcome> => db.transaction('orders', (sql) => insertWithin(sql, owner, order, with_), lockKey);
+  try {
+    return await once();
+  } catch (error) {
+    if (!(error instanceof Taken)) throw error;
+    // Another was stored between our look and our insert: now the look finds it.
+    return once();
+  }
+}
+
+async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
+  const { idempotency, spend, followedBy } = with_;
+  const { signature, createdAtMs } = order;
+  if (idempotency !== null) {
+    const found = await lookUp(sql, owner, idempotency, createdAtMs);
+    if (found.kind !== 'fresh') return found;
+  }
+  if (signature !== null) {
+    const row = await sql.get('SELECT * FROM orders WHERE signature = ? AND owner = ?', signature, owner);
+    if (row !== null) return { kind: 'known', order: readOrder(row) };
+  }
+  if (spend !== null) {
+    const over = await reserveSpend(sql, spend, createdAtMs);
+    if (over !== null) return over;
+  }
+  const stored: StoredOrder = { ...order, updatedAtMs: createdAtMs, version: 1 };
+  const columns = orderValues(stored, owner, followedBy, spend);
+  const names = Object.keys(columns);
+  const inserted = await sql.run(
+    `INSERT INTO orders (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
+    ...Object.values(columns),
+  );
+  if (inserted === 0) throw new Taken(`order ${order.id}, or its signature, is stored already`);
+  await addEvent(sql, stored, order.signature === null ? [] : ['signed']);
+  if (idempotency !== null) await addKey(sql, owner, idempotency, stored);
+  return { kind: 'stored', order: stored };
+}
+
+async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
+  // One that is there was found to be too old to count.
+  await sql.run(
+    `INSERT INTO order_keys (owner, endpoint, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (owner, endpoint, idempotency_key)
+     DO UPDATE SET fingerprint = excluded.fingerprint, order_id = excluded.order_id, used_at_ms = excluded.used_at_ms`,
+    owner,
+    endpoint,
+    key,
+    fingerprint,
+    order.id,
+    order.createdAtMs,
+  );
+}
+
+async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: StoredOrder, changed: readonly string[]): Promise<void> {
+  await sql.run(
+    'INSERT INTO order_events (order_id, version, state, at_ms, changed) VALUES (?, ?, ?, ?, ?)',
+    id,
+    version,
+    state,
+    updatedAtMs,
+    changed.join(','),
+  );
+}
+
+async function advanceInOrder(
+  sql: Sql,
+  sorted: readonly { readonly advance: Advance; readonly index: number }[],
+): Promise<readonly AdvanceOutcome[]> {
+  const outcomes: AdvanceOutcome[] = [];
+  const released: SqlRow[] = [];
+  for (const { advance, index } of sorted) outcomes[index] = await advanceOne(sql, advance, released);
+  await releaseSpend(sql, released.map(reservedOf));
+  return outcomes;
+}
+
+async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
+  const row = await sql.get('SELECT * FROM orders WHERE id = ?', id);
+  if (row === null) return { kind: 'no_such_order' };
+  const before = readOrder(row);
+  if (before.version !== fromVersion) return { kind: 'stale', order: before };
+  const after = changed(before, change, atMs);
+  const updated = await sql.run(
+    `UPDATE orders SET state = ?, ended = ?, signature = ?, signed_bytes = ?, blockhash = ?, last_valid_block_height = ?, fill = ?,
+       error_code = ?, error_message = ?, error_details = ?, timing = ?, updated_at_ms = ?, version = ?
+     WHERE id = ? AND version = ?`,
+    after.state,
+    endStates.has(after.state) ? 1 : 0,
+    after.signature,
+    after.signedBytes,
+    after.blockhash,
+    after.lastValidBlockHeight,
+    fillText(after.fill),
+    after.error?.code ?? null,
+    after.error?.message ?? null,
+    after.error?.detailsJson ?? null,
+    after.timingJson,
+    after.updatedAtMs,
+    after.version,
+    id,
+    fromVersion,
+  );
+  if (updated === 0) {
+    // Changed by another process between our look and our change.
+    const now = await orderById(sql, id);
+    return now === null ? { kind: 'no_such_order' } : { kind: 'stale', order: now };
+  }
+  await addEvent(sql, after, changedNames(change));
+  if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) released.push(row);
+  return { kind: 'advanced', order: after };
+}
+
+function changedNames({ signed, fill, error, timingJson }: OrderChange): readonly string[] {
+  return Object.entries({ signed, fill, error, timing: timingJson }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}
+
+/** Throws RangeError where the change is none that may be made. */
+function changed(before: StoredOrder, change: OrderChange, atMs: number): StoredOrder {
+  const { state, signed, fill, error, timingJson } = change;
+  if (state !== undefined && !mayFollow(before.kind, before.state, state)) {
+    throw new RangeError(`order ${before.id} cannot go from ${before.state} to ${state}`);
+  }
+  if (signed !== undefined && (before.signature !== null || !isUnderWay(before.state))) {
+    throw new RangeError(`order ${before.id} has its message already, or takes none any more`);
+  }
+  return {
+    ...before,
+    ...signed,
+    ...(state === undefined ? {} : { state }),
+    ...(fill === undefined ? {} : { fill }),
+    ...(error === undefined ? {} : { error }),
+    ...(timingJson === undefined ? {} : { timingJson }),
+    updatedAtMs: Math.max(atMs, before.updatedAtMs),
+    version: before.version + 1,
+  };
+}

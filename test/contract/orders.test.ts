@@ -1,0 +1,395 @@
+import { randomBytes } from 'node:crypto';
+import {
+  keepIdempotencyMs,
+  keepOrdersMs,
+  maxAdvances,
+  type IdempotencyUse,
+  type InsertOutcome,
+  type NewOrder,
+  type OrderChange,
+  type OrderInsert,
+  type SpendReservation,
+} from '@sluice/gateway/store/order-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newOrder, orderFill, signedMessage } from '../support/orders.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+
+const nowMs = 1_800_000_000_000;
+const dayMs = 24 * 3_600_000;
+const gatewayId = 'gateway-a';
+const refusal = { code: 'SIMULATION_FAILED', message: 'It failed.', detailsJson: '{"program":"p"}' } as const;
+
+const use = (key: string, body = 1): IdempotencyUse => ({ endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32).fill(body) });
+
+describe.each(storeKinds)('orders in %s', (kind) => {
+  let place: StorePlace;
+  let store: Store;
+  /** Another process, as far as the store can tell. */
+  let elsewhere: Store;
+  beforeEach(async () => {
+    place = await newPlace(kind, postgres);
+    [store, elsewhere] = [await place.open(), await place.open()];
+  });
+  afterEach(() => place.end());
+
+  const insert = (order: NewOrder, more: Partial<OrderInsert> = {}, into = store): Promise<InsertOutcome> =>
+    into.orders.insert(order, { idempotency: null, spend: null, followedBy: gatewayId, ...more });
+  const stored = async (more: Partial<NewOrder> = {}, with_: Partial<OrderInsert> = {}): Promise<StoredOrder> => {
+    const outcome = await insert(newOrder(nowMs, more), with_);
+    if (outcome.kind !== 'stored') throw new Error(`not stored: ${outcome.kind}`);
+    return outcome.order;
+  };
+  const advance = async (order: StoredOrder, change: OrderChange, atMs = nowMs): Promise<StoredOrder> => {
+    const outcome = await store.orders.advance({ id: order.id, fromVersion: order.version, change, atMs });
+    if (outcome.kind !== 'advanced') throw new Error(`not advanced: ${outcome.kind}`);
+    return outcome.order;
+  };
+
+  describe('one order', () => {
+    it('comes back as it was put in, by whichever way it is asked for', async () => {
+      const order = newOrder(nowMs, { accountId: 'account', quoteJson: '{"inAmount":"1"}', timingJson: '{"totalMs":1.5}' });
+      const outcome = await insert(order);
+      const expected = { ...order, updatedAtMs: nowMs, version: 1 };
+      expect(outcome).toEqual({ kind: 'stored', order: expected });
+      expect(await elsewhere.orders.byId(order.id)).toEqual(expected);
+      expect(await elsewhere.orders.bySignature(order.signature!)).toEqual([expected]);
+      expect(await elsewhere.orders.page({ owner: 'account:account', before: null, state: null, limit: 10 })).toEqual([expected]);
+      expect(await elsewhere.orders.openOf(gatewayId, null, 10)).toEqual([expected]);
+      expect(await elsewhere.orders.byId('another')).toBeNull();
+      expect(await elsewhere.orders.bySignature('another')).toEqual([]);
+    });
+
+    it('keeps what it became, to the last digit, with every step that led there', async () => {
+      const message = signedMessage();
+      let order = await stored({ signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null });
+      order = await advance(order, { signed: message }, nowMs + 1);
+      order = await advance(order, { state: 'simulated' }, nowMs + 2);
+      order = await advance(order, { state: 'submitted', timingJson: '{"totalMs":2}' }, nowMs + 3);
+      order = await advance(order, { state: 'processed', fill: orderFill }, nowMs + 4);
+      order = await advance(order, { state: 'failed', error: refusal }, nowMs + 5);
+      const expected = { ...message, state: 'failed', fill: orderFill, error: refusal, timingJson: '{"totalMs":2}', version: 6 };
+      expect(order).toMatchObject({ ...expected, createdAtMs: nowMs, updatedAtMs: nowMs + 5 });
+      expect(await elsewhere.orders.byId(order.id)).toEqual(order);
+      expect(await elsewhere.orders.events(order.id)).toEqual([
+        { version: 1, state: 'accepted', atMs: nowMs, changed: [] },
+        { version: 2, state: 'accepted', atMs: nowMs + 1, changed: ['signed'] },
+        { version: 3, state: 'simulated', atMs: nowMs + 2, changed: [] },
+        { version: 4, state: 'submitted', atMs: nowMs + 3, changed: ['timing'] },
+        { version: 5, state: 'processed', atMs: nowMs + 4, changed: ['fill'] },
+        { version: 6, state: 'failed', atMs: nowMs + 5, changed: ['error'] },
+      ]);
+    });
+
+    it('is changed by one of those who saw the same version', async () => {
+      const order = await stored();
+      const attempts = [store, elsewhere].flatMap((one) => Array.from({ length: 10 }, () => one));
+      const outcomes = await Promise.all(
+        attempts.map((one) => one.orders.advance({ id: order.id, fromVersion: 1, change: { state: 'submitted' }, atMs: nowMs })),
+      );
+      expect(outcomes.filter(({ kind: came }) => came === 'advanced')).toHaveLength(1);
+      expect(outcomes.filter(({ kind: came }) => came === 'stale')).toHaveLength(19);
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { state: 'submitted', version: 2 } });
+      expect(await store.orders.events(order.id)).toHaveLength(2);
+      expect(await store.orders.advance({ id: 'another', fromVersion: 1, change: {}, atMs: nowMs })).toEqual({ kind: 'no_such_order' });
+    });
+
+    it('never gets a second message, and none after it was sent', async () => {
+      const order = await stored();
+      await expect(advance(order, { signed: signedMessage() })).rejects.toThrow(RangeError);
+      expect(await store.orders.byId(order.id)).toEqual(order);
+    });
+
+    it('takes no step that its life does not have', async () => {
+      const order = await advance(await advance(await stored(), { state: 'submitted' }), { state: 'expired' });
+      for (const state of ['accepted', 'submitted', 'processed', 'finalized', 'failed', 'unknown'] as const) {
+        await expect(advance(order, { state })).rejects.toThrow(RangeError);
+      }
+      expect(await store.orders.byId(order.id)).toEqual(order);
+      await expect(insert(newOrder(nowMs, { state: 'submitted' }))).rejects.toThrow(RangeError);
+      await expect(insert(newOrder(nowMs, { state: 'finalized' }))).rejects.toThrow(RangeError);
+    });
+
+    it('is there once for a signature of an owner, and for each owner', async () => {
+      const order = await stored({ kind: 'sent' });
+      const again = { signature: order.signature, kind: 'sent' } as const;
+      expect(await insert(newOrder(nowMs, again), {}, elsewhere)).toEqual({ kind: 'known', order });
+      const others = await stored({ ...again, keyId: 'other' });
+      const found = await elsewhere.orders.bySignature(order.signature!);
+      expect(found.map(({ id }) => id)).toEqual([order.id, others.id].sort());
+    });
+
+    it('is stored once where several at once bring its signature', async () => {
+      const { signature } = signedMessage();
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => insert(newOrder(nowMs, { kind: 'sent', signature }), {}, i % 2 === 0 ? store : elsewhere)),
+      );
+      const [first] = outcomes.filter(({ kind: came }) => came === 'stored');
+      expect(outcomes.filter(({ kind: came }) => came === 'stored')).toHaveLength(1);
+      expect(outcomes.filter(({ kind: came }) => came === 'known')).toHaveLength(19);
+      const { order } = first as Extract<InsertOutcome, { kind: 'stored' }>;
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { id: order.id } });
+    });
+  });
+
+  describe('several changes at once', () => {
+    it('are answered in the order in which they were given, each for itself', async () => {
+      const orders = await Promise.all(Array.from({ length: 5 }, () => stored()));
+      await advance(orders[2]!, { state: 'failed', error: refusal });
+      const outcomes = await store.orders.advanceAll(
+        orders.toReversed().map(({ id, version }) => ({ id, fromVersion: version, change: { state: 'submitted' as const }, atMs: nowMs })),
+      );
+      expect(outcomes.map((outcome) => [outcome.kind, 'order' in outcome ? outcome.order.id : null])).toEqual(
+        orders.toReversed().map(({ id }, i) => [i === 2 ? 'stale' : 'advanced', id]),
+      );
+      expect(await store.orders.advanceAll([])).toEqual([]);
+      await expect(
+        store.orders.advanceAll(Array.from({ length: maxAdvances + 1 }, () => ({ id: 'x', fromVersion: 1, change: {}, atMs: nowMs }))),
+      ).rejects.toThrow(RangeError);
+    });
+
+    it('are made all or none', async () => {
+      const [one, two] = [await stored(), await stored()];
+      const advances = [one, two].map(({ id, version }, i) => ({
+        id,
+        fromVersion: version,
+        change: { state: i === 0 ? ('submitted' as const) : ('expired' as const) },
+        atMs: nowMs,
+      }));
+      await expect(store.orders.advanceAll(advances)).rejects.toThrow(RangeError);
+      expect([await store.orders.byId(one.id), await store.orders.byId(two.id)]).toEqual([one, two]);
+      expect(await store.orders.events(one.id)).toHaveLength(1);
+    });
+
+    it('over the same orders, in whatever order they are named, do not wait for each other for ever', async () => {
+      const spend = { wallet: 'wallet', lamports: 1n, dayLimitLamports: null };
+      const orders = await Promise.all(Array.from({ length: 20 }, () => stored({}, { spend })));
+      const failing = (some: readonly StoredOrder[]) =>
+        some.map(({ id, version }) => ({ id, fromVersion: version, change: { state: 'failed' as const, error: refusal }, atMs: nowMs }));
+      const outcomes = await Promise.all([
+        store.orders.advanceAll(failing(orders)),
+        elsewhere.orders.advanceAll(failing(orders.toReversed())),
+        ...orders.map((order) => elsewhere.orders.advanceAll(failing([order]))),
+      ]);
+      expect(outcomes.flat().filter(({ kind: came }) => came === 'advanced')).toHaveLength(20);
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(0n);
+    });
+  });
+
+  describe('a page', () => {
+    it('is of one owner, newest first, and goes on behind the last', async () => {
+      const mine: StoredOrder[] = [];
+      for (let i = 0; i < 7; i++) {
+        mine.push(await stored({ ...newOrder(nowMs + i) }));
+        await stored({ ...newOrder(nowMs + i), keyId: 'other' });
+      }
+      const seen: StoredOrder[] = [];
+      for (let before: string | null = null; ;) {
+        const page = await elsewhere.orders.page({ owner: 'key:key', before, state: null, limit: 3 });
+        seen.push(...page);
+        before = page.at(-1)?.id ?? null;
+        if (page.length < 3) break;
+      }
+      expect(seen).toEqual(mine.toReversed());
+    });
+
+    it('shows one state where asked to, and the keys of an account together', async () => {
+      const one = await stored({ accountId: 'account', keyId: 'one' });
+      const two = await stored({ accountId: 'account', keyId: 'two' });
+      const sent = await advance(two, { state: 'submitted' });
+      const page = { owner: 'account:account', before: null, limit: 10 } as const;
+      expect((await store.orders.page({ ...page, state: null })).map(({ id }) => id)).toEqual([one.id, two.id].sort().reverse());
+      expect(await store.orders.page({ ...page, state: 'submitted' })).toEqual([sent]);
+      expect(await store.orders.page({ ...page, state: 'expired' })).toEqual([]);
+      expect(await store.orders.page({ ...page, owner: 'key:one', state: null })).toEqual([]);
+    });
+  });
+
+  describe('an Idempotency-Key', () => {
+    it('stands for one order, whatever comes with it at once', async () => {
+      const attempts = Array.from({ length: 100 }, (_, i) => ({ into: i % 2 === 0 ? store : elsewhere, order: newOrder(nowMs) }));
+      const spend: SpendReservation = { wallet: 'wallet', lamports: 7n, dayLimitLamports: 10n };
+      const outcomes = await Promise.all(attempts.map(({ into, order }) => insert(order, { idempotency: use('once'), spend }, into)));
+      expect(outcomes.filter(({ kind: came }) => came === 'stored')).toHaveLength(1);
+      expect(outcomes.filter(({ kind: came }) => came === 'in_progress')).toHaveLength(99);
+      const rows = await elsewhere.orders.page({ owner: 'key:key', before: null, state: null, limit: 100 });
+      expect(rows).toHaveLength(1);
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { id: rows[0]!.id } });
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(7n);
+    });
+
+    it('is in progress until its order was sent or refused, then answers with the order as it is', async () => {
+      const order = await stored({}, { idempotency: use('k') });
+      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'in_progress', order });
+      const simulated = await advance(order, { state: 'simulated' });
+      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'in_progress', order: simulated });
+      const sent = await advance(simulated, { state: 'submitted' });
+      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'replay', order: sent });
+      expect(await insert(newOrder(nowMs), { idempotency: use('k') }, elsewhere)).toEqual({ kind: 'replay', order: sent });
+      const failed = await advance(await stored({}, { idempotency: use('failed') }), { state: 'failed', error: refusal });
+      expect(await elsewhere.orders.lookUp('key:key', use('failed'), nowMs)).toEqual({ kind: 'replay', order: failed });
+    });
+
+    it('refuses another body, and is another at another endpoint or of another owner', async () => {
+      await stored({}, { idempotency: use('k') });
+      expect(await store.orders.lookUp('key:key', use('k', 2), nowMs)).toEqual({ kind: 'mismatch' });
+      expect(await insert(newOrder(nowMs), { idempotency: use('k', 2) })).toEqual({ kind: 'mismatch' });
+      const others = [
+        [{}, { ...use('k'), endpoint: 'tradeSell' }],
+        [{ keyId: 'other' }, use('k')],
+        [{ accountId: 'key' }, use('k')],
+        [{}, use('K')],
+      ] as const;
+      for (const [more, idempotency] of others)
+        expect(await insert(newOrder(nowMs, more), { idempotency })).toMatchObject({ kind: 'stored' });
+    });
+
+    it('is free again a day after it was used, and not while its order is open', async () => {
+      const idempotency = use('k');
+      const open = await advance(await stored({}, { idempotency }), { state: 'submitted' });
+      const laterMs = nowMs + keepIdempotencyMs;
+      expect(await store.orders.lookUp('key:key', idempotency, laterMs)).toMatchObject({ kind: 'replay' });
+      expect(await insert(newOrder(laterMs), { idempotency })).toMatchObject({ kind: 'replay' });
+      await advance(open, { state: 'expired' });
+      expect(await store.orders.lookUp('key:key', idempotency, laterMs - 1)).toMatchObject({ kind: 'replay' });
+      expect(await store.orders.lookUp('key:key', idempotency, laterMs)).toEqual({ kind: 'fresh' });
+      const next = await insert(newOrder(laterMs), { idempotency: use('k', 2) });
+      expect(next).toMatchObject({ kind: 'stored' });
+      expect(await store.orders.lookUp('key:key', use('k', 2), laterMs)).toMatchObject({ kind: 'in_progress' });
+    });
+  });
+
+  describe("a wallet's day", () => {
+    const spend = (lamports: bigint, dayLimitLamports: bigint | null = 1_000n): SpendReservation => ({
+      wallet: 'wallet',
+      lamports,
+      dayLimitLamports,
+    });
+
+    it('is never overdrawn, to the lamport, however many come at once', async () => {
+      const outcomes = await Promise.all(
+        Array.from({ length: 100 }, (_, i) => insert(newOrder(nowMs), { spend: spend(BigInt(i + 1)) }, i % 2 === 0 ? store : elsewhere)),
+      );
+      const taken = outcomes.reduce((sum, { kind: came }, i) => (came === 'stored' ? sum + i + 1 : sum), 0);
+      expect(taken).toBeLessThanOrEqual(1_000);
+      expect(await elsewhere.orders.spentLamports('wallet', nowMs)).toBe(BigInt(taken));
+      // Whatever was refused had no room when it came, and what is left is less than the smallest refused.
+      const refused = outcomes.flatMap(({ kind: came }, i) => (came === 'over_day_limit' ? [i + 1] : []));
+      expect(refused.length).toBeGreaterThan(0);
+      expect(taken + Math.min(...refused)).toBeGreaterThan(1_000);
+      const left = 1_000n - BigInt(taken);
+      expect(await insert(newOrder(nowMs), { spend: spend(left + 1n) })).toEqual({
+        kind: 'over_day_limit',
+        spentLamports: BigInt(taken),
+        limitLamports: 1_000n,
+      });
+      expect(await insert(newOrder(nowMs), { spend: spend(left) })).toMatchObject({ kind: 'stored' });
+    });
+
+    it('begins anew with the next day, and without a limit only counts', async () => {
+      await stored({}, { spend: spend(1_000n) });
+      expect(await insert(newOrder(nowMs), { spend: spend(1n) })).toMatchObject({ kind: 'over_day_limit' });
+      expect(await insert(newOrder(nowMs + dayMs), { spend: spend(1_000n) })).toMatchObject({ kind: 'stored' });
+      await stored({}, { spend: spend(5n, null) });
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(1_005n);
+      expect(await store.orders.spentLamports('another', nowMs)).toBe(0n);
+      await expect(insert(newOrder(nowMs), { spend: spend(-1n) })).rejects.toThrow(RangeError);
+      await expect(insert(newOrder(nowMs), { spend: spend(1n << 60n) })).rejects.toThrow(RangeError);
+    });
+
+    it('gets back what did not land, once, and nothing else', async () => {
+      const open = await advance(await stored({}, { spend: spend(100n) }), { state: 'submitted' });
+      const landed = await advance(await stored({}, { spend: spend(10n) }), { state: 'submitted' });
+      const refused = await stored({}, { spend: spend(1n) });
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(111n);
+      await advance(refused, { state: 'failed', error: refusal });
+      await advance(landed, { state: 'finalized' });
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(110n);
+      const unknown = await advance(open, { state: 'unknown' });
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(110n);
+      const expired = await advance(unknown, { state: 'expired' }, nowMs + dayMs);
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(10n);
+      await advance(expired, { timingJson: '{}' });
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(10n);
+    });
+
+    it('counts nothing for what was not stored', async () => {
+      const idempotency = use('k');
+      await stored({}, { spend: spend(1n), idempotency });
+      await insert(newOrder(nowMs), { spend: spend(2n), idempotency });
+      const known = await stored({ kind: 'sent' });
+      await insert(newOrder(nowMs, { kind: 'sent', signature: known.signature }), { spend: spend(4n) });
+      await expect(insert(newOrder(nowMs, { id: known.id }), { spend: spend(8n) })).rejects.toThrow(known.id);
+      expect(await store.orders.spentLamports('wallet', nowMs)).toBe(1n);
+    });
+  });
+
+  describe('following', () => {
+    const claim = (by: string, atMs: number, into = store, limit = 100) =>
+      into.orders.claim({ gatewayId: by, nowMs: atMs, untilMs: atMs + 5_000, limit });
+    const follow = async (by: string, count: number): Promise<readonly StoredOrder[]> => {
+      const orders: StoredOrder[] = [];
+      for (let i = 0; i < count; i++) orders.push(await stored({ id: newOrder(nowMs + i).id }, { followedBy: by }));
+      return orders;
+    };
+
+    it('goes to another when the gateway is gone, and not before', async () => {
+      await claim('a', nowMs);
+      const orders = await follow('a', 5);
+      await advance(orders[4]!, { state: 'failed', error: refusal });
+      expect(await claim('b', nowMs + 4_999, elsewhere)).toEqual([]);
+      expect(await claim('b', nowMs + 5_000, elsewhere, 3)).toEqual(orders.slice(0, 3));
+      expect(await claim('b', nowMs + 5_001, elsewhere)).toEqual(orders.slice(3, 4));
+      expect(await store.orders.openOf('b', null, 10)).toEqual(orders.slice(0, 4));
+      expect(await store.orders.openOf('b', orders[1]!.id, 1)).toEqual(orders.slice(2, 3));
+      expect(await store.orders.openOf('a', null, 10)).toEqual([]);
+    });
+
+    it('stays with a gateway that holds on to it, and is free at once where it ends', async () => {
+      await claim('a', nowMs);
+      const orders = await follow('a', 2);
+      for (let atMs = nowMs; atMs < nowMs + 20_000; atMs += 4_000) {
+        expect(await claim('a', atMs)).toEqual([]);
+        expect(await claim('b', atMs + 1_000, elsewhere)).toEqual([]);
+      }
+      await store.orders.release('a');
+      expect(await claim('b', nowMs + 16_001, elsewhere)).toEqual(orders);
+    });
+
+    it('is taken over by one of many', async () => {
+      await claim('a', nowMs - 10_000);
+      const orders = await follow('a', 30);
+      const taken = await Promise.all(['b', 'c', 'd', 'e'].map((by, i) => claim(by, nowMs, i % 2 === 0 ? store : elsewhere, 10)));
+      const ids = taken.flat().map(({ id }) => id);
+      expect(ids.sort()).toEqual(orders.map(({ id }) => id));
+    });
+
+    it('forgets orders and keys that ended long ago, and none that is open', async () => {
+      const idempotency = use('k');
+      const ended = await advance(await stored({}, { idempotency }), { state: 'failed', error: refusal });
+      const open = await stored({}, { idempotency: use('open') });
+      await claim(gatewayId, nowMs + keepOrdersMs - 1);
+      expect(await store.orders.byId(ended.id)).toEqual(ended);
+      await claim(gatewayId, nowMs + keepOrdersMs);
+      expect(await store.orders.byId(ended.id)).toBeNull();
+      expect(await store.orders.events(ended.id)).toEqual([]);
+      expect(await store.orders.byId(open.id)).toEqual(open);
+      expect(await store.orders.lookUp('key:key', use('open'), nowMs + keepOrdersMs)).toMatchObject({ kind: 'in_progress' });
+    });
+  });
+
+  it('takes any bytes as a message, and any text', async () => {
+    const signedBytes = Uint8Array.from(randomBytes(1_232));
+    const order = await stored({ signedBytes, quoteJson: '{"text":"\' ? \\" \u{1F511}"}' }, { idempotency: use('\' " ? \u{1F511}') });
+    expect(await elsewhere.orders.byId(order.id)).toEqual(order);
+    expect(await elsewhere.orders.lookUp('key:key', use('\' " ? \u{1F511}'), nowMs)).toMatchObject({ kind: 'in_progress' });
+  });
+});
