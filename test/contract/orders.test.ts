@@ -206,7 +206,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const two = await stored({ accountId: 'account', keyId: 'two' });
       const sent = await advance(two, { state: 'submitted' });
       const page = { owner: 'account:account', before: null, limit: 10 } as const;
-      expect((await store.orders.page({ ...page, state: null })).map(({ id }) => id)).toEqual([one.id, two.id].sort().reverse());
+      expect((await store.orders.page({ ...page, state: null })).map(({ id }) => id)).toEqual([one.id, two.id].sort().toReversed());
       expect(await store.orders.page({ ...page, state: 'submitted' })).toEqual([sent]);
       expect(await store.orders.page({ ...page, state: 'expired' })).toEqual([]);
       expect(await store.orders.page({ ...page, owner: 'key:one', state: null })).toEqual([]);

@@ -172,7 +172,7 @@ async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, 
   if (row === null) return { kind: 'no_such_order' };
   const before = readOrder(row);
   if (before.version !== fromVersion) return { kind: 'stale', order: before };
-  const after = changed(before, change, atMs);
+  const after = changedOrder(before, change, atMs);
   const updated = await sql.run(
     `UPDATE orders SET state = ?, ended = ?, signature = ?, signed_bytes = ?, blockhash = ?, last_valid_block_height = ?, fill = ?,
        error_code = ?, error_message = ?, error_details = ?, timing = ?, updated_at_ms = ?, version = ?
@@ -208,7 +208,7 @@ function changedNames({ signed, fill, error, timingJson }: OrderChange): readonl
 }
 
 /** Throws RangeError where the change is none that may be made. */
-function changed(before: StoredOrder, change: OrderChange, atMs: number): StoredOrder {
+function changedOrder(before: StoredOrder, change: OrderChange, atMs: number): StoredOrder {
   const { state, signed, fill, error, timingJson } = change;
   if (state !== undefined && !mayFollow(before.kind, before.state, state)) {
     throw new RangeError(`order ${before.id} cannot go from ${before.state} to ${state}`);
