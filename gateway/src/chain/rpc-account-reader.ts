@@ -14,6 +14,8 @@ const callWithinMs = 4_000;
 export interface AccountReaderOptions {
   /** Newest slot that the chain can have reached; an answer from beyond it is a lie, and another endpoint is asked. */
   readonly newestSlot: () => number;
+  /** Oldest slot that is of use; where an endpoint is behind it another one is asked, and an older answer of all is none. */
+  readonly oldestSlot?: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +40,7 @@ interface CallAnswer {
  * Reads accounts over JSON-RPC. All reads of one turn share a call as far as they fit; nothing waits longer than that while
  * fewer than `maxConcurrentCalls` are under way. A read whose addresses are all being asked for takes that call's answer.
  */
-export function createAccountReader(rpc: Rpc, { newestSlot, signal }: AccountReaderOptions): RpcAccountReader {
+export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0, signal }: AccountReaderOptions): RpcAccountReader {
   const counters = { calls: 0, failures: 0, shared: 0, refused: 0 };
   const waiting: Call[] = [];
   const running = new Set<Call>();
@@ -95,15 +97,16 @@ export function createAccountReader(rpc: Rpc, { newestSlot, signal }: AccountRea
     try {
       await rpc.call('getMultipleAccounts', params, within, (answer) => {
         const read = readAccounts(answer, addresses.length, newestSlot());
-        if (read !== null) usable.push(read);
-        return read !== null;
+        const isUsable = read !== null && read.slot >= oldestSlot();
+        if (isUsable) usable.push(read);
+        return isUsable;
       });
     } catch (error) {
       if (!within.aborted || signal.aborted) throw error;
       throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
     }
     const read = usable[0];
-    if (read === undefined) throw new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form.');
+    if (read === undefined) throw new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form and of now.');
     return { ...read, askedAtMs };
   }
 

@@ -1,0 +1,63 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { contextAndValue, isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+
+/** Blocks from a blockhash's own to the last that may carry it. */
+export const blockhashLifetime = 150;
+/** Slots by which two endpoints may differ at `confirmed` before the older one counts as lagging. */
+const maxBehindSlots = 16;
+/** Slots by which endpoints that tell the truth may seem to disagree: they answer at different moments of a fork. */
+const slackSlots = 2;
+
+/** A blockhash as one endpoint told it. */
+export interface ToldBlockhash {
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: number;
+  readonly slot: number;
+  /** Unix milliseconds when it was asked for. */
+  readonly askedAtMs: number;
+}
+
+/** Reads an answer to `getLatestBlockhash`; null where it is not of the documented form or cannot be true. */
+export function readBlockhash(answer: unknown, newestSlot: number, askedAtMs: number): ToldBlockhash | null {
+  const read = contextAndValue(answer);
+  if (read === null || !isRecord(read.value) || read.slot > newestSlot) return null;
+  const { blockhash, lastValidBlockHeight } = read.value;
+  if (typeof blockhash !== 'string' || !isAddress(blockhash) || !isSlot(lastValidBlockHeight)) return null;
+  // No chain has more blocks than slots.
+  if (lastValidBlockHeight > read.slot + blockhashLifetime || lastValidBlockHeight < blockhashLifetime) return null;
+  return { blockhash, lastValidBlockHeight, slot: read.slot, askedAtMs };
+}
+
+/** Whether both can be of one chain: no more blocks than slots lie between them, and height grows with the slot. */
+export function agree(a: ToldBlockhash, b: ToldBlockhash): boolean {
+  const [older, newer] = a.slot <= b.slot ? [a, b] : [b, a];
+  const slots = newer.slot - older.slot;
+  const blocks = newer.lastValidBlockHeight - older.lastValidBlockHeight;
+  return blocks >= -slackSlots && blocks <= slots + slackSlots && (slots <= slackSlots || blocks > 0);
+}
+
+export type Belief =
+  | { readonly kind: 'believed'; readonly told: ToldBlockhash; readonly refused: number }
+  /** The endpoints contradict each other, and nothing known before says who is right. */
+  | { readonly kind: 'contradicted' }
+  | { readonly kind: 'silent' };
+
+/**
+ * Which of the endpoints' answers holds. With what was held it must be possible; of several, it is the newest that most others
+ * agree with. One against one, without anything known before, is not decided.
+ */
+export function believe(answers: readonly ToldBlockhash[], held: ToldBlockhash | null): Belief {
+  if (answers.length === 0) return { kind: 'silent' };
+  const possible =
+    held === null ? answers : answers.filter((told) => agree(told, held) && told.lastValidBlockHeight >= held.lastValidBlockHeight);
+  const candidates = possible.length > 0 ? possible : answers;
+  const votes = candidates.map((told) => candidates.filter((other) => agree(told, other)).length);
+  const most = Math.max(...votes);
+  const isKnown = held !== null && possible.length > 0;
+  if (held !== null && possible.length === 0) return { kind: 'contradicted' };
+  if (!isKnown && candidates.length > 1 && most * 2 <= candidates.length) return { kind: 'contradicted' };
+  const agreed = candidates.filter((_, i) => votes[i] === most);
+  const newest = agreed.reduce((best, told) => (told.slot > best.slot ? told : best));
+  const lagging = answers.filter((told) => newest.slot - told.slot > maxBehindSlots).length;
+  return { kind: 'believed', told: newest, refused: answers.length - agreed.length + lagging };
+}

@@ -1,0 +1,136 @@
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+
+/** Groups of accounts whose fees are kept; the one asked for longest ago is let go. */
+export const maxFeeGroups = 512;
+const refreshEveryMs = 2_000;
+/** A group that nobody asks for is no longer refreshed. */
+const idleAfterMs = 60_000;
+/** An older level says nothing of now: that of the whole chain holds. */
+const staleAfterMs = 30_000;
+/** Calls under way at a time. */
+const maxConcurrentCalls = 4;
+/** Blocks that an answer tells of, as nodes limit it. */
+const maxSlots = 150;
+const maxAccounts = 128;
+const defaultPercentile = 75;
+/** Micro-lamports for a compute unit: of 200,000 units, 0.004 SOL. */
+const defaultCap = 20_000_000n;
+
+export interface FeeLevelOptions {
+  readonly rpc: Rpc;
+  readonly signal: AbortSignal;
+  /** Accounts that many trade through: the fees of others, a wallet's own among them, are not asked for. */
+  readonly isShared: (address: string) => boolean;
+  /** 1 to 100. */
+  readonly percentile?: number;
+  /** Most to pay, micro-lamports for a compute unit. */
+  readonly cap?: bigint;
+}
+
+interface Group {
+  readonly accounts: readonly string[];
+  level: bigint | null;
+  askedAtMs: number;
+  knownAtMs: number;
+  usedAtMs: number;
+}
+
+export interface FeeCounts {
+  calls: number;
+  failures: number;
+  /** Answers of another form. */
+  malformed: number;
+  capped: number;
+}
+
+/** What those pay that write to the same accounts: `getRecentPrioritizationFees`, in the background. */
+export class FeeLevels {
+  readonly counts: FeeCounts = { calls: 0, failures: 0, malformed: 0, capped: 0 };
+  readonly #options: FeeLevelOptions;
+  readonly #cap: bigint;
+  readonly #groups = new Map<string, Group>();
+  readonly #everywhere: Group = { accounts: [], level: null, askedAtMs: -Infinity, knownAtMs: -Infinity, usedAtMs: Infinity };
+  #running = 0;
+
+  constructor(options: FeeLevelOptions) {
+    this.#options = options;
+    this.#cap = options.cap ?? defaultCap;
+  }
+
+  /** Micro-lamports for a compute unit; at once. 0 where nobody pays any, or nothing is known yet. */
+  level(writableAccounts: readonly string[]): bigint {
+    const group = this.#use(writableAccounts);
+    const nowMs = performance.now();
+    const isKnown = group.level !== null && nowMs - group.knownAtMs <= staleAfterMs;
+    const level = (isKnown ? group.level : this.#everywhere.level) ?? 0n;
+    if (level <= this.#cap) return level;
+    this.counts.capped++;
+    return this.#cap;
+  }
+
+  /** Asks for what is due; called several times a second. */
+  look(): void {
+    const nowMs = performance.now();
+    for (const group of [this.#everywhere, ...this.#groups.values()]) {
+      if (this.#running >= maxConcurrentCalls) return;
+      if (nowMs - group.usedAtMs > idleAfterMs) this.#groups.delete(keyOf(group.accounts));
+      else if (nowMs - group.askedAtMs >= refreshEveryMs) void this.#ask(group);
+    }
+  }
+
+  #use(writableAccounts: readonly string[]): Group {
+    const accounts = writableAccounts.filter(this.#options.isShared).slice(0, maxAccounts);
+    if (accounts.length === 0) return this.#everywhere;
+    const key = keyOf(accounts);
+    const group = this.#groups.get(key) ?? { accounts, level: null, askedAtMs: -Infinity, knownAtMs: -Infinity, usedAtMs: 0 };
+    group.usedAtMs = performance.now();
+    this.#groups.delete(key);
+    this.#groups.set(key, group);
+    const oldest = this.#groups.keys().next();
+    if (this.#groups.size > maxFeeGroups && oldest.done !== true) this.#groups.delete(oldest.value);
+    return group;
+  }
+
+  async #ask(group: Group): Promise<void> {
+    const { rpc, signal, percentile = defaultPercentile } = this.#options;
+    this.#running++;
+    this.counts.calls++;
+    group.askedAtMs = performance.now();
+    try {
+      const fees: bigint[][] = [];
+      await rpc.call('getRecentPrioritizationFees', [group.accounts], signal, (answer) => {
+        const read = readFees(answer);
+        if (read !== null) fees.push(read);
+        return read !== null;
+      });
+      const told = fees[0];
+      if (told === undefined) this.counts.malformed++;
+      else [group.level, group.knownAtMs] = [percentileOf(told, percentile), performance.now()];
+    } catch {
+      // The level known before holds until it is stale.
+      this.counts.failures++;
+    } finally {
+      this.#running--;
+    }
+  }
+}
+
+const keyOf = (accounts: readonly string[]): string => accounts.toSorted().join();
+
+/** Lowest fee of each block by which these accounts could be written to; null where the answer is of another form. */
+export function readFees(answer: unknown): bigint[] | null {
+  if (!Array.isArray(answer) || answer.length > maxSlots) return null;
+  const fees: bigint[] = [];
+  for (const item of answer as readonly unknown[]) {
+    if (!isRecord(item) || !isSlot(item['slot']) || !isSlot(item['prioritizationFee'])) return null;
+    fees.push(BigInt(item['prioritizationFee']));
+  }
+  return fees;
+}
+
+/** The least that so many of a hundred did not exceed; 0 of none. */
+export function percentileOf(fees: readonly bigint[], percentile: number): bigint {
+  const ascending = fees.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return ascending[Math.max(0, Math.ceil((ascending.length * percentile) / 100) - 1)] ?? 0n;
+}

@@ -1,0 +1,129 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountReader } from '../../chain/account-reader.ts';
+import { createAccountReader } from '../../chain/rpc-account-reader.ts';
+import type { MarketRead } from '../../quote/markets.ts';
+import { keepAccounts, type KeeperCounts } from './account-keeper.ts';
+import { Blockhashes, type Blockhash, type BlockhashCounts, type BlockHeight } from './blockhashes.ts';
+import { ChainView } from './chain-view.ts';
+import { FeeLevels, type FeeCounts } from './fee-levels.ts';
+import { HotMarkets, type MarketCounts } from './hot-markets.ts';
+import { HotWallets, type WalletCounts, type WalletRead } from './hot-wallets.ts';
+import type { LinkCounts } from './link.ts';
+import { decodeRent, rentOf } from './rent.ts';
+import { maxBehindSlots, WatchedAccounts, type WatchCounts } from './watched-accounts.ts';
+
+const rpcTimeoutMs = 2_500;
+const feesLookEveryMs = 250;
+const idleLookEveryMs = 10_000;
+
+export interface HotStateOptions {
+  readonly httpUrls: readonly string[];
+  readonly wsUrls: readonly string[];
+  readonly venues: readonly Venue[];
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Most that the automatic priority fee comes to, micro-lamports for a compute unit. */
+  readonly maxMicroLamports?: bigint;
+  /** Of the fees that others paid of late, this percentile. */
+  readonly feePercentile?: number;
+}
+
+export interface HotStateCounts {
+  readonly links: readonly (LinkCounts & { readonly state: string; readonly slot: number | null; readonly connects: number })[];
+  readonly watched: WatchCounts & { readonly size: number };
+  readonly keeper: KeeperCounts;
+  readonly markets: MarketCounts & { readonly size: number };
+  readonly wallets: WalletCounts & { readonly size: number };
+  readonly blockhashes: BlockhashCounts;
+  readonly fees: FeeCounts;
+}
+
+/** What trading needs of the chain, kept fresh in the background: in memory as long as it is told without a break, read otherwise. */
+export interface HotState {
+  /** Null where none is known that is young enough to trade with. */
+  blockhash(): Blockhash | null;
+  /** Of the newest confirmed block; null as for `blockhash`. */
+  blockHeight(): BlockHeight | null;
+  /** Newest slot that the endpoints agree on; 0 before the first. */
+  slot(): number;
+  /** At once where its accounts are followed. Rejects with an `RpcError`; throws TypeError where the mint is no address. */
+  market(mint: string): MarketRead | Promise<MarketRead>;
+  /** Begins to follow a coin that may be asked for soon, a new one say. */
+  warm(mint: string): void;
+  /** Lamports, and these token accounts. At once where they are followed. Rejects with an `RpcError`. */
+  wallet(publicKey: string, tokenAccounts?: readonly string[]): WalletRead | Promise<WalletRead>;
+  /** Micro-lamports for a compute unit, at once: what others pay to write to these accounts, with a cap. */
+  feeLevel(writableAccounts: readonly string[]): bigint;
+  /** Lamports that keep an account of so many bytes; null where the rates are not known. */
+  rent(bytes: number): bigint | null;
+  counts(): HotStateCounts;
+  close(): void;
+}
+
+export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicroLamports, feePercentile }: HotStateOptions): HotState {
+  const life = new AbortController();
+  const ended = AbortSignal.any([signal, life.signal]);
+  const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
+  const endpoints: readonly Rpc[] = httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs }));
+  const chain = new ChainView(Math.max(httpUrls.length, wsUrls.length));
+  const reader: AccountReader = createAccountReader(rpc, {
+    newestSlot: () => chain.newestSlot,
+    oldestSlot: () => chain.slot - maxBehindSlots,
+    signal: ended,
+  });
+  const watched = new WatchedAccounts({ urls: wsUrls, chain, log, signal: ended });
+  const settings = [...new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
+  for (const address of [...settings, rentSysvar]) watched.hold(address);
+  const keeper = keepAccounts(watched, reader, ended);
+  const blockhashes = new Blockhashes(endpoints, chain, log, ended);
+  const markets = new HotMarkets({ watched, reader, venues, settings });
+  const wallets = new HotWallets(watched, reader);
+  const fees = new FeeLevels({
+    rpc,
+    signal: ended,
+    isShared: (address) => markets.follows(address),
+    ...(maxMicroLamports === undefined ? {} : { cap: maxMicroLamports }),
+    ...(feePercentile === undefined ? {} : { percentile: feePercentile }),
+  });
+
+  watched.start();
+  void blockhashes.start();
+  fees.look();
+  const timers = [
+    setInterval(() => fees.look(), feesLookEveryMs),
+    setInterval(() => {
+      markets.look();
+      wallets.look();
+    }, idleLookEveryMs),
+  ];
+  for (const timer of timers) timer.unref();
+  ended.addEventListener('abort', () => timers.forEach((timer) => clearInterval(timer)), { once: true });
+
+  return {
+    blockhash: () => blockhashes.current,
+    blockHeight: () => blockhashes.height,
+    slot: () => chain.slot,
+    market: (mint) => markets.read(mint),
+    warm: (mint) => markets.warm(mint),
+    wallet: (publicKey, tokenAccounts = []) => wallets.read(publicKey, tokenAccounts),
+    feeLevel: (accounts) => fees.level(accounts),
+    rent(bytes) {
+      const account = watched.get(rentSysvar);
+      const rates = account === null ? null : decodeRent(account.owner, account.data);
+      return rates === null ? null : rentOf(rates, bytes);
+    },
+    counts: () => ({
+      links: watched.links.map(({ counts, socket, slot }) => ({ ...counts, state: socket.state, slot, connects: socket.counts.connects })),
+      watched: { ...watched.counts, size: watched.size },
+      keeper: { ...keeper.counts },
+      markets: { ...markets.counts, size: markets.size },
+      wallets: { ...wallets.counts, size: wallets.size },
+      blockhashes: { ...blockhashes.counts },
+      fees: { ...fees.counts },
+    }),
+    close: () => life.abort(),
+  };
+}
