@@ -1,5 +1,6 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradeFault } from '@sluice/shared/venues/trading.ts';
 import { failingProgram, type FailingProgram } from './failing-program.ts';
 import { readTransactionError, type TransactionError } from './transaction-error.ts';
@@ -26,9 +27,6 @@ export interface TradeFailure {
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
-
-/** What an error code of a program means; null where it is none of a venue's. */
-export type VenueFaults = (programId: string, code: number) => TradeFault | null;
 
 /** Log lines that an error shows, the last ones, and how much of each. */
 const maxShownLines = 8;
@@ -74,7 +72,6 @@ function faultOfTransaction(error: TransactionError & { readonly kind: 'transact
 function faultOfInstruction(
   error: TransactionError & { readonly kind: 'instruction' },
   failing: FailingProgram | null,
-  venueFaults: VenueFaults,
 ): TradeFailure['fault'] {
   if (failing === null) return 'other';
   const { program, topProgram, reason } = failing;
@@ -89,7 +86,7 @@ function faultOfInstruction(
   if (tokenPrograms.has(program)) {
     return custom === tokenInsufficient ? 'insufficient_tokens' : custom === tokenMintMismatch ? 'invalid_mint' : 'other';
   }
-  return venueFaults(program, custom) ?? 'other';
+  return venueByProgram.get(program)?.tradeFault(custom) ?? 'other';
 }
 
 function text(amount: bigint | null): string | null {
@@ -144,15 +141,11 @@ function shownLines(logs: readonly string[]): readonly string[] {
 }
 
 /** What an error of the runtime means for the order. Pure; takes anything that a node may answer. */
-export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null, venueFaults: VenueFaults): TradeFailure {
+export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null): TradeFailure {
   const error = readTransactionError(err);
   const failing = error.kind === 'instruction' ? failingProgram(logs) : null;
   const fault =
-    error.kind === 'unreadable'
-      ? 'other'
-      : error.kind === 'transaction'
-        ? faultOfTransaction(error)
-        : faultOfInstruction(error, failing, venueFaults);
+    error.kind === 'unreadable' ? 'other' : error.kind === 'transaction' ? faultOfTransaction(error) : faultOfInstruction(error, failing);
   const code = codes[fault];
   return {
     fault,

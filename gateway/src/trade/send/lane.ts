@@ -1,5 +1,6 @@
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { isRecord } from './answer-forms.ts';
+import { createTurns } from './turns.ts';
 
 /** Requests under way on one lane. */
 const maxRunning = 32;
@@ -66,9 +67,8 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
     skipped: 0,
     overflowed: 0,
   };
-  const waiting: (() => void)[] = [];
+  const turns = createTurns(maxRunning, maxWaiting);
   const sending = new Set<string>();
-  let running = 0;
   let failures = 0;
   let restUntilMs = 0;
 
@@ -91,7 +91,6 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
   }
 
   async function request({ signature, wireBase64 }: SentMessage): Promise<LaneAnswer> {
-    running++;
     sending.add(signature);
     try {
       const params = [wireBase64, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }];
@@ -103,9 +102,7 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
       note(answer);
       return answer;
     } finally {
-      running--;
       sending.delete(signature);
-      waiting.shift()?.();
     }
   }
 
@@ -113,24 +110,26 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
     name,
     counters,
     async send(message) {
-      if (running >= maxRunning) {
-        if (waiting.length >= maxWaiting) {
-          counters.overflowed++;
-          return 'unanswered';
-        }
-        await new Promise<void>((resolve) => waiting.push(resolve));
+      const give = await turns.take();
+      if (give === null) {
+        counters.overflowed++;
+        return 'unanswered';
       }
-      if (signal.aborted) return 'unanswered';
-      counters.first++;
-      return await request(message);
+      try {
+        if (signal.aborted) return 'unanswered';
+        counters.first++;
+        return await request(message);
+      } finally {
+        give();
+      }
     },
     again(message, nowMs) {
-      if (running >= maxRunning || nowMs < restUntilMs || sending.has(message.signature)) {
+      if (!turns.free || nowMs < restUntilMs || sending.has(message.signature)) {
         counters.skipped++;
         return;
       }
       counters.again++;
-      void request(message);
+      void turns.take().then((give) => request(message).finally(give));
     },
   };
 }

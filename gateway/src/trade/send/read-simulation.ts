@@ -1,6 +1,6 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { contextOf, countOf, isRecord, linesOf } from './answer-forms.ts';
-import { classifyFailure, type FailureTerms, type TradeFailure, type VenueFaults } from './failure.ts';
+import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
 
 export type SimulationOutcome =
   | { readonly kind: 'passed'; readonly slot: number; readonly unitsConsumed: number | null }
@@ -36,25 +36,14 @@ const requestFaults: ReadonlyMap<number, string> = new Map([
   [-32013, 'SanitizeFailure'],
 ]);
 
-function failed(
-  slot: number | null,
-  err: unknown,
-  logs: readonly string[],
-  terms: FailureTerms | null,
-  venueFaults: VenueFaults,
-): NodeAnswer {
-  const failure = classifyFailure(err, logs, terms, venueFaults);
+function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
+  const failure = classifyFailure(err, logs, terms);
   // A node that lags behind has not seen the blockhash yet.
   return { kind: 'outcome', outcome: { kind: 'failed', slot, failure }, final: failure.fault !== 'blockhash' };
 }
 
 /** Reads the result of `simulateTransaction`. */
-export function readSimulation(
-  result: unknown,
-  { terms, minContextSlot }: SimulationRequest,
-  newestSlot: number,
-  venueFaults: VenueFaults,
-): NodeAnswer {
+export function readSimulation(result: unknown, { terms, minContextSlot }: SimulationRequest, newestSlot: number): NodeAnswer {
   const malformed: NodeAnswer = { kind: 'none', fault: 'malformed', reason: 'the answer is not of the documented form' };
   const context = contextOf(result, newestSlot);
   if (context === null || !isRecord(context.value) || context.value['err'] === undefined) return malformed;
@@ -63,21 +52,21 @@ export function readSimulation(
   const lines = logs === null || logs === undefined ? [] : linesOf(logs);
   if (lines === null) return malformed;
   if (minContextSlot !== null && slot < minContextSlot) return { kind: 'behind' };
-  if (err !== null) return failed(slot, err, lines, terms, venueFaults);
+  if (err !== null) return failed(slot, err, lines, terms);
   return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed) }, final: true };
 }
 
 /** Reads what the call threw; throws what is no `RpcError` again. */
-export function readSimulationFault(error: unknown, { terms }: SimulationRequest, venueFaults: VenueFaults): NodeAnswer {
+export function readSimulationFault(error: unknown, { terms }: SimulationRequest): NodeAnswer {
   if (!(error instanceof RpcError)) throw error;
   if (error.kind === 'malformed') return { kind: 'none', fault: 'malformed', reason: 'the answer is no JSON-RPC' };
   if (error.kind !== 'answer') return { kind: 'none', fault: 'unreachable', reason: error.kind };
   if (error.code === minContextSlotFault) return { kind: 'behind' };
   if (error.code === preflightFault && isRecord(error.data) && error.data['err'] !== undefined) {
-    return failed(null, error.data['err'], linesOf(error.data['logs']) ?? [], terms, venueFaults);
+    return failed(null, error.data['err'], linesOf(error.data['logs']) ?? [], terms);
   }
   const name = requestFaults.get(error.code);
   if (name === undefined) return { kind: 'none', fault: 'unreachable', reason: `error ${error.code}` };
-  const failure = classifyFailure(name, [], terms, venueFaults);
+  const failure = classifyFailure(name, [], terms);
   return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure }, final: false };
 }

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { VenueFaults } from './failure.ts';
 import type { SendNode } from './nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
 
@@ -21,7 +20,6 @@ type SimulatorCounter = SimulationOutcome['kind'] | 'asked' | 'hedged' | 'behind
 
 export interface SimulatorOptions {
   readonly nodes: readonly SendNode[];
-  readonly venueFaults: VenueFaults;
   /** Newest slot that the chain can have reached; an answer from beyond it is a lie. */
   readonly newestSlot: () => number;
   readonly signal: AbortSignal;
@@ -39,7 +37,7 @@ interface Attempt {
  * next one beside it after `hedgeAfterMs`; the first usable answer counts. One that says that it fails counts like one that says that it
  * passes: a node that lies about a failure keeps an order from being sent, which costs nothing.
  */
-export function createSimulator({ nodes, venueFaults, newestSlot, signal }: SimulatorOptions): Simulator {
+export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions): Simulator {
   const counters = { passed: 0, failed: 0, unavailable: 0, asked: 0, hedged: 0, behind: 0, malformed: 0, unreachable: 0, refused: 0 };
   let first = 0;
   let running = 0;
@@ -49,8 +47,8 @@ export function createSimulator({ nodes, venueFaults, newestSlot, signal }: Simu
     counters.asked++;
     for (;;) {
       const answer = await nodes[index]!.rpc.call('simulateTransaction', params, within).then(
-        (result) => readSimulation(result, request, newestSlot(), venueFaults),
-        (error: unknown) => readSimulationFault(error, request, venueFaults),
+        (result) => readSimulation(result, request, newestSlot()),
+        (error: unknown) => readSimulationFault(error, request),
       );
       if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no answer in time' };
       if (answer.kind === 'none') counters[answer.fault]++;

@@ -1,0 +1,356 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import {
+  maxAdvances,
+  maxOrderRows,
+  type Advance,
+  type AdvanceOutcome,
+  type OrderChange,
+  type OrderTable,
+} from '../../store/order-table.ts';
+import { isUnderWay, judge, type Evidence, type OrderError } from '../life.ts';
+import { endStates, type StoredOrder } from '../order.ts';
+import type { Broadcaster } from './broadcaster.ts';
+import { createLandedReader, type LandedOrder, type LandedReader } from './landed-reader.ts';
+import type { SendNode } from './nodes.ts';
+import type { FinalizedPoint } from './signature-status.ts';
+import { pollStatuses, type PollCounter, type PolledOrders } from './status-poller.ts';
+import { agreeing, findEvidence, type TrackedOrder } from './tracked-order.ts';
+import { createWaker, type Waker } from './waker.ts';
+
+/** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
+const maxFollowed = 10_000;
+/** How often the hold on the orders is renewed, and how long it lasts: another gateway takes them over after that. */
+const claimEveryMs = 4_000;
+const holdMs = 15_000;
+/** How often every order is looked at, whatever was told of it: some things follow from silence. */
+const lookEveryMs = 250;
+/** The store is asked again after so long where it failed. */
+const storePauseMs = 500;
+/**
+ * Blocks that a message may live for beyond the finalized height, where it was not told with the order: its own 150, and as
+ * many as the chain may be ahead of its finalized part.
+ */
+const longestLifeBlocks = 150 + 512;
+
+export type FollowerCounter =
+  | PollCounter
+  | 'followed'
+  | 'takenOver'
+  | 'advanced'
+  | 'stale'
+  | 'contradictions'
+  | 'storeFailures'
+  | 'refused';
+
+export interface FollowerOptions {
+  readonly nodes: readonly SendNode[];
+  readonly broadcaster: Pick<Broadcaster, 'send' | 'stop'>;
+  readonly orders: Pick<OrderTable, 'advanceAll' | 'claim' | 'openOf' | 'release'>;
+  readonly gatewayId: string;
+  /** After every change that was stored. Must not throw. */
+  readonly onChange: (order: StoredOrder) => void;
+  /** Newest slot that the chain can have reached. */
+  readonly newestSlot: () => number;
+  readonly log: Logger;
+}
+
+interface Followed extends TrackedOrder {
+  /** Its message is being sent, as far as this follower knows. */
+  sending: boolean;
+  /** Slot whose transaction is being read; null where none is. */
+  readingSlot: number | null;
+  contradicted: boolean;
+}
+
+const notSent: OrderError = {
+  code: 'UPSTREAM_UNAVAILABLE',
+  message: 'The gateway that took the order ended before it was sent.',
+  detailsJson: '{}',
+};
+
+const noCounts: Readonly<Record<FollowerCounter, number>> = {
+  polls: 0,
+  heights: 0,
+  malformed: 0,
+  unanswered: 0,
+  followed: 0,
+  takenOver: 0,
+  advanced: 0,
+  stale: 0,
+  contradictions: 0,
+  storeFailures: 0,
+  refused: 0,
+};
+
+/**
+ * Follows all open orders together to their ends: by our own stream, by the statuses that every node tells, and by the store over
+ * restarts. Until somebody has a message in a block it is sent again, always the same bytes.
+ */
+export class Follower {
+  readonly counters: Record<FollowerCounter, number> = { ...noCounts };
+  readonly #options: FollowerOptions;
+  readonly #closing = new AbortController();
+  readonly #byId = new Map<string, Followed>();
+  readonly #bySignature = new Map<string, Followed>();
+  readonly #dirty = new Set<Followed>();
+  /** For the loops that ask nodes, and for the one that writes. */
+  readonly #pollWaker: Waker;
+  readonly #settleWaker: Waker;
+  readonly #heights: (number | null)[];
+  readonly #reader: LandedReader;
+  readonly #reads = new Set<Promise<void>>();
+  #loops: readonly Promise<void>[] = [];
+  #storeFails = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#pollWaker = createWaker(this.#closing.signal);
+    this.#settleWaker = createWaker(this.#closing.signal);
+    this.#heights = options.nodes.map(() => null);
+    this.#reader = createLandedReader(options.nodes);
+  }
+
+  /** Orders that are followed now. */
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get hasRoom(): boolean {
+    return this.#byId.size < maxFollowed;
+  }
+
+  get reads(): LandedReader['counters'] {
+    return this.#reader.counters;
+  }
+
+  /** Takes up what this gateway held before, then what others left, and keeps following. Rejects where the store cannot be read. */
+  async start(): Promise<void> {
+    const { orders, gatewayId } = this.#options;
+    for (let after: string | null = null; ;) {
+      const page: readonly StoredOrder[] = await orders.openOf(gatewayId, after, maxOrderRows);
+      for (const order of page) this.follow(order);
+      after = page.at(-1)?.id ?? null;
+      if (after === null || !this.hasRoom) break;
+    }
+    await this.#claim();
+    const polls = this.#options.nodes.map((node, index) => this.#poll(node, index));
+    this.#loops = [this.#settleLoop(), this.#claimLoop(), ...polls];
+  }
+
+  /**
+   * Follows an order to its end. One that is submitted is sent until it is in a block; `broadcaster.send` may have begun that
+   * already. One that was not sent yet, and is no longer worked on, will not be. False where there is no room.
+   */
+  follow(order: StoredOrder): boolean {
+    if (this.#byId.has(order.id) || endStates.has(order.state)) return true;
+    if (!this.hasRoom) {
+      this.counters.refused++;
+      return false;
+    }
+    const followed: Followed = {
+      order,
+      signature: order.signature ?? '',
+      lastValidBlockHeight: order.lastValidBlockHeight,
+      sinceMs: performance.now(),
+      views: this.#options.nodes.map(() => null),
+      streamSlot: null,
+      reading: null,
+      sending: false,
+      readingSlot: null,
+      contradicted: false,
+    };
+    this.counters.followed++;
+    this.#byId.set(order.id, followed);
+    if (order.signature !== null) this.#bySignature.set(order.signature, followed);
+    this.#touch(followed);
+    this.#pollWaker.wake();
+    return true;
+  }
+
+  /** Our own stream has the transaction in a block, where it succeeded. Costs a look into a map. */
+  seen(signature: string, slot: number): void {
+    const followed = this.#bySignature.get(signature);
+    if (followed === undefined) return;
+    followed.streamSlot = slot;
+    this.#touch(followed);
+  }
+
+  /** Ends following; other gateways may take over at once. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    await Promise.all([...this.#loops, ...this.#reads]);
+    for (const { signature } of this.#byId.values()) this.#options.broadcaster.stop(signature);
+    await this.#options.orders.release(this.#options.gatewayId);
+  }
+
+  #touch(followed: Followed): void {
+    this.#dirty.add(followed);
+    this.#settleWaker.wake();
+  }
+
+  #remove(followed: Followed): void {
+    this.#byId.delete(followed.order.id);
+    if (this.#bySignature.get(followed.signature) === followed) this.#bySignature.delete(followed.signature);
+    this.#dirty.delete(followed);
+    this.#options.broadcaster.stop(followed.signature);
+  }
+
+  #poll(node: SendNode, index: number): Promise<void> {
+    const orders: PolledOrders = {
+      tracked: () => this.#bySignature.values(),
+      size: () => this.#bySignature.size,
+      wait: (ms) => this.#pollWaker.wait(ms),
+      onView: (from, tracked, view) => {
+        const followed = this.#bySignature.get(tracked.signature);
+        if (followed !== tracked) return;
+        followed.views[from] = view;
+        this.#touch(followed);
+      },
+      onFinalized: (from, point) => this.#onFinalized(from, point),
+    };
+    const { newestSlot } = this.#options;
+    return pollStatuses({ node, index, orders, newestSlot, counters: this.counters, signal: this.#closing.signal });
+  }
+
+  /** Where a message's last block is not known, it is bounded from the highest that nodes tell, once enough have told one. */
+  #onFinalized(node: number, { blockHeight }: FinalizedPoint): void {
+    this.#heights[node] = blockHeight;
+    const told = this.#heights.filter((height) => height !== null);
+    if (told.length < Math.min(agreeing, this.#heights.length)) return;
+    for (const followed of this.#bySignature.values()) followed.lastValidBlockHeight ??= Math.max(...told) + longestLifeBlocks;
+  }
+
+  #setSending(followed: Followed, wanted: boolean): void {
+    if (followed.sending === wanted) return;
+    followed.sending = wanted;
+    const { signature, lastValidBlockHeight, order } = followed;
+    if (!wanted) this.#options.broadcaster.stop(signature);
+    else if (order.signedBytes !== null) {
+      void this.#options.broadcaster.send({ signature, wire: order.signedBytes, lastValidBlockHeight });
+    }
+  }
+
+  #read(followed: Followed, slot: number): void {
+    if (followed.readingSlot === slot) return;
+    followed.readingSlot = slot;
+    const { signature, order, views } = followed;
+    const err = views.find((view) => view?.status?.slot === slot)?.status?.err ?? null;
+    const landed = { signature, slot, err, terms: order.terms, isLightning: order.kind === 'lightning' };
+    const read = this.#readLanded(followed, landed);
+    this.#reads.add(read);
+    void read.finally(() => this.#reads.delete(read));
+  }
+
+  async #readLanded(followed: Followed, landed: LandedOrder): Promise<void> {
+    const reading = await this.#reader.read(landed, this.#closing.signal);
+    if (reading === null || followed.readingSlot !== landed.slot) return;
+    followed.reading = reading;
+    followed.readingSlot = null;
+    this.#touch(followed);
+  }
+
+  /** What is known of an order now; sees to its message on the way. */
+  #evidenceOf(followed: Followed): Evidence | null {
+    const { order } = followed;
+    const underWay = isUnderWay(order.state);
+    // Before `submitted` nothing was sent, and nobody but us has the bytes of a custodial wallet's message.
+    if (underWay && (order.kind !== 'sent' || order.signature === null)) return { kind: 'refused', error: notSent };
+    const { evidence, broadcast, readSlot } = findEvidence(followed, performance.now());
+    this.#setSending(followed, broadcast === 'send' && !underWay);
+    if (readSlot !== null) this.#read(followed, readSlot);
+    return evidence;
+  }
+
+  #changeOf(followed: Followed): OrderChange | null {
+    const evidence = this.#evidenceOf(followed);
+    if (evidence === null) return null;
+    const verdict = judge(followed.order, evidence);
+    if (verdict.kind === 'contradiction' && !followed.contradicted) {
+      followed.contradicted = true;
+      this.counters.contradictions++;
+      const { id, state } = followed.order;
+      this.#options.log.error({ orderId: id, state, evidence: evidence.kind }, 'order_contradiction');
+    }
+    return verdict.kind === 'change' ? verdict.change : null;
+  }
+
+  /** Judges what was touched, and stores what changed in one go. */
+  async #settle(): Promise<void> {
+    const advances: Advance[] = [];
+    const changed: Followed[] = [];
+    for (const followed of this.#dirty) {
+      if (advances.length === maxAdvances) break;
+      this.#dirty.delete(followed);
+      const change = this.#changeOf(followed);
+      if (change === null) continue;
+      advances.push({ id: followed.order.id, fromVersion: followed.order.version, change, atMs: Date.now() });
+      changed.push(followed);
+    }
+    if (advances.length === 0) return;
+    const outcomes = await this.#stored(() => this.#options.orders.advanceAll(advances));
+    if (outcomes === null) {
+      for (const followed of changed) this.#dirty.add(followed);
+      await this.#settleWaker.wait(storePauseMs);
+      return;
+    }
+    for (const [at, outcome] of outcomes.entries()) this.#onStored(changed[at]!, outcome);
+  }
+
+  #onStored(followed: Followed, outcome: AdvanceOutcome): void {
+    if (outcome.kind === 'no_such_order') {
+      this.#remove(followed);
+      return;
+    }
+    followed.order = outcome.order;
+    this.counters[outcome.kind]++;
+    if (outcome.kind === 'advanced') this.#options.onChange(outcome.order);
+    if (endStates.has(outcome.order.state)) this.#remove(followed);
+    else this.#touch(followed);
+  }
+
+  /** Null where the store failed, which is told once until it answers again. */
+  async #stored<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      const result = await work();
+      this.#storeFails = false;
+      return result;
+    } catch (error) {
+      this.counters.storeFailures++;
+      if (!this.#storeFails) this.#options.log.error({ err: error }, 'order_store_failed');
+      this.#storeFails = true;
+      return null;
+    }
+  }
+
+  async #settleLoop(): Promise<void> {
+    let lookedMs = -Infinity;
+    while (!this.#closing.signal.aborted) {
+      const nowMs = performance.now();
+      if (nowMs - lookedMs >= lookEveryMs) {
+        lookedMs = nowMs;
+        for (const followed of this.#byId.values()) this.#dirty.add(followed);
+      }
+      await this.#settle();
+      if (this.#dirty.size === 0) await this.#settleWaker.wait(this.#byId.size === 0 ? Infinity : lookEveryMs);
+    }
+  }
+
+  async #claim(): Promise<void> {
+    const nowMs = Date.now();
+    const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - this.#byId.size));
+    const taken = await this.#options.orders.claim({ gatewayId: this.#options.gatewayId, nowMs, untilMs: nowMs + holdMs, limit });
+    for (const order of taken) if (this.follow(order)) this.counters.takenOver++;
+    if (taken.length > 0) this.#options.log.info({ orders: taken.length }, 'orders_taken_over');
+  }
+
+  async #claimLoop(): Promise<void> {
+    const { signal } = this.#closing;
+    const waker = createWaker(signal);
+    for (;;) {
+      await waker.wait(claimEveryMs);
+      if (signal.aborted) return;
+      await this.#stored(() => this.#claim());
+    }
+  }
+}

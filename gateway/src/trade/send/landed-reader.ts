@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import type { OrderError } from '../life.ts';
+import type { OrderTerms } from '../order.ts';
+import { classifyFailure } from './failure.ts';
+import { readFill, type FillReading } from './fill.ts';
+import type { SendNode } from './nodes.ts';
+import type { LandedReading } from './tracked-order.ts';
+import { createTurns } from './turns.ts';
+
+/** Transactions being read at a time; the others wait in line, one a followed order at most. */
+const maxRunning = 8;
+const maxWaiting = Number.MAX_SAFE_INTEGER;
+/** A node may have the status of a transaction before it has the transaction. */
+const againAfterMs = 400;
+/** Given up after so long: the order then ends without a fill, which its signature still leads to. */
+const giveUpAfterMs = 30_000;
+
+export interface LandedOrder {
+  readonly signature: string;
+  readonly slot: number;
+  /** The runtime's error as the status told it; null where it succeeded. */
+  readonly err: unknown;
+  readonly terms: OrderTerms | null;
+  readonly isLightning: boolean;
+}
+
+export interface LandedReader {
+  /** Never rejects for anything that a node does; null once `signal` fires. */
+  read(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null>;
+  readonly counters: Readonly<Record<'read' | 'unusable' | 'otherSlot' | 'disagreed' | 'givenUp', number>>;
+}
+
+export function orderError(err: unknown, logs: readonly string[]): OrderError {
+  const { code, message, details } = classifyFailure(err, logs, null);
+  return { code, message, detailsJson: JSON.stringify(details) };
+}
+
+/** Reads landed transactions: from one node after the other, until one tells all of it. */
+export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
+  const counters = { read: 0, unusable: 0, otherSlot: 0, disagreed: 0, givenUp: 0 };
+  const turns = createTurns(maxRunning, maxWaiting);
+
+  async function ask({ rpc }: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<FillReading> {
+    const options = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
+    try {
+      const answer = await rpc.call('getTransaction', [landed.signature, options], signal);
+      return answer === null ? { kind: 'unusable', reason: 'not found' } : readFill(answer, landed.signature, landed.terms);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return { kind: 'unusable', reason: error.kind };
+    }
+  }
+
+  /** What an answer says, if it is about the same landing as the status. */
+  function take(reading: FillReading, landed: LandedOrder): LandedReading | null {
+    const { slot } = landed;
+    const told = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
+    if (told === null) counters.unusable++;
+    else if (told !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
+    else if (reading.kind === 'failed') return { slot, fill: null, error: orderError(reading.err, reading.logs) };
+    else return { slot, fill: reading.kind === 'fill' ? reading.fill : null, error: null };
+    return null;
+  }
+
+  async function askEach(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
+    let doubtful: LandedReading | null = null;
+    for (const node of nodes) {
+      if (signal.aborted) return null;
+      const reading = await ask(node, landed, signal);
+      const taken = take(reading, landed);
+      if (taken === null) continue;
+      // A lightning order's transaction moves the wallet's tokens by its trade alone.
+      if (reading.kind !== 'fill' || reading.balancesAgree || !landed.isLightning) return taken;
+      counters.disagreed++;
+      doubtful ??= taken;
+    }
+    return doubtful;
+  }
+
+  async function readOnce(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
+    const give = await turns.take();
+    try {
+      return await askEach(landed, signal);
+    } finally {
+      give?.();
+    }
+  }
+
+  return {
+    counters,
+    async read(landed, signal) {
+      const beganMs = performance.now();
+      while (!signal.aborted) {
+        const reading = await readOnce(landed, signal);
+        if (reading !== null) {
+          counters.read++;
+          return reading;
+        }
+        if (performance.now() - beganMs > giveUpAfterMs) {
+          counters.givenUp++;
+          return { slot: landed.slot, fill: null, error: landed.err === null ? null : orderError(landed.err, []) };
+        }
+        await pause(againAfterMs, undefined, { ref: false });
+      }
+      return null;
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import type { SendNode } from './nodes.ts';
+import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
+import type { NodeView, TrackedOrder } from './tracked-order.ts';
+
+/** Signatures of one `getSignatureStatuses`, as nodes limit it. */
+const maxStatuses = 256;
+/** How often a node is asked about an order that is not confirmed yet, and about one that only waits to be final. */
+const pollEveryMs = 400;
+const pollConfirmedEveryMs = 1_500;
+/** How often it is looked which orders are due. */
+const tickMs = 50;
+/** The finalized height is no older than that when orders are held against it. */
+const heightEveryMs = 1_000;
+/** A node remembers recent statuses for some hundred slots; of older ones it must search its history. */
+const recentForMs = 20_000;
+/** A node that failed is asked again after so long, doubled with each failure in a row. */
+const firstPauseMs = 200;
+const maxPauseMs = 3_000;
+
+export interface PolledOrders {
+  /** Those that have a message. */
+  tracked(): Iterable<TrackedOrder>;
+  size(): number;
+  /** Resolves when there may be something to do sooner than at the next tick. */
+  wait(ms: number): Promise<void>;
+  onView(node: number, order: TrackedOrder, view: NodeView): void;
+  onFinalized(node: number, point: FinalizedPoint): void;
+}
+
+export type PollCounter = 'polls' | 'heights' | 'malformed' | 'unanswered';
+
+export interface StatusPollerOptions {
+  readonly node: SendNode;
+  /** Its number among the nodes. */
+  readonly index: number;
+  readonly orders: PolledOrders;
+  readonly newestSlot: () => number;
+  readonly counters: Record<PollCounter, number>;
+  readonly signal: AbortSignal;
+}
+
+/** Asks one node, for as long as there are open orders, where it has their transactions. Ends when `signal` fires. */
+export async function pollStatuses({ node, index, orders, newestSlot, counters, signal }: StatusPollerOptions): Promise<void> {
+  const polledAtMs = new WeakMap<TrackedOrder, number>();
+  let finalized: FinalizedPoint | null = null;
+  let finalizedAtMs = -Infinity;
+  let failures = 0;
+
+  function due(nowMs: number): TrackedOrder[] {
+    const found: TrackedOrder[] = [];
+    for (const tracked of orders.tracked()) {
+      const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
+      if (nowMs - (polledAtMs.get(tracked) ?? -Infinity) < everyMs) continue;
+      found.push(tracked);
+    }
+    if (found.length <= maxStatuses) return found;
+    // Those that have waited longest first, so that none is passed over however many there are.
+    const since = (tracked: TrackedOrder): number => polledAtMs.get(tracked) ?? -Infinity;
+    return found.sort((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, maxStatuses);
+  }
+
+  /** Past its last block on this node's finalized chain. */
+  function isPast({ lastValidBlockHeight }: TrackedOrder): boolean {
+    return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight > lastValidBlockHeight;
+  }
+
+  async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    try {
+      return await node.rpc.call(method, params, signal);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return null;
+    }
+  }
+
+  async function readHeight(nowMs: number): Promise<void> {
+    counters.heights++;
+    const point = readFinalizedPoint(await ask('getEpochInfo', [{ commitment: 'finalized' }]), newestSlot());
+    if (point === null) return;
+    finalized = point;
+    finalizedAtMs = nowMs;
+    orders.onFinalized(index, point);
+  }
+
+  async function readSome(some: readonly TrackedOrder[], search: boolean): Promise<boolean> {
+    if (some.length === 0) return true;
+    counters.polls++;
+    const point = finalized;
+    const past = some.map(isPast);
+    const params = [some.map(({ signature }) => signature), { searchTransactionHistory: search }];
+    const answer = await ask('getSignatureStatuses', params);
+    const read = readStatuses(answer, some.length, newestSlot());
+    if (read === null) {
+      counters[answer === null ? 'unanswered' : 'malformed']++;
+      return false;
+    }
+    const { contextSlot, statuses } = read;
+    const atMs = performance.now();
+    for (const [at, tracked] of some.entries()) {
+      const status = statuses[at] ?? null;
+      // Behind a load balancer the answer may be another node's: it counts only where that one has seen as much.
+      const absent = status === null && search && past[at] === true && point !== null && contextSlot >= point.slot;
+      const absences = absent ? (tracked.views[index]?.absences ?? 0) + 1 : 0;
+      orders.onView(index, tracked, { status, contextSlot, atMs, absences });
+    }
+    return true;
+  }
+
+  while (!signal.aborted) {
+    const nowMs = performance.now();
+    const some = due(nowMs);
+    if (some.length === 0) {
+      await orders.wait(orders.size() === 0 ? Infinity : tickMs);
+      continue;
+    }
+    for (const tracked of some) polledAtMs.set(tracked, nowMs);
+    const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
+    if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
+    const isOld = (tracked: TrackedOrder): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
+    const recent = await readSome(
+      some.filter((tracked) => !isOld(tracked)),
+      false,
+    );
+    const old = await readSome(some.filter(isOld), true);
+    failures = recent && old ? 0 : failures + 1;
+    if (failures > 0) await orders.wait(Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)));
+  }
+}

@@ -1,0 +1,128 @@
+import type { Evidence, OrderError } from '../life.ts';
+import type { OrderFill, StoredOrder } from '../order.ts';
+import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
+
+/** Nodes that must say the same before an order ends by it; where fewer are set, all of them. */
+export const agreeing = 2;
+/** What a node said longer ago than this counts no more; and a node that is silent for so long is not waited for to confirm what another saw. */
+export const freshMs = 10_000;
+/** Where no node has answered for so long, nobody knows. */
+export const silentAfterMs = 5_000;
+/** A transaction that our own stream told is looked for by nodes for so many slots before it counts as gone. */
+const streamLeadSlots = 8;
+
+/** What one node said last of one signature. */
+export interface NodeView {
+  readonly status: SignatureStatus | null;
+  readonly contextSlot: number;
+  readonly atMs: number;
+  /** Answers in a row, history searched, that knew of nothing while this node's own finalized height was past the last block. */
+  readonly absences: number;
+}
+
+/** What was read out of the landed transaction. */
+export interface LandedReading {
+  readonly slot: number;
+  readonly fill: OrderFill | null;
+  readonly error: OrderError | null;
+}
+
+/** An open order and what is known of its one message. */
+export interface TrackedOrder {
+  /** As stored. */
+  order: StoredOrder;
+  readonly signature: string;
+  /** Null where it was not told with the order and no node has told its height yet. */
+  lastValidBlockHeight: number | null;
+  readonly sinceMs: number;
+  /** By the number of the node; null where it has not said anything. */
+  readonly views: (NodeView | null)[];
+  /** Slot that our own stream told it in; null where it did not, or the slot is gone. */
+  streamSlot: number | null;
+  reading: LandedReading | null;
+}
+
+/** What is to be done about a message. */
+export interface Finding {
+  readonly evidence: Evidence | null;
+  /** `send`: nobody has it in a block. `rest`: it is in one. */
+  readonly broadcast: 'send' | 'rest';
+  /** The transaction is to be read: it is in this slot, and agreed to be confirmed there. */
+  readonly readSlot: number | null;
+}
+
+/** A view with what it shows. */
+interface Sighting extends NodeView {
+  readonly status: SignatureStatus;
+}
+
+function isFresh(view: NodeView | null, nowMs: number): view is NodeView {
+  return view !== null && nowMs - view.atMs <= freshMs;
+}
+
+function rank(commitment: Commitment): number {
+  return commitments.indexOf(commitment);
+}
+
+/** The sightings of at least this commitment that agree on slot and outcome, if they are enough. */
+function agreed(tracked: TrackedOrder, sightings: readonly Sighting[], least: Commitment, nowMs: number): readonly Sighting[] | null {
+  const { views, sinceMs } = tracked;
+  const reached = sightings.filter(({ status }) => rank(status.commitment) >= rank(least));
+  const [first] = reached;
+  if (first === undefined) return null;
+  const same = reached.filter(({ status }) => status.slot === first.status.slot && (status.err === null) === (first.status.err === null));
+  if (same.length !== reached.length) return null;
+  if (same.length >= Math.min(agreeing, views.length)) return same;
+  // The others say nothing at all: what is left of the nodes is believed, as one alone would be.
+  const othersSilent = views.every((view) => !isFresh(view, nowMs) || same.some((sighting) => sighting === view));
+  return othersSilent && nowMs - sinceMs > freshMs ? same : null;
+}
+
+function landed(tracked: TrackedOrder, sightings: readonly Sighting[], nowMs: number): Finding {
+  // One that lies about having it must not keep it from being sent.
+  const broadcast = tracked.streamSlot !== null || agreed(tracked, sightings, 'processed', nowMs) !== null ? 'rest' : 'send';
+  const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
+  const confirmed = agreed(tracked, sightings, 'confirmed', nowMs);
+  const [first] = confirmed ?? [];
+  if (first === undefined) return { evidence: processed, broadcast, readSlot: null };
+  const { slot, err } = first.status;
+  const { reading } = tracked;
+  if (reading === null || reading.slot !== slot) {
+    // Whether it did what it should is not told before it is known; nor does an order end before its fill was looked for.
+    const evidence: Evidence = err === null ? { ...processed, commitment: 'confirmed' } : processed;
+    return { evidence, broadcast: 'rest', readSlot: slot };
+  }
+  const commitment = agreed(tracked, sightings, 'finalized', nowMs) === null ? 'confirmed' : 'finalized';
+  return { evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill }, broadcast: 'rest', readSlot: null };
+}
+
+function isExpired({ views }: TrackedOrder): boolean {
+  if (views.length === 1) return (views[0]?.absences ?? 0) >= agreeing;
+  return views.filter((view) => view !== null && view.absences > 0).length >= agreeing;
+}
+
+/** Nodes that look further than our stream did, and have nothing: its slot is no part of the chain. */
+function streamIsWrong({ views, streamSlot }: TrackedOrder, nowMs: number): boolean {
+  if (streamSlot === null) return true;
+  const beyond = views.filter((view) => isFresh(view, nowMs) && view.contextSlot >= streamSlot + streamLeadSlots);
+  return beyond.length >= Math.min(agreeing, views.length);
+}
+
+/** What is known of an order's message, from what the nodes and our own stream said. Pure. */
+export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
+  const fresh = tracked.views.filter((view) => isFresh(view, nowMs));
+  const sightings = fresh.filter((view): view is Sighting => view.status !== null);
+  // One sighting against the finalized chains of two others is a lie.
+  const outweighed = sightings.length < agreeing && tracked.views.length > agreeing && isExpired(tracked);
+  if (sightings.length > 0 && !outweighed) return landed(tracked, sightings, nowMs);
+  if (!streamIsWrong(tracked, nowMs)) {
+    const evidence: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
+    return { evidence, broadcast: 'rest', readSlot: null };
+  }
+  if (isExpired(tracked)) return { evidence: { kind: 'expired' }, broadcast: 'rest', readSlot: null };
+  const { state } = tracked.order;
+  const lastMs = Math.max(tracked.sinceMs, ...tracked.views.map((view) => view?.atMs ?? 0));
+  const silent = nowMs - lastMs > silentAfterMs;
+  const evidence = silent ? 'silence' : fresh.length === 0 ? null : state === 'processed' ? 'gone' : 'pending';
+  return { evidence: evidence === null ? null : { kind: evidence }, broadcast: 'send', readSlot: null };
+}
