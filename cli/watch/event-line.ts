@@ -1,3 +1,4 @@
+import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type {
   CandleEvent,
   MigrationEvent,
@@ -41,6 +42,8 @@ export function eventLine(event: StreamEvent, paint: Paint): string {
       return line(event, migrationText(event, paint), paint);
     case 'candle':
       return line(event, candleText(event, paint), paint);
+    case 'order':
+      return line(event, orderText(event, paint), paint);
     case 'retract':
       return paint.faint(`retracted ${event.id}: its fork died`);
   }
@@ -85,6 +88,14 @@ function candleText(event: CandleEvent, paint: Paint): string {
   const prices = [event.open, event.high, event.low, event.close].map((value) => value.toPrecision(4)).join(' ');
   const state = event.closed ? 'closed' : paint.faint('open');
   return `CANDLE ${short(event.mint)}  ${event.interval} ${begins}  ${prices}  ${amount(event.volumeSol)} SOL in ${event.trades} trades  ${state}`;
+}
+
+function orderText(event: OrderEvent, paint: Paint): string {
+  const side = event.side === null ? '' : event.side === 'buy' ? paint.buy('BUY ') : paint.sell('SELL ');
+  const what = event.mint === null ? '' : short(event.mint);
+  const done = event.fill === null ? '' : `  ${amount(event.fill.baseUiAmount)} for ${amount(event.fill.traderQuoteUiAmount)} quote`;
+  const failed = event.error === null ? '' : `  ${event.error.code}`;
+  return `ORDER ${event.orderId}  ${paint.strong(event.status)}  ${side}${what}${done}${failed}  ${paint.faint(event.kind)}`;
 }
 
 const maxNameLength = 40;

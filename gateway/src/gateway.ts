@@ -35,6 +35,7 @@ import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
+import { orderEndpoints } from './trade/order-endpoints.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
@@ -124,6 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metricsBinding(() => metricsOf({ hub, limiter, startedAtMs })),
     ...reads.endpoints,
     ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
+    ...orderEndpoints({ orders: keys.store?.orders ?? null }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
     ...documentEndpoints(config),
     ...(options.endpoints ?? []),

@@ -183,6 +183,7 @@ function topicsOf(event: StreamEvent): string[] {
       return [migrationsTopic];
     case 'candle':
       return [candlesTopic(event.mint, event.interval)];
+    case 'order':
     case 'retract':
       return [];
   }

@@ -1,4 +1,10 @@
-import { commitments, type NewTokenEvent, type StreamEvent, type TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
+import {
+  commitments,
+  type MarketStreamEvent,
+  type NewTokenEvent,
+  type StreamEvent,
+  type TokenMetadataEvent,
+} from '@sluice/shared/wire/events.ts';
 import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/filters.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
 
@@ -11,7 +17,6 @@ export interface CompiledFilter {
 
 type Test = (event: StreamEvent) => boolean;
 type Common = Pick<TradeFilter, 'pool' | 'quoteMint' | 'commitment'>;
-type MarketEvent = Exclude<StreamEvent, { type: 'retract' }>;
 
 /**
  * Compiles the filter of a channel; null for none and for an empty one. An event that takes another back passes every
@@ -46,6 +51,7 @@ function channelTests(channel: Channel, filter: Filter): Test[] {
     case 'migrations':
       return migrationTests(filter);
     case 'candles':
+    case 'orders':
       return [];
   }
 }
@@ -58,7 +64,8 @@ function oneOf(wanted: string | readonly string[]): (value: string) => boolean {
 
 function commonTests({ pool, quoteMint, commitment }: Common): Test[] {
   const tests: Test[] = [];
-  const market = (test: (event: MarketEvent) => boolean): void => void tests.push((event) => event.type !== 'retract' && test(event));
+  const market = (test: (event: MarketStreamEvent) => boolean): void =>
+    void tests.push((event) => event.type !== 'retract' && event.type !== 'order' && test(event));
   if (pool !== undefined) {
     const wanted = oneOf(pool);
     market((event) => wanted(event.pool));

@@ -16,6 +16,8 @@ import {
   accountTradesTopic,
   candlesTopic,
   channelNames,
+  channels,
+  ordersTopic,
   pricesTopic,
   readCandlesTopic,
   tradesTopic,
@@ -60,7 +62,14 @@ interface Wanted {
 }
 
 /** The topics of a command, and the keys that stand for none. */
-function wantedTopics(command: SubscribeCommand | UnsubscribeCommand): { wanted: Wanted[]; rejected: RejectedKey[] } {
+function wantedTopics(
+  { principal }: Connection,
+  command: SubscribeCommand | UnsubscribeCommand,
+): { wanted: Wanted[]; rejected: RejectedKey[] } {
+  // Never by what the command says: nobody follows another key's orders.
+  if (command.channel === 'orders') {
+    return { wanted: principal === null ? [] : [{ key: null, topic: ordersTopic(principal.keyId) }], rejected: [] };
+  }
   const mints = 'mints' in command ? command.mints : undefined;
   const accounts = 'accounts' in command ? command.accounts : undefined;
   if (mints === undefined && accounts === undefined) return { wanted: [{ key: null, topic: command.channel }], rejected: [] };
@@ -87,7 +96,7 @@ function mintTopicOf(command: SubscribeCommand | UnsubscribeCommand): (mint: str
 /** Carries out a `subscribe`. Frames begin after the positions of the reply, each `seq` once. */
 export function subscribe(parts: StreamParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
   const id = command.id ?? null;
-  const { wanted, rejected } = wantedTopics(command);
+  const { wanted, rejected } = wantedTopics(connection, command);
   const fault = checkPlan(connection, command, wanted) ?? checkSince(command, wanted, rejected) ?? checkBounds(connection, command, wanted);
   if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
   // What a batch holds belongs before the reply for those who follow already, and to nobody who joins now.
@@ -266,7 +275,7 @@ export function unsubscribe(parts: StreamParts, connection: Connection, command:
 }
 
 function topicsToEnd(connection: Connection, command: UnsubscribeCommand): string[] {
-  const { wanted } = wantedTopics(command);
+  const { wanted } = wantedTopics(connection, command);
   const whole = wanted.length === 1 && wanted[0]!.key === null;
   return whole ? topicsOfChannel(connection, command.channel) : wanted.map(({ topic }) => topic);
 }
@@ -286,6 +295,10 @@ function topicsOfChannel(connection: Connection, channel: Channel): string[] {
 function channelOf(topic: string): Channel {
   const mark = topic.indexOf(':');
   return (mark === -1 ? topic : topic.slice(0, mark)) as Channel;
+}
+
+function isOwn(channel: Channel): boolean {
+  return 'own' in channels[channel];
 }
 
 type ListEntry = SubscriptionsReply['subscriptions'][number];
@@ -323,7 +336,7 @@ export function listOf(connection: Connection, id: SubscriptionsReply['id'], aft
     let entry = found.get(key);
     if (entry === undefined) found.set(key, (entry = emptyEntry(channel, candles?.interval, filter)));
     const name = candles?.mint ?? topic.slice(channel.length + 1);
-    if (name === '') entry.all = true;
+    if (name === '' || isOwn(channel)) entry.all = true;
     else if (name.startsWith('@')) entry.accounts.push(name.slice(1));
     else entry.mints.push(name);
   }

@@ -1,29 +1,10 @@
 import type { VenueName } from '@sluice/shared/wire/events.ts';
+import { orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/shared/wire/orders.ts';
 
-/**
- * The life of an order. It moves forward only: `accepted` → `simulated` → `submitted` → `processed` → `confirmed` → `finalized`;
- * out of any of the first states to `failed` (nothing can land, or it landed and failed), from `submitted` to `unknown` where nobody
- * answers and back to what is found out, and to `expired` once the message can no longer land.
- */
-export const orderStates = [
-  'accepted',
-  'simulated',
-  'submitted',
-  'processed',
-  'confirmed',
-  'finalized',
-  'failed',
-  'expired',
-  'unknown',
-] as const;
-export type OrderState = (typeof orderStates)[number];
+export { orderKinds, orderStates, type OrderKind, type OrderState };
 
 /** States that nothing follows. */
 export const endStates: ReadonlySet<OrderState> = new Set(['finalized', 'failed', 'expired']);
-
-/** `lightning`: signed by a custodial wallet. `sent`: signed by the caller. `paper`: filled against live state, never sent. */
-export const orderKinds = ['lightning', 'sent', 'paper'] as const;
-export type OrderKind = (typeof orderKinds)[number];
 
 /** What the caller asked for, as far as it follows an order to its end. */
 export interface OrderTerms {

@@ -3,7 +3,7 @@ import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
 import {
   accountTradesTopic,
   allTradesTopic,
@@ -55,7 +55,7 @@ export function topicsOf(event: PublishableEvent): string[] {
 }
 
 /** What the pipeline makes. */
-export type PublishableEvent = Exclude<StreamEvent, { type: 'retract' | 'candle' }>;
+export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;
 
 /** One holding of the lease. */
 interface Term {

@@ -75,6 +75,10 @@ export const subscribeSchemas = {
     { ...subscribeCommon, channel: Type.Literal('candles'), mints, interval: Interval },
     closed('subscribe candles', 'Candles of mints: the present one as trades come, at most twice a second, and each once it is over.'),
   ),
+  orders: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('orders') },
+    closed('subscribe orders', "Changes of the orders of the key's own, as they are stored."),
+  ),
 } as const satisfies Record<Channel, unknown>;
 
 export const unsubscribeSchemas = {
@@ -98,6 +102,7 @@ export const unsubscribeSchemas = {
     { ...unsubscribeCommon, channel: Type.Literal('candles'), mints: Type.Optional(mints), interval: Type.Optional(Interval) },
     closed('unsubscribe candles', 'Ends these mints (without: all) at this interval (without: at every one).'),
   ),
+  orders: Type.Object({ ...unsubscribeCommon, channel: Type.Literal('orders') }, closed('unsubscribe orders', 'Ends the channel.')),
 } as const satisfies Record<Channel, unknown>;
 
 export const AuthCommand = Type.Object(

@@ -149,12 +149,18 @@ function descriptionOf(schema: Shown): string {
 
 function channelTable(): string {
   const rows = channelNames.map((name) => {
-    const channel: { readonly keys: readonly string[]; readonly all?: boolean; readonly interval?: boolean } = channels[name];
-    const topics: string[] = channel.keys.length === 0 || channel.all === true ? [`\`${name}\``] : [];
+    const channel: { readonly keys: readonly string[]; readonly all?: boolean; readonly interval?: boolean; readonly own?: boolean } =
+      channels[name];
+    const own = channel.own === true;
+    const topics: string[] = own ? [`\`${name}:<key id>\``] : channel.keys.length === 0 || channel.all === true ? [`\`${name}\``] : [];
     if (channel.keys.includes('mints')) topics.push(`\`${name}:<mint>${channel.interval === true ? ':<interval>' : ''}\``);
     if (channel.keys.includes('accounts')) topics.push(`\`${name}:@<account>\``);
     const keys = [...channel.keys, ...(channel.interval === true ? ['interval'] : [])].map((key) => `\`${key}\``).join(', ');
-    return [`\`${name}\``, keys === '' ? '–' : `${keys}${channel.all === true ? ', or none for all' : ''}`, topics.join(', ')];
+    return [
+      `\`${name}\``,
+      own ? "– (the key's own)" : keys === '' ? '–' : `${keys}${channel.all === true ? ', or none for all' : ''}`,
+      topics.join(', '),
+    ];
   });
   return table(['channel', 'keys', 'topics of its frames'], rows);
 }

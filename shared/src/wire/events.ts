@@ -1,32 +1,9 @@
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
+import { Address, commitments, Nullable, Raw, Ui, Venue } from './event-parts.ts';
 import { candleIntervalNames } from './intervals.ts';
+import { OrderEvent } from './order-event.ts';
 
-/** Names of the venues, as `pool` in events and requests. */
-export const venueNames = [
-  'pump',
-  'pump-amm',
-  'launchlab',
-  'raydium-cpmm',
-  'raydium-amm',
-  'raydium-clmm',
-  'meteora-dbc',
-  'meteora-damm-v2',
-  'meteora-dlmm',
-  'orca-whirlpool',
-] as const;
-export type VenueName = (typeof venueNames)[number];
-
-export const commitments = ['processed', 'confirmed', 'finalized'] as const;
-export type Commitment = (typeof commitments)[number];
-
-const Raw = (description: string) =>
-  Type.String({ pattern: '^[0-9]+$', description: `${description} Raw integer in its smallest unit, as a decimal string.` });
-const Ui = (description: string) => Type.Number({ description: `${description} UI number (float64).` });
-const Address = (description: string) => Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$', description: `${description} Base58.` });
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
-
-const Venue = Type.Enum([...venueNames], { description: 'Venue of the pool.' });
+export { commitments, venueNames, type Commitment, type VenueName } from './event-parts.ts';
 
 /** What every event carries. */
 const common = {
@@ -252,6 +229,7 @@ export const eventSchemas = {
   tokenMetadata: TokenMetadataEvent,
   migration: MigrationEvent,
   candle: CandleEvent,
+  order: OrderEvent,
   retract: RetractEvent,
 } as const;
 
@@ -262,6 +240,8 @@ export type TokenMetadataEvent = Static<typeof TokenMetadataEvent>;
 export type MigrationEvent = Static<typeof MigrationEvent>;
 export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
-export type StreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent | RetractEvent;
+/** What happened on the market. */
+export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent;
+export type StreamEvent = MarketStreamEvent | OrderEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;
 export type Fees = Static<typeof Fees>;

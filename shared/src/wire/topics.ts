@@ -1,15 +1,19 @@
 import { isCandleInterval, type CandleInterval } from './intervals.ts';
 
-/** What a client subscribes to. `keys` says which keys narrow it; a topic is made from a channel and one key. */
+/**
+ * What a client subscribes to. `keys` says which keys narrow it; a topic is made from a channel and one key. `own`: the topic is made
+ * from the API key of who subscribes, and nobody else follows it.
+ */
 export const channels = {
   newTokens: { keys: [] },
   migrations: { keys: [] },
   trades: { keys: ['mints', 'accounts'], all: true },
   prices: { keys: ['mints'] },
   candles: { keys: ['mints'], interval: true },
+  orders: { keys: [], own: true },
 } as const satisfies Record<
   string,
-  { readonly keys: readonly ('mints' | 'accounts')[]; readonly all?: boolean; readonly interval?: boolean }
+  { readonly keys: readonly ('mints' | 'accounts')[]; readonly all?: boolean; readonly interval?: boolean; readonly own?: boolean }
 >;
 
 export type Channel = keyof typeof channels;
@@ -22,6 +26,9 @@ export const tradesTopic = (mint: string): string => `trades:${mint}`;
 export const accountTradesTopic = (account: string): string => `trades:@${account}`;
 export const pricesTopic = (mint: string): string => `prices:${mint}`;
 export const candlesTopic = (mint: string, interval: CandleInterval): string => `candles:${mint}:${interval}`;
+
+/** Events of orders of one API key. */
+export const ordersTopic = (keyId: string): string => `orders:${keyId}`;
 
 /** Mint and interval of a topic of the channel `candles`; null for any other. */
 export function readCandlesTopic(topic: string): { readonly mint: string; readonly interval: CandleInterval } | null {

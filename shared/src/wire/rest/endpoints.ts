@@ -4,6 +4,7 @@ import { tokenImageEndpoint } from './image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
 import { portfolioEndpoint } from './portfolio.ts';
 import { quoteEndpoint } from './quote.ts';
+import { orderEndpoint, orderPageEndpoint } from './trade.ts';
 import { tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
@@ -20,6 +21,8 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenImageEndpoint,
   portfolioEndpoint,
   quoteEndpoint,
+  orderEndpoint,
+  orderPageEndpoint,
   usageEndpoint,
   wsTicketEndpoint,
   openApiEndpoint,
