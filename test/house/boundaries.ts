@@ -35,7 +35,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   litesvm: [],
   'fast-check': [],
   vitest: [],
-  'node:child_process': ['cli/'],
+  'node:child_process': ['gateway/src/signer/child.ts', 'cli/'],
   pg: ['gateway/src/store/sql/postgres.ts'],
   'node:net': [
     'gateway/src/transport/',
@@ -56,7 +56,7 @@ const pureMayUse = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'msgpackr', 'node:buffer', 'node:crypto']);
 
 /** Nothing but these reaches custody. */
-const custodyUsers = ['gateway/src/custody/', 'gateway/src/trade/', 'cli/', 'test/'];
+const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/trade/', 'cli/', 'test/'];
 
 export const boundaries: HouseCheck = {
   name: 'boundaries between folders',

@@ -1,0 +1,160 @@
+import { resolve } from 'node:path';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { reasonOf } from '../store/store-away.ts';
+import type { Store } from '../store/store.ts';
+import { maxHaltAgeMs, type Halt } from '../trade/halt.ts';
+import type { OrderSigner, SignOutcome, SignRequest } from '../trade/signer.ts';
+import { takeAuditPlace, type AuditPlace } from './audit-place.ts';
+import type { LogHead } from './protocol.ts';
+import type { SignAnswer } from './session.ts';
+import type { SigningLimits } from './signing.ts';
+import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions } from './supervisor.ts';
+
+/** Signatures that are waited for at once; one more is refused. */
+const maxInFlight = 256;
+/** Within it every request is answered, milliseconds; a process that is silent for so long is ended. */
+const answerWithinMs = 5_000;
+/** Longest message that is handed over; the policy's own bound is below it. */
+const maxHandedBytes = 2_048;
+const orderIdForm = /^[\w-]{1,64}$/;
+
+export interface SignerOptions {
+  readonly store: Pick<Store, 'wallets' | 'auditHeads' | 'dataDir'>;
+  /** Name of the keystore (`keystoreName`). */
+  readonly keystore: string;
+  /** `passphraseFileOf`; null: there is none, and nothing is signed. */
+  readonly passphraseFile: string | null;
+  readonly limits: SigningLimits;
+  readonly halt: Pick<Halt, 'read'>;
+  readonly log: Logger;
+}
+
+export interface SigningProcess extends OrderSigner {
+  /** What came of the first start. A keystore that is not there yet needs no process, which is well. Never rejects. */
+  readonly started: Promise<SignerStart>;
+  /** Of the process that signs at present; null: none is ready. */
+  readonly pid: number | null;
+}
+
+const unavailable: SignOutcome = { ok: false, reason: 'unavailable' };
+
+/** Signs by a process of its own, which is started anew when it ends. */
+export function createSigner(options: SignerOptions): SigningProcess {
+  const { store, keystore, log } = options;
+  const place = placeOf(options);
+  const heads = headNotes(options);
+  const parts = 'ok' in place ? place : { ...sessionParts(options, place), onHead: heads.note };
+  const supervisor = new Supervisor({ keystore: () => store.wallets.keystore(keystore), parts, log });
+  let inFlight = 0;
+  const close = async (): Promise<void> => {
+    await supervisor.close();
+    await heads.settled();
+    if (!('ok' in place)) place.lock.release();
+  };
+  let closing: Promise<void> | null = null;
+  return {
+    started: supervisor.started,
+    get pid() {
+      return supervisor.ready?.pid ?? null;
+    },
+    sign: async (request) => {
+      if (inFlight >= maxInFlight) return unavailable;
+      const fault = formFault(request);
+      if (fault !== null) return fault;
+      inFlight++;
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), answerWithinMs);
+      const late = new Promise<SignOutcome>((give) => deadline.signal.addEventListener('abort', () => give(unavailable)));
+      try {
+        return await Promise.race([signBy(supervisor, options, request, deadline.signal), late]);
+      } catch (error) {
+        log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
+        return unavailable;
+      } finally {
+        clearTimeout(timer);
+        inFlight--;
+      }
+    },
+    close: () => (closing ??= close()),
+  };
+}
+
+/** Rejects where the store does not answer. */
+async function signBy(supervisor: Supervisor, options: SignerOptions, request: SignRequest, gaveUp: AbortSignal): Promise<SignOutcome> {
+  const { store, keystore, halt } = options;
+  const { orderId, publicKey, message } = request;
+  const isKnown = supervisor.ready?.knows(publicKey) ?? false;
+  const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
+  if (wallet === null && !isKnown) return { ok: false, reason: 'unknown_wallet' };
+  const session = supervisor.ready ?? (await supervisor.session(gaveUp));
+  // Last, so that it is young when the process looks at it.
+  const reading = await halt.read();
+  if (reading.halted) return { ok: false, reason: 'halted' };
+  if (session === null || gaveUp.aborted) return unavailable;
+  if (!session.knows(publicKey)) {
+    // Known to the process before this one, which ended a moment ago.
+    if (wallet === null) return unavailable;
+    session.addWallet(wallet);
+  }
+  const kill = (): void => session.kill();
+  gaveUp.addEventListener('abort', kill);
+  const answer = await session.sign({ orderId, publicKey, message, runningAtNs: reading.readAtNs });
+  gaveUp.removeEventListener('abort', kill);
+  return outcomeOf(answer);
+}
+
+function outcomeOf(answer: SignAnswer | null): SignOutcome {
+  if (answer === null || answer.op === 'busy') return unavailable;
+  if (answer.op === 'signed') return { ok: true, signature: answer.signature };
+  const { rule, message } = answer;
+  if (rule === 'halted' || rule === 'unknown_wallet') return { ok: false, reason: rule };
+  return { ok: false, reason: 'refused', rule, message };
+}
+
+/** What the process could not even read. */
+function formFault({ orderId, message }: SignRequest): SignOutcome | null {
+  if (!orderIdForm.test(orderId)) return { ok: false, reason: 'refused', rule: 'malformed', message: 'no order id' };
+  if (message.length > maxHandedBytes) return { ok: false, reason: 'refused', rule: 'malformed', message: 'longer than any message' };
+  return null;
+}
+
+function placeOf({ store, keystore, passphraseFile }: SignerOptions): AuditPlace | StartFault {
+  if (passphraseFile === null) return { ok: false, reason: 'no_passphrase', what: 'KEYSTORE_PASSPHRASE_FILE is not set' };
+  try {
+    const place = takeAuditPlace(store.dataDir, keystore);
+    return place ?? { ok: false, reason: 'no_slot', what: 'as many signing processes as there may be run on DATA_DIR' };
+  } catch (error) {
+    return { ok: false, reason: 'audit_unwritable', what: reasonOf(error) };
+  }
+}
+
+/** Notes in the store how far the audit log has come. */
+function headNotes({ store, log }: SignerOptions) {
+  let last: Promise<void> = Promise.resolve();
+  return {
+    note: (logId: string, { lines, mac }: LogHead): void => {
+      last = store.auditHeads.note({ logId, lines, mac, notedAtMs: Date.now() }).catch((error: unknown) => {
+        // The next note is as good as this one.
+        log.warn({ reason: reasonOf(error) }, 'audit_head_not_noted');
+      });
+    },
+    settled: () => last,
+  };
+}
+
+type Parts = Exclude<SupervisorOptions['parts'], StartFault>;
+
+function sessionParts({ store, keystore, passphraseFile, limits, log }: SignerOptions, { file }: AuditPlace): Omit<Parts, 'onHead'> {
+  return {
+    terms: {
+      keystore,
+      passphraseFile: resolve(passphraseFile ?? ''),
+      auditFile: file,
+      maxOrderLamports: limits.maxOrderLamports.toString(),
+      maxDayLamports: limits.maxDayLamports.toString(),
+      maxHaltAgeMs,
+    },
+    headOf: (logId) => store.auditHeads.byLog(logId),
+    onDamagedWallet: (publicKey) => log.error({ wallet: publicKey }, 'wallet_does_not_open'),
+  };
+}

@@ -1,0 +1,171 @@
+import { assembleTransaction, decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import {
+  associatedTokenProgram,
+  computeBudgetProgram,
+  systemProgram,
+  token2022Program,
+  tokenProgram,
+  wrappedSolMint,
+} from '@sluice/shared/solana/well-known.ts';
+import type { DerivedAddresses } from './derived.ts';
+import { tipAccounts } from './tip-accounts.ts';
+import { isVenue, readTrade, type NamedInstruction, type Trade } from './trade-instruction.ts';
+import { refused, type Refusal, type Verdict } from './verdict.ts';
+
+/** Longest message of a v0 transaction with one signature: 1232 bytes less that and its count. */
+export const maxMessageBytes = 1232 - 65;
+const v0Prefix = 128;
+const noSignature = new Uint8Array(64);
+
+/** Lamports for each signature. */
+const signatureFee = 5_000n;
+/** Most compute units of a transaction, and those it has where it names no limit, at the most. */
+const maxComputeUnits = 1_400_000n;
+const microLamports = 1_000_000n;
+
+/** The wallet's own accounts of both sides; more of either there is no use for. */
+const mostAccountsMade = 2;
+const mostAccountsClosed = 2;
+
+const transferTag = 2;
+const createTag = 0;
+const createIdempotentTag = 1;
+const closeAccountTag = 9;
+const syncNativeTag = 17;
+
+/**
+ * Judges a message by its bytes alone: exactly one trade on a known venue for this wallet, and around it nothing but the compute
+ * budget, the wallet's own token accounts, wrapping SOL into them, and one tip. Whatever is not known to be right is refused.
+ */
+export function judge(message: Uint8Array, wallet: string, derived: DerivedAddresses): Verdict {
+  if (message.length > maxMessageBytes) return refused('malformed', 'longer than any message with one signature');
+  if (message[0] !== v0Prefix) return refused('malformed', 'no v0 message');
+  const decoded = decodeTransaction(assembleTransaction(message, [noSignature]));
+  if (decoded.kind === 'malformed') return refused('malformed', decoded.reason);
+  const fault = frameFault(decoded, wallet);
+  if (fault !== null) return fault;
+  const instructions = decoded.instructions.map((one) => named(one, decoded.accountKeys));
+  const trades = instructions.filter(({ programId }) => isVenue(programId));
+  const [instruction] = trades;
+  if (instruction === undefined || trades.length > 1) return refused('trade', `${trades.length} trades where there is to be one`);
+  const trade = readTrade(instruction, wallet, derived);
+  if ('ok' in trade) return trade;
+  return judgeAround(instructions, trade, wallet);
+}
+
+/** Who signs and pays, and where the accounts come from. */
+function frameFault({ header, accountKeys, addressTableLookups }: DecodedTransaction, wallet: string): Refusal | null {
+  if (addressTableLookups.length > 0) return refused('lookup_tables', 'accounts that the message itself does not name');
+  if (header.requiredSignatures !== 1 || accountKeys[0] !== wallet) return refused('signers', 'others than the wallet sign or pay');
+  return new Set(accountKeys).size < accountKeys.length ? refused('malformed', 'an account is named twice') : null;
+}
+
+function named(instruction: DecodedTransaction['instructions'][number], keys: readonly string[]): NamedInstruction {
+  const keyAt = (index: number): string => keys[index] ?? '';
+  return {
+    programId: keyAt(instruction.programIdIndex),
+    accounts: instruction.accountIndexes.map(keyAt),
+    data: instruction.data,
+  };
+}
+
+/** What stands around the trade, added up. */
+interface Around {
+  unitLimit: bigint | null;
+  unitPrice: bigint | null;
+  tip: bigint | null;
+  wrapped: bigint | null;
+  made: number;
+  closed: number;
+}
+
+function judgeAround(instructions: readonly NamedInstruction[], trade: Trade, wallet: string): Verdict {
+  const around: Around = { unitLimit: null, unitPrice: null, tip: null, wrapped: null, made: 0, closed: 0 };
+  for (const instruction of instructions) {
+    const fault = isVenue(instruction.programId) ? null : faultAround(instruction, trade, wallet, around);
+    if (fault !== null) return fault;
+  }
+  const limit = around.unitLimit ?? maxComputeUnits;
+  const units = limit < maxComputeUnits ? limit : maxComputeUnits;
+  const priorityFee = (units * (around.unitPrice ?? 0n) + microLamports - 1n) / microLamports;
+  const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
+  return { ok: true, lamports: signatureFee + priorityFee + (around.tip ?? 0n) + traded };
+}
+
+function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  switch (instruction.programId) {
+    case computeBudgetProgram:
+      return computeBudgetFault(instruction, around);
+    case systemProgram:
+      return transferFault(instruction, trade, wallet, around);
+    case associatedTokenProgram:
+      return newAccountFault(instruction, trade, wallet, around);
+    case tokenProgram:
+    case token2022Program:
+      return tokenFault(instruction, trade, wallet, around);
+    default:
+      return refused('program', `the program ${instruction.programId} has no place in a trade`);
+  }
+}
+
+function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around): Refusal | null {
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  if (accounts.length === 0 && data[0] === 2 && data.length === 5 && around.unitLimit === null) {
+    around.unitLimit = BigInt(view.getUint32(1, true));
+    return null;
+  }
+  if (accounts.length === 0 && data[0] === 3 && data.length === 9 && around.unitPrice === null) {
+    around.unitPrice = view.getBigUint64(1, true);
+    return null;
+  }
+  return refused('compute_budget', 'a compute budget that is neither one limit of units nor one price for them');
+}
+
+function transferFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  const [from, to = ''] = accounts;
+  if (data.length !== 12 || view.getUint32(0, true) !== transferTag || accounts.length !== 2 || from !== wallet) {
+    return refused('transfer', "an instruction of the system that is no transfer of the wallet's");
+  }
+  const lamports = view.getBigUint64(4, true);
+  if (tipAccounts.has(to) && around.tip === null) {
+    around.tip = lamports;
+    return null;
+  }
+  const wraps = to === trade.quoteAccount && trade.quoteMint === wrappedSolMint && trade.side === 'buy' && around.wrapped === null;
+  if (!wraps || lamports > trade.maxIn) return refused('transfer', 'SOL to somebody whom the trade does not name');
+  around.wrapped = lamports;
+  return null;
+}
+
+/** The wallet's own token account of one of the trade's two coins; the mint that it is of, with its program. */
+function ownAccount(address: string | undefined, trade: Trade): { readonly mint: string; readonly program: string } | null {
+  if (address === trade.baseAccount) return { mint: trade.baseMint, program: trade.baseProgram };
+  if (address === trade.quoteAccount) return { mint: trade.quoteMint, program: trade.quoteProgram };
+  return null;
+}
+
+function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  const [payer, account, owner, mint, system, program] = accounts;
+  const own = ownAccount(account, trade);
+  const creates = data.length === 0 || (data.length === 1 && (data[0] === createTag || data[0] === createIdempotentTag));
+  const right = payer === wallet && owner === wallet && mint === own?.mint && program === own?.program && system === systemProgram;
+  if (own === null || !creates || !right || accounts.length !== 6) {
+    return refused('token_account', "a token account is made that is not the wallet's own of the trade's coins");
+  }
+  around.made++;
+  return around.made > mostAccountsMade ? refused('token_account', 'more token accounts are made than a trade has') : null;
+}
+
+function tokenFault({ programId, accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  const [account, destination, owner] = accounts;
+  const own = ownAccount(account, trade);
+  if (own === null || own.program !== programId || data.length !== 1) {
+    return refused('token_account', "an instruction on a token account that is not the wallet's own of the trade's coins");
+  }
+  if (data[0] === syncNativeTag && accounts.length === 1 && own.mint === wrappedSolMint) return null;
+  const closes = data[0] === closeAccountTag && accounts.length === 3 && destination === wallet && owner === wallet;
+  if (!closes) return refused('token_account', 'a token account is neither closed to the wallet itself nor brought up to its SOL');
+  around.closed++;
+  return around.closed > mostAccountsClosed ? refused('token_account', 'more token accounts are closed than a trade has') : null;
+}

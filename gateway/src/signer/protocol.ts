@@ -1,0 +1,143 @@
+import { FrameError } from './frames.ts';
+import type { Rule } from './verdict.ts';
+
+/**
+ * What a gateway and its signing process say to each other, over the process's standard input and output. Bytes stand in base64.
+ * The gateway opens with `open`, is told `unlocked` with the audit log's id, answers `begin` with how far it knows this log to have
+ * come, and is told `ready`; from then on `wallet` and `sign`. A `fault` is the last that is told.
+ */
+export type ToSigner =
+  | { readonly op: 'open'; readonly salt: Uint8Array; readonly proof: Uint8Array }
+  | { readonly op: 'begin'; readonly head: LogHead | null }
+  | { readonly op: 'wallet'; readonly publicKey: string; readonly sealedSeed: Uint8Array }
+  | SignCommand;
+
+export interface SignCommand {
+  readonly op: 'sign';
+  readonly id: number;
+  readonly orderId: string;
+  readonly publicKey: string;
+  readonly message: Uint8Array;
+  /** When the gateway asked the store, and was told that trading goes on; `process.hrtime`. */
+  readonly runningAtNs: bigint;
+}
+
+/** Where an audit log stands. */
+export interface LogHead {
+  readonly lines: number;
+  readonly mac: Uint8Array;
+}
+
+export const signerFaults = ['wrong_passphrase', 'passphrase_unreadable', 'audit_damaged', 'audit_unwritable'] as const;
+export type SignerFault = (typeof signerFaults)[number];
+
+export type FromSigner =
+  | { readonly op: 'unlocked'; readonly logId: string }
+  | { readonly op: 'ready' }
+  | { readonly op: 'fault'; readonly fault: SignerFault; readonly what: string }
+  | { readonly op: 'head'; readonly head: LogHead }
+  | { readonly op: 'signed'; readonly id: number; readonly signature: Uint8Array }
+  | { readonly op: 'refused'; readonly id: number; readonly rule: Rule; readonly message: string }
+  | { readonly op: 'busy'; readonly id: number }
+  /** The sealed wallet does not open: what was stored is not what was sealed. */
+  | { readonly op: 'damaged_wallet'; readonly publicKey: string };
+
+/** Sign commands that the process takes at once; one more is told `busy`. */
+export const maxQueued = 256;
+const maxOrderIdLength = 64;
+const maxFieldBytes = 4_096;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads what a gateway says; throws `FrameError` where it is none of it. */
+export function readToSigner(content: unknown): ToSigner {
+  const fields = fieldsOf(content);
+  switch (fields['op']) {
+    case 'open':
+      return { op: 'open', salt: bytes(fields, 'salt'), proof: bytes(fields, 'proof') };
+    case 'begin':
+      return { op: 'begin', head: fields['head'] === null ? null : readHead(fieldsOf(fields['head'])) };
+    case 'wallet':
+      return { op: 'wallet', publicKey: text(fields, 'publicKey'), sealedSeed: bytes(fields, 'sealedSeed') };
+    case 'sign':
+      return {
+        op: 'sign',
+        id: integer(fields, 'id'),
+        orderId: orderId(fields),
+        publicKey: text(fields, 'publicKey'),
+        message: bytes(fields, 'message'),
+        runningAtNs: BigInt(digits(fields, 'runningAtNs')),
+      };
+    default:
+      throw new FrameError('no command of the signing process');
+  }
+}
+
+/** Reads what a signing process says; throws `FrameError` where it is none of it. */
+export function readFromSigner(content: unknown): FromSigner {
+  const fields = fieldsOf(content);
+  switch (fields['op']) {
+    case 'unlocked':
+      return { op: 'unlocked', logId: text(fields, 'logId') };
+    case 'ready':
+      return { op: 'ready' };
+    case 'fault': {
+      const fault = signerFaults.find((name) => name === fields['fault']);
+      if (fault === undefined) throw new FrameError('no fault of a signing process');
+      return { op: 'fault', fault, what: text(fields, 'what') };
+    }
+    case 'head':
+      return { op: 'head', head: readHead(fieldsOf(fields['head'])) };
+    case 'signed':
+      return { op: 'signed', id: integer(fields, 'id'), signature: bytes(fields, 'signature') };
+    case 'refused':
+      return { op: 'refused', id: integer(fields, 'id'), rule: text(fields, 'rule') as Rule, message: text(fields, 'message') };
+    case 'busy':
+      return { op: 'busy', id: integer(fields, 'id') };
+    case 'damaged_wallet':
+      return { op: 'damaged_wallet', publicKey: text(fields, 'publicKey') };
+    default:
+      throw new FrameError('no answer of a signing process');
+  }
+}
+
+function fieldsOf(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new FrameError('no object');
+  return value as Fields;
+}
+
+function readHead(fields: Fields): LogHead {
+  return { lines: integer(fields, 'lines'), mac: bytes(fields, 'mac') };
+}
+
+function text(fields: Fields, name: string): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || value.length > maxFieldBytes) throw new FrameError(`no text: ${name}`);
+  return value;
+}
+
+/** Order ids stand in the audit log: letters, digits, - and _ only. */
+function orderId(fields: Fields): string {
+  const value = text(fields, 'orderId');
+  if (value.length > maxOrderIdLength || !/^[\w-]+$/.test(value)) throw new FrameError('no order id');
+  return value;
+}
+
+function digits(fields: Fields, name: string): string {
+  const value = text(fields, name);
+  if (!/^\d{1,20}$/.test(value)) throw new FrameError(`no number: ${name}`);
+  return value;
+}
+
+function integer(fields: Fields, name: string): number {
+  const value = fields[name];
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new FrameError(`no number: ${name}`);
+  return value;
+}
+
+function bytes(fields: Fields, name: string): Uint8Array {
+  const value = text(fields, name);
+  const decoded = Buffer.from(value, 'base64');
+  if (decoded.toString('base64') !== value) throw new FrameError(`no base64: ${name}`);
+  return new Uint8Array(decoded);
+}

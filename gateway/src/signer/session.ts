@@ -1,0 +1,110 @@
+import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
+import { startSigner } from './child.ts';
+import { FrameError, FrameReader, encodeFrame } from './frames.ts';
+import { readFromSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
+import type { StartTerms } from './start-terms.ts';
+
+export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'refused' | 'busy' }>;
+/** `ended`: the process ended, or said what nobody understands. */
+export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
+
+/** One signing process from its start to its end. */
+export interface SignerSession {
+  readonly pid: number | null;
+  readonly started: Promise<SessionStart>;
+  readonly ended: Promise<void>;
+  knows(publicKey: string): boolean;
+  addWallet(wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): void;
+  /** Null: the process ended before it answered. */
+  sign(request: Omit<SignCommand, 'op' | 'id'>): Promise<SignAnswer | null>;
+  /** What it is at is answered, then it ends. */
+  end(): void;
+  kill(): void;
+}
+
+export interface SessionOptions {
+  readonly terms: StartTerms;
+  readonly keystore: StoredKeystore;
+  /** How far the log with this id is known to have come. */
+  readonly headOf: (logId: string) => Promise<LogHead | null>;
+  readonly onHead: (logId: string, head: LogHead) => void;
+  readonly onDamagedWallet: (publicKey: string) => void;
+}
+
+export function startSession(options: SessionOptions): SignerSession {
+  const { process: child, input, output } = startSigner(options.terms);
+  const waiting = new Map<number, (answer: SignAnswer | null) => void>();
+  const wallets = new Set<string>();
+  const reader = new FrameReader();
+  let nextId = 1;
+  let logId = '';
+  let resolveStarted: (outcome: SessionStart) => void = () => undefined;
+  const started = new Promise<SessionStart>((resolve) => (resolveStarted = resolve));
+  const kill = (): void => void child.kill('SIGKILL');
+  const send = (command: ToSigner): void => void input.write(encodeFrame(command));
+  const begin = async (id: string): Promise<void> => {
+    logId = id;
+    send({ op: 'begin', head: await options.headOf(id) });
+  };
+  const take = (message: FromSigner): void => {
+    switch (message.op) {
+      case 'unlocked':
+        begin(message.logId).catch(kill);
+        return;
+      case 'ready':
+        return resolveStarted({ ok: true });
+      case 'fault':
+        return resolveStarted({ ok: false, reason: message.fault, what: message.what });
+      case 'head':
+        return options.onHead(logId, message.head);
+      case 'damaged_wallet':
+        wallets.delete(message.publicKey);
+        return options.onDamagedWallet(message.publicKey);
+      case 'signed':
+      case 'refused':
+      case 'busy':
+        waiting.get(message.id)?.(message);
+        waiting.delete(message.id);
+    }
+  };
+  output.on('data', (piece: Uint8Array) => {
+    try {
+      for (const content of reader.push(piece)) take(readFromSigner(content));
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      kill();
+    }
+  });
+  const ended = new Promise<void>((resolve) => {
+    const end = (what: string): void => {
+      resolveStarted({ ok: false, reason: 'ended', what });
+      for (const give of waiting.values()) give(null);
+      waiting.clear();
+      resolve();
+    };
+    child.once('close', (code, signal) => end(signal ?? `exit code ${code}`));
+    child.once('error', (error) => end(error.message));
+  });
+  // The process is gone, which `close` tells; what was being written is gone with it.
+  input.on('error', kill);
+  send({ op: 'open', salt: options.keystore.salt, proof: options.keystore.proof });
+  return {
+    pid: child.pid ?? null,
+    started,
+    ended,
+    knows: (publicKey) => wallets.has(publicKey),
+    addWallet: ({ publicKey, sealedSeed }) => {
+      wallets.add(publicKey);
+      send({ op: 'wallet', publicKey, sealedSeed });
+    },
+    sign: (request) =>
+      new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resolve(null);
+        const id = nextId++;
+        waiting.set(id, resolve);
+        send({ op: 'sign', id, ...request });
+      }),
+    end: () => void input.end(),
+    kill,
+  };
+}

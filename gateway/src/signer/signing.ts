@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { DaySpend } from './day-spend.ts';
+import type { DerivedAddresses } from './derived.ts';
+import { judge } from './policy.ts';
+import type { FromSigner, SignCommand } from './protocol.ts';
+import { refused, type Rule, type Verdict } from './verdict.ts';
+
+export interface SigningLimits {
+  readonly maxOrderLamports: bigint;
+  readonly maxDayLamports: bigint;
+}
+
+export interface SigningParts {
+  readonly limits: SigningLimits;
+  readonly audit: AuditLog;
+  readonly spend: DaySpend;
+  readonly derived: DerivedAddresses;
+  /** Unlocked wallets by address. */
+  readonly wallets: ReadonlyMap<string, Keypair>;
+  /** How old the word that trading goes on may be, milliseconds. */
+  readonly maxHaltAgeMs: number;
+  readonly nowMs: () => number;
+  /** The monotonic clock that the gateway has too. */
+  readonly nowNs: () => bigint;
+}
+
+/** Decides on commands in their order; each decision is in the audit log, durably, before any of the signatures is made. Throws as `AuditLog` does. */
+export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly FromSigner[] {
+  const verdicts = commands.map((command) => decide(command, parts));
+  parts.audit.flush(verdicts.some(({ ok }) => ok));
+  return commands.map((command, index) => answer(command, verdicts[index]!, parts.wallets));
+}
+
+function answer({ id, publicKey, message }: SignCommand, verdict: Verdict, wallets: ReadonlyMap<string, Keypair>): FromSigner {
+  if (!verdict.ok) return { op: 'refused', id, rule: verdict.rule, message: verdict.message };
+  return { op: 'signed', id, signature: signMessage(wallets.get(publicKey)!, message) };
+}
+
+/** The verdict, with its line added to the audit log. */
+function decide(command: SignCommand, parts: SigningParts): Verdict {
+  const { audit, spend } = parts;
+  const atMs = parts.nowMs();
+  const verdict = verdictOn(command, parts, atMs);
+  if (verdict.ok) spend.add(command.publicKey, verdict.lamports, atMs);
+  audit.add({
+    event: 'decision',
+    order: command.orderId,
+    wallet: parts.wallets.has(command.publicKey) ? command.publicKey : null,
+    message: createHash('sha256').update(command.message).digest('hex'),
+    verdict: verdict.ok ? 'signed' : 'refused',
+    rule: ruleOf(verdict),
+    lamports: verdict.ok ? verdict.lamports.toString() : null,
+    atMs,
+  });
+  return verdict;
+}
+
+function ruleOf(verdict: Verdict): Rule | null {
+  return verdict.ok ? null : verdict.rule;
+}
+
+function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: SigningParts, atMs: number): Verdict {
+  const { limits, spend, wallets, derived, maxHaltAgeMs } = parts;
+  const nowNs = parts.nowNs();
+  // Word from the future is none that the gateway can have had.
+  const fresh = runningAtNs <= nowNs && nowNs - runningAtNs <= BigInt(maxHaltAgeMs) * 1_000_000n;
+  if (!fresh) return refused('halted', 'nothing says that trading goes on');
+  if (!wallets.has(publicKey)) return refused('unknown_wallet', 'no such wallet is unlocked');
+  const verdict = judge(message, publicKey, derived);
+  if (!verdict.ok) return verdict;
+  if (verdict.lamports > limits.maxOrderLamports) return refused('order_limit', 'more SOL than one order may move');
+  if (spend.of(publicKey, atMs) + verdict.lamports > limits.maxDayLamports) {
+    return refused('day_limit', 'more SOL than the wallet may move on one day');
+  }
+  return verdict;
+}

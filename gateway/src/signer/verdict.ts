@@ -1,0 +1,32 @@
+/** What a message was refused for; the audit log and whoever asked are told. */
+export type Rule =
+  /** No v0 message, or longer than a transaction. */
+  | 'malformed'
+  | 'lookup_tables'
+  /** The fee payer and only signer is the wallet. */
+  | 'signers'
+  | 'program'
+  | 'compute_budget'
+  /** SOL to somebody who is neither a tip account nor the wallet's own account of wrapped SOL. */
+  | 'transfer'
+  | 'token_account'
+  | 'trade'
+  /** A trade that says no least to get, or no most to give. */
+  | 'bounds'
+  | 'order_limit'
+  | 'day_limit'
+  | 'halted'
+  | 'unknown_wallet';
+
+export interface Refusal {
+  readonly ok: false;
+  readonly rule: Rule;
+  readonly message: string;
+}
+
+/** `lamports`: most SOL that can leave the wallet by it, fees and tips inside. */
+export type Verdict = { readonly ok: true; readonly lamports: bigint } | Refusal;
+
+export function refused(rule: Rule, message: string): Refusal {
+  return { ok: false, rule, message };
+}

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/gateway/signer/client.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { createHalt } from '@sluice/gateway/trade/halt.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { openEmbeddedStore } from '../support/keys.ts';
+
+export const passphrase = 'a passphrase that stands in no log';
+export const silentLog: Logger = createLog({ level: 'silent', name: 'test' });
+
+/** A data folder with a store, a passphrase file, and signing processes on it; all of it ends with `end`. */
+export interface SignerPlace {
+  readonly dataDir: string;
+  readonly store: Store;
+  readonly passphraseFile: string;
+  keystore(): Promise<Keystore>;
+  /** Makes a wallet and gives its address. */
+  wallet(): Promise<string>;
+  signer(options?: Partial<SignerOptions>): SigningProcess;
+  end(): Promise<void>;
+}
+
+export async function newSignerPlace(): Promise<SignerPlace> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-signer-'));
+  const store = await openEmbeddedStore(dataDir);
+  const passphraseFile = join(dataDir, 'passphrase');
+  writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 });
+  const closers: (() => Promise<void> | void)[] = [];
+  let opened: Promise<Keystore> | null = null;
+  const keystore = (): Promise<Keystore> =>
+    (opened ??= openKeystore(store, 'cluster', passphrase).then((outcome) => {
+      if (!outcome.ok) throw new Error(outcome.reason);
+      return outcome.keystore;
+    }));
+  return {
+    dataDir,
+    store,
+    passphraseFile,
+    keystore,
+    wallet: async () => {
+      const made = await (await keystore()).create(null);
+      if (made === null) throw new Error('no wallet was made');
+      return made.publicKey;
+    },
+    signer: (options = {}) => {
+      const halt = createHalt(store, silentLog);
+      const limits = { maxOrderLamports: 10_000_000_000n, maxDayLamports: 100_000_000_000n };
+      const signer = createSigner({ store, keystore: 'cluster', passphraseFile, limits, halt, log: silentLog, ...options });
+      closers.push(async () => {
+        await signer.close();
+        halt.close();
+      });
+      return signer;
+    },
+    end: async () => {
+      for (const close of closers) await close();
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
