@@ -1,0 +1,232 @@
+import { isUnderWay, judge, mayBegin, mayFollow, type Evidence, type OrderStanding } from '@sluice/gateway/trade/life.ts';
+import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/trade/order.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { orderFill, signedMessage } from '../support/orders.ts';
+
+const error = { code: 'SIMULATION_FAILED', message: 'It failed.', detailsJson: '{}' } as const;
+const messages = [signedMessage(), signedMessage()] as const;
+const commitments = ['processed', 'confirmed', 'finalized'] as const;
+
+const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
+  fc.record({ kind: fc.constant('signed' as const), message: fc.constantFrom(...messages) }),
+  fc.constantFrom<Evidence>(
+    { kind: 'simulated' },
+    { kind: 'refused', error },
+    { kind: 'sending' },
+    { kind: 'gone' },
+    { kind: 'silence' },
+    { kind: 'pending' },
+    { kind: 'expired' },
+    { kind: 'paper', fill: orderFill },
+  ),
+  fc.record({
+    kind: fc.constant('landed' as const),
+    commitment: fc.constantFrom(...commitments),
+    error: fc.constantFrom(null, error),
+    fill: fc.constantFrom(null, orderFill),
+  }),
+);
+
+const anyBeginning: fc.Arbitrary<OrderStanding> = fc
+  .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
+  .filter(({ kind, state }) => mayBegin(kind, state) && !endStates.has(state))
+  .map(({ kind, state, isSigned }) => ({
+    kind,
+    state,
+    signature: isSigned && kind !== 'paper' ? messages[0].signature : null,
+    fill: null,
+  }));
+
+/** How far a state is known to have come; the unknown one says nothing. */
+const rank: Readonly<Record<OrderState, number | null>> = {
+  accepted: 0,
+  simulated: 1,
+  submitted: 2,
+  unknown: null,
+  processed: 3,
+  confirmed: 4,
+  finalized: 5,
+  failed: 5,
+  expired: 5,
+};
+
+function apply(order: OrderStanding, evidence: Evidence): OrderStanding {
+  const verdict = judge(order, evidence);
+  if (verdict.kind !== 'change') return order;
+  const { state, signed, fill } = verdict.change;
+  return {
+    ...order,
+    ...(state === undefined ? {} : { state }),
+    ...(signed === undefined ? {} : { signature: signed.signature }),
+    ...(fill === undefined ? {} : { fill }),
+  };
+}
+
+/** Every standing on the way, the first too. */
+function course(beginning: OrderStanding, evidences: readonly Evidence[]): readonly OrderStanding[] {
+  const standings = [beginning];
+  for (const evidence of evidences) standings.push(apply(standings.at(-1)!, evidence));
+  return standings;
+}
+
+const anyCourse = fc.tuple(anyBeginning, fc.array(anyEvidence, { maxLength: 12 }));
+const landed = (commitment: (typeof commitments)[number], more: Partial<Extract<Evidence, { kind: 'landed' }>> = {}): Evidence => ({
+  kind: 'landed',
+  commitment,
+  error: null,
+  fill: null,
+  ...more,
+});
+const at = (state: OrderState, kind: OrderKind = 'lightning'): OrderStanding => ({
+  kind,
+  state,
+  signature: messages[0].signature,
+  fill: null,
+});
+
+describe('the life of an order, whatever is found out in whatever order', () => {
+  it('takes only steps that the store allows', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const standings = course(beginning, evidences);
+        for (const [i, { kind, state }] of standings.slice(1).entries()) {
+          const before = standings[i]!.state;
+          if (state !== before) expect(mayFollow(kind, before, state), `${before} to ${state}`).toBe(true);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('never goes backwards but by way of not knowing, and never behind being sent', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const standings = course(beginning, evidences);
+        for (const [i, { state }] of standings.slice(1).entries()) {
+          const [before, after] = [rank[standings[i]!.state], rank[state]];
+          if (before !== null && after !== null) expect(after).toBeGreaterThanOrEqual(before);
+          if (before === null || before >= 2) expect(after ?? 2).toBeGreaterThanOrEqual(2);
+          if (before === 4) expect(after).not.toBeNull();
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('ends once: nothing moves an order that has ended', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const states = course(beginning, evidences).map(({ state }) => state);
+        const end = states.findIndex((state) => endStates.has(state));
+        if (end !== -1) expect(new Set(states.slice(end)).size).toBe(1);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('has one message: the first that was signed', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const signatures = course(beginning, evidences).map(({ signature }) => signature);
+        const first = signatures.findIndex((signature) => signature !== null);
+        if (first !== -1) expect(new Set(signatures.slice(first)).size).toBe(1);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('is sent only with a message, and refused only before it was sent', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const standings = course(beginning, evidences);
+        for (const [i, evidence] of evidences.entries()) {
+          const [before, after] = [standings[i]!, standings[i + 1]!];
+          if (after.kind !== 'paper' && !isUnderWay(after.state) && after.state !== 'failed') expect(after.signature).not.toBeNull();
+          if (evidence.kind === 'refused' && !isUnderWay(before.state)) expect(after).toEqual(before);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('comes to its true end from wherever it stands', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const last = course(beginning, evidences).at(-1)!;
+        if (endStates.has(last.state) || last.signature === null) return;
+        expect(apply(last, landed('finalized')).state).toBe('finalized');
+        expect(apply(last, landed('finalized', { error })).state).toBe('failed');
+        expect(apply(last, { kind: 'expired' }).state).toBe(isUnderWay(last.state) ? 'failed' : 'expired');
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+describe('the life of an order', () => {
+  it('goes the ordinary way', () => {
+    const steps: readonly Evidence[] = [
+      { kind: 'signed', message: messages[0] },
+      { kind: 'simulated' },
+      { kind: 'sending' },
+      landed('processed'),
+      landed('confirmed', { fill: orderFill }),
+      landed('finalized', { fill: orderFill }),
+    ];
+    const standings = course({ kind: 'lightning', state: 'accepted', signature: null, fill: null }, steps);
+    const states = ['accepted', 'accepted', 'simulated', 'submitted', 'processed', 'confirmed', 'finalized'];
+    expect(standings.map(({ state }) => state)).toEqual(states);
+    expect(standings.at(-1)).toMatchObject({ signature: messages[0].signature, fill: orderFill });
+  });
+
+  it('does not call an order failed by a block that may leave the chain again', () => {
+    const processed = apply(at('submitted'), landed('processed', { error }));
+    expect(processed.state).toBe('processed');
+    expect(apply(processed, landed('confirmed', { error })).state).toBe('failed');
+    expect(apply(apply(processed, { kind: 'gone' }), landed('confirmed')).state).toBe('confirmed');
+  });
+
+  it('knows nothing of an order whose block is gone, until it is found out', () => {
+    const gone = apply(at('processed'), { kind: 'gone' });
+    expect(gone.state).toBe('unknown');
+    expect(apply(gone, { kind: 'pending' }).state).toBe('submitted');
+    expect(apply(gone, { kind: 'expired' }).state).toBe('expired');
+    expect(apply(at('confirmed'), { kind: 'gone' }).state).toBe('confirmed');
+    expect(apply(at('processed'), { kind: 'silence' }).state).toBe('processed');
+    expect(apply(at('submitted'), { kind: 'silence' }).state).toBe('unknown');
+  });
+
+  it('takes what it did, late', () => {
+    const verdict = judge(at('finalized'), landed('finalized', { fill: orderFill }));
+    expect(verdict).toEqual({ kind: 'change', change: { fill: orderFill } });
+    expect(judge({ ...at('finalized'), fill: orderFill }, landed('finalized', { fill: orderFill }))).toEqual({ kind: 'nothing' });
+  });
+
+  it.each<[string, OrderStanding, Evidence]>([
+    ['a second message', at('accepted'), { kind: 'signed', message: messages[1] }],
+    ['a message after it was sent', { ...at('submitted'), signature: null }, { kind: 'signed', message: messages[0] }],
+    ['sending without a message', { ...at('accepted'), signature: null }, { kind: 'sending' }],
+    ['a refusal after it was sent', at('submitted'), { kind: 'refused', error }],
+    ['landing after it could land no more', at('expired'), landed('confirmed')],
+    ['landing well after it failed', at('failed'), landed('finalized')],
+    ['a failure after it landed for good', at('finalized'), landed('finalized', { error })],
+    ['being too old after it landed for good', at('finalized'), { kind: 'expired' }],
+    ['landing on paper', { ...at('accepted', 'paper'), signature: null }, landed('processed')],
+    ['a paper fill of a real order', at('accepted'), { kind: 'paper', fill: orderFill }],
+  ])('says that %s cannot be', (_what, order, evidence) => {
+    expect(judge(order, evidence)).toEqual({ kind: 'contradiction' });
+  });
+
+  it('fills a paper order without sending it', () => {
+    const order: OrderStanding = { kind: 'paper', state: 'accepted', signature: null, fill: null };
+    expect(apply(order, { kind: 'paper', fill: orderFill })).toMatchObject({ state: 'finalized', fill: orderFill });
+    expect(apply(order, { kind: 'refused', error }).state).toBe('failed');
+    expect(mayFollow('paper', 'accepted', 'submitted')).toBe(false);
+  });
+
+  it('lets no state follow an end', () => {
+    for (const kind of orderKinds)
+      for (const from of endStates) for (const to of orderStates) expect(mayFollow(kind, from, to)).toBe(false);
+  });
+});
