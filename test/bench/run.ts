@@ -21,6 +21,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   latency: () => import('./latency.ts'),
   limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),
+  'trade-build': () => import('./trade-build.ts'),
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);
