@@ -94,6 +94,8 @@ export interface TestGatewayOptions {
   readonly authenticator?: Authenticator;
   readonly market?: GatewayOptions['market'];
   readonly metadata?: GatewayOptions['metadata'];
+  /** Where orders are, beside the keys by hand. */
+  readonly store?: GatewayOptions['store'];
 }
 
 /** A gateway on real sockets, with a bus of this process unless one is given. */
@@ -115,6 +117,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
     ...(options.market === undefined ? {} : { market: options.market }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+    ...(options.store === undefined ? {} : { store: options.store }),
   });
   let publisher: BusPublisher | null = null;
   return {
