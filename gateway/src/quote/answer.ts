@@ -1,22 +1,21 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { priceImpactBps, slippageBounds, type Quote, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
+import { priceImpactBps, type Quote } from '@sluice/shared/venues/quoting.ts';
 import type { FeePart } from '@sluice/shared/venues/venue.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 
 export interface QuoteTerms {
-  readonly trade: QuotedTrade;
   readonly quote: Quote;
-  readonly slippageBps: bigint;
+  /** Least to get and most to give. */
+  readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
   readonly baseDecimals: number;
   readonly quoteDecimals: number;
 }
 
 /** A quote as clients read it. */
-export function quoteObject({ trade, quote, slippageBps, baseDecimals, quoteDecimals }: QuoteTerms): QuoteObject {
+export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, quoteDecimals }: QuoteTerms): QuoteObject {
   const isBuy = quote.side === 'buy';
   const [inDecimals, outDecimals] = isBuy ? [quoteDecimals, baseDecimals] : [baseDecimals, quoteDecimals];
   const [inAmount, outAmount] = isBuy ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote];
-  const { minOut, maxIn } = slippageBounds(trade, quote, slippageBps);
   const { protocol, creator, lp, cashback, holderRewards, total } = quote.fees;
   return {
     inAmount: String(inAmount),

@@ -1,0 +1,94 @@
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoting.ts';
+import { partOf, rawAmount } from './amounts.ts';
+import type { MarketRead } from './markets.ts';
+import type { QuoteOrder } from './order.ts';
+import type { TokenMarket, Unquotable } from './token-market.ts';
+
+export type MarketPool = TokenMarket['pools'][number];
+/** Tokens of a wallet in its associated token account. */
+export type Balance = bigint;
+
+/** Why there is no quote, as clients are told. */
+export interface QuoteRefusal {
+  readonly error: ErrorCode;
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** An order as it would be traded now. */
+export interface QuotedOrder extends MarketPool {
+  readonly market: TokenMarket;
+  readonly trade: QuotedTrade;
+  readonly quote: Quote;
+}
+
+const unquotableTexts: Readonly<Record<Unquotable, string>> = {
+  transfer_fee: 'the coin or its quote coin withholds a fee from every transfer: amounts of its pool are not those that arrive',
+  not_transferable: 'the coin or its quote coin cannot be transferred',
+};
+
+/** Where and how an order is traded on the market as it was read. `balance` counts for parts of what a wallet holds alone. */
+export function quoteOn(order: QuoteOrder, { result }: MarketRead, balance: Balance): QuotedOrder | QuoteRefusal {
+  if (result.kind === 'no_mint') return { error: 'INVALID_MINT' };
+  if (result.kind === 'malformed') {
+    const { venue, reason } = result;
+    return { error: 'UPSTREAM_UNAVAILABLE', message: `The state of ${venue} cannot be read: ${reason}.`, details: { pool: venue } };
+  }
+  const { market } = result;
+  if (market.unquotable !== null) return wrongFields({ mint: unquotableTexts[market.unquotable] });
+  const chosen = choosePool(order, market);
+  if ('error' in chosen) return chosen;
+  const trade = tradeOf(order, market, chosen, balance);
+  if ('error' in trade) return trade;
+  const outcome = chosen.pool.quote(trade);
+  return outcome.ok ? { ...chosen, market, trade, quote: outcome.quote } : refusal(outcome.fault);
+}
+
+/** The request is of the right form, and these of its fields are wrong. */
+export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefusal {
+  return { error: 'INVALID_REQUEST', details: { fields } };
+}
+
+function choosePool({ pool }: QuoteOrder, { pools }: TokenMarket): MarketPool | QuoteRefusal {
+  const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
+  const open = named.find((one) => !one.pool.complete);
+  if (open !== undefined) return open;
+  if (pools.length === 0)
+    return { error: 'NOT_FOUND', message: 'No venue that is quoted trades this coin.', details: { reason: 'no_pool' } };
+  if (pool !== 'auto' && named.length > 0) return wrongFields({ pool: 'the curve is complete: trades go on where the coin moved to' });
+  if (pool === 'auto') {
+    const message = 'The curve is complete, and the pool that the coin moves to is not there yet.';
+    return { error: 'NOT_FOUND', message, details: { reason: 'migrating' } };
+  }
+  return { error: 'NOT_FOUND', message: `The coin has no pool on ${pool}.`, details: { reason: 'no_pool' } };
+}
+
+function tradeOf(
+  { side, amount }: QuoteOrder,
+  { decimals }: TokenMarket,
+  { quoteDecimals }: MarketPool,
+  balance: Balance,
+): QuotedTrade | QuoteRefusal {
+  const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
+  if (amount.kind === 'part') {
+    const part = partOf(balance, amount.ppm);
+    if (part > 0n) return { exact, amount: part };
+    return { error: 'INSUFFICIENT_BALANCE', details: { have: String(balance), need: '1', decimals } };
+  }
+  const raw = rawAmount(amount.value, side === 'buy' ? quoteDecimals : decimals);
+  return raw.ok ? { exact, amount: raw.raw } : wrongFields({ amount: raw.fault });
+}
+
+function refusal(fault: QuoteFault): QuoteRefusal {
+  switch (fault) {
+    case 'complete':
+      return { error: 'NOT_FOUND', message: 'The curve has no tokens left.', details: { reason: 'migrating' } };
+    case 'disabled':
+      return wrongFields({ side: 'the venue lets nobody trade on this side now' });
+    case 'too_small':
+      return wrongFields({ amount: 'is so small that nothing would be left of it' });
+    case 'too_large':
+      return wrongFields({ amount: 'is more than the pool can trade' });
+  }
+}
