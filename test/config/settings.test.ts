@@ -53,6 +53,7 @@ describe('settings', () => {
       databaseUrl: null,
       trading: 'live',
       keystorePassphraseFile: null,
+      signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
       plans: defaultPlans,
       corsOrigins: [],
       trustedProxies: [],
@@ -88,6 +89,8 @@ describe('settings', () => {
       DATA_DIR: folder,
       TRADING: 'paper',
       KEYSTORE_PASSPHRASE_FILE: file,
+      SIGNER_MAX_ORDER_SOL: '0.000000001',
+      SIGNER_MAX_DAY_SOL: '2.5',
       LOG_LEVEL: 'silent',
       DATABASE_URL: 'postgresql://user:word@db.example.com/sluice',
       CORS_ORIGINS: 'https://App.example.com:443/, http://127.0.0.1:3000',
@@ -101,6 +104,7 @@ describe('settings', () => {
       trustedProxies: ['10.0.0.0/8', '::1', '2001:db8::/32'],
       publicUrl: 'https://sluice.example.com',
       signUp: 'closed',
+      signerLimits: { maxOrderLamports: 1n, maxDayLamports: 2_500_000_000n },
     });
     expect(config).toMatchObject({ host: '::1', port: 0, trading: 'paper', logLevel: 'silent' });
     expect(config.redisUrls).toHaveLength(2);
@@ -133,6 +137,12 @@ describe('settings', () => {
     ['DATABASE_URL', 'postgres://a/x,postgres://b/x'],
     ['DATABASE_URL', 'localhost'],
     ['TRADING', 'yes'],
+    ['SIGNER_MAX_ORDER_SOL', '0'],
+    ['SIGNER_MAX_ORDER_SOL', '-1'],
+    ['SIGNER_MAX_ORDER_SOL', '1e3'],
+    ['SIGNER_MAX_ORDER_SOL', '0.0000000001'],
+    ['SIGNER_MAX_DAY_SOL', 'much'],
+    ['SIGNER_MAX_DAY_SOL', '100.9'],
     ['PLANS_FILE', '/there/is/no/such/file'],
     ['CORS_ORIGINS', 'app.example.com'],
     ['CORS_ORIGINS', 'https://app.example.com/path'],

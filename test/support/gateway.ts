@@ -19,6 +19,7 @@ export const testConfig: Config = {
   databaseUrl: null,
   trading: 'off',
   keystorePassphraseFile: null,
+  signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
   plans: defaultPlans,
   corsOrigins: [],
   trustedProxies: [],

@@ -4,7 +4,6 @@ import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { auditKey } from './audit-chain.ts';
 import { auditLogId, openAuditLog, type AuditLog } from './audit-log.ts';
 import { daySpend } from './day-spend.ts';
-import { derivedAddresses } from './derived.ts';
 import { FrameReader, encodeFrame } from './frames.ts';
 import { maxQueued, readToSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
 import { answerAll, type SigningParts } from './signing.ts';
@@ -74,7 +73,6 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<Signin
     ...log,
     wallets,
     limits: { maxOrderLamports: BigInt(terms.maxOrderLamports), maxDayLamports: BigInt(terms.maxDayLamports) },
-    derived: derivedAddresses(),
     maxHaltAgeMs: terms.maxHaltAgeMs,
     nowMs: () => Date.now(),
     nowNs: () => process.hrtime.bigint(),

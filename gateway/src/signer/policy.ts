@@ -7,9 +7,8 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import type { DerivedAddresses } from './derived.ts';
 import { tipAccounts } from './tip-accounts.ts';
-import { isVenue, readTrade, type NamedInstruction, type Trade } from './trade-instruction.ts';
+import { growsPool, isGrowth, isVenue, readTrade, type NamedInstruction, type Trade } from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';
 
 /** Longest message of a v0 transaction with one signature: 1232 bytes less that and its count. */
@@ -23,6 +22,13 @@ const signatureFee = 5_000n;
 const maxComputeUnits = 1_400_000n;
 const microLamports = 1_000_000n;
 
+/**
+ * Most rent that a venue takes from the wallet for accounts that it makes: two of 165 bytes, a volume accumulator's and a token
+ * account of fees. Growing an account goes to 300 bytes. Both at the highest rent there was, 6960 lamports a byte.
+ */
+const venueRent = 2n * (128n + 165n) * 6_960n;
+const growthRent = 300n * 6_960n;
+
 /** The wallet's own accounts of both sides; more of either there is no use for. */
 const mostAccountsMade = 2;
 const mostAccountsClosed = 2;
@@ -35,28 +41,29 @@ const syncNativeTag = 17;
 
 /**
  * Judges a message by its bytes alone: exactly one trade on a known venue for this wallet, and around it nothing but the compute
- * budget, the wallet's own token accounts, wrapping SOL into them, and one tip. Whatever is not known to be right is refused.
+ * budget, the wallet's own token accounts, wrapping SOL into them, letting the pool's account grow, and one tip. Whatever is not known to be right is refused.
  */
-export function judge(message: Uint8Array, wallet: string, derived: DerivedAddresses): Verdict {
+export function judge(message: Uint8Array, wallet: string): Verdict {
   if (message.length > maxMessageBytes) return refused('malformed', 'longer than any message with one signature');
   if (message[0] !== v0Prefix) return refused('malformed', 'no v0 message');
+  if (message[1] !== 1) return refused('signers', 'others than the wallet sign');
   const decoded = decodeTransaction(assembleTransaction(message, [noSignature]));
   if (decoded.kind === 'malformed') return refused('malformed', decoded.reason);
   const fault = frameFault(decoded, wallet);
   if (fault !== null) return fault;
   const instructions = decoded.instructions.map((one) => named(one, decoded.accountKeys));
-  const trades = instructions.filter(({ programId }) => isVenue(programId));
+  const trades = instructions.filter((one) => isVenue(one.programId) && !isGrowth(one));
   const [instruction] = trades;
   if (instruction === undefined || trades.length > 1) return refused('trade', `${trades.length} trades where there is to be one`);
-  const trade = readTrade(instruction, wallet, derived);
+  const trade = readTrade(instruction, wallet);
   if ('ok' in trade) return trade;
-  return judgeAround(instructions, trade, wallet);
+  return judgeAround(instructions, instruction, trade, wallet);
 }
 
 /** Who signs and pays, and where the accounts come from. */
-function frameFault({ header, accountKeys, addressTableLookups }: DecodedTransaction, wallet: string): Refusal | null {
+function frameFault({ accountKeys, addressTableLookups }: DecodedTransaction, wallet: string): Refusal | null {
   if (addressTableLookups.length > 0) return refused('lookup_tables', 'accounts that the message itself does not name');
-  if (header.requiredSignatures !== 1 || accountKeys[0] !== wallet) return refused('signers', 'others than the wallet sign or pay');
+  if (accountKeys[0] !== wallet) return refused('signers', 'another wallet signs and pays');
   return new Set(accountKeys).size < accountKeys.length ? refused('malformed', 'an account is named twice') : null;
 }
 
@@ -77,19 +84,20 @@ interface Around {
   wrapped: bigint | null;
   made: number;
   closed: number;
+  grown: bigint;
 }
 
-function judgeAround(instructions: readonly NamedInstruction[], trade: Trade, wallet: string): Verdict {
-  const around: Around = { unitLimit: null, unitPrice: null, tip: null, wrapped: null, made: 0, closed: 0 };
+function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: Trade, wallet: string): Verdict {
+  const around: Around = { unitLimit: null, unitPrice: null, tip: null, wrapped: null, made: 0, closed: 0, grown: 0n };
   for (const instruction of instructions) {
-    const fault = isVenue(instruction.programId) ? null : faultAround(instruction, trade, wallet, around);
+    const fault = instruction === theTrade ? null : faultAround(instruction, trade, wallet, around);
     if (fault !== null) return fault;
   }
   const limit = around.unitLimit ?? maxComputeUnits;
   const units = limit < maxComputeUnits ? limit : maxComputeUnits;
   const priorityFee = (units * (around.unitPrice ?? 0n) + microLamports - 1n) / microLamports;
   const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
-  return { ok: true, lamports: signatureFee + priorityFee + (around.tip ?? 0n) + traded };
+  return { ok: true, lamports: signatureFee + priorityFee + venueRent + around.grown + (around.tip ?? 0n) + traded };
 }
 
 function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
@@ -103,6 +111,11 @@ function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string
     case tokenProgram:
     case token2022Program:
       return tokenFault(instruction, trade, wallet, around);
+    case trade.programId:
+      if (!growsPool(instruction, trade, wallet) || around.grown > 0n)
+        return refused('trade', "another account than the trade's pool grows");
+      around.grown = growthRent;
+      return null;
     default:
       return refused('program', `the program ${instruction.programId} has no place in a trade`);
   }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { DaySpend } from './day-spend.ts';
-import type { DerivedAddresses } from './derived.ts';
 import { judge } from './policy.ts';
 import type { FromSigner, SignCommand } from './protocol.ts';
 import { refused, type Rule, type Verdict } from './verdict.ts';
@@ -16,7 +15,6 @@ export interface SigningParts {
   readonly limits: SigningLimits;
   readonly audit: AuditLog;
   readonly spend: DaySpend;
-  readonly derived: DerivedAddresses;
   /** Unlocked wallets by address. */
   readonly wallets: ReadonlyMap<string, Keypair>;
   /** How old the word that trading goes on may be, milliseconds. */
@@ -62,13 +60,13 @@ function ruleOf(verdict: Verdict): Rule | null {
 }
 
 function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: SigningParts, atMs: number): Verdict {
-  const { limits, spend, wallets, derived, maxHaltAgeMs } = parts;
+  const { limits, spend, wallets, maxHaltAgeMs } = parts;
   const nowNs = parts.nowNs();
   // Word from the future is none that the gateway can have had.
   const fresh = runningAtNs <= nowNs && nowNs - runningAtNs <= BigInt(maxHaltAgeMs) * 1_000_000n;
   if (!fresh) return refused('halted', 'nothing says that trading goes on');
   if (!wallets.has(publicKey)) return refused('unknown_wallet', 'no such wallet is unlocked');
-  const verdict = judge(message, publicKey, derived);
+  const verdict = judge(message, publicKey);
   if (!verdict.ok) return verdict;
   if (verdict.lamports > limits.maxOrderLamports) return refused('order_limit', 'more SOL than one order may move');
   if (spend.of(publicKey, atMs) + verdict.lamports > limits.maxDayLamports) {

@@ -1,8 +1,8 @@
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
+import { keepDerived, tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { instructionDiscriminators as amm, programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
-import { instructionDiscriminators as pump, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
-import type { DerivedAddresses } from './derived.ts';
+import { canonicalPoolAddress, instructionDiscriminators as amm, programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
+import { bondingCurveAddress, instructionDiscriminators as pump, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */
@@ -14,7 +14,10 @@ export interface NamedInstruction {
 
 /** What a trade takes from the wallet at most, and which accounts of the wallet it works on. */
 export interface Trade {
+  readonly programId: string;
   readonly side: 'buy' | 'sell';
+  /** The curve, or the pool. */
+  readonly pool: string;
   readonly baseMint: string;
   readonly quoteMint: string;
   readonly baseProgram: string;
@@ -82,14 +85,29 @@ const forms: readonly Form[] = [
   { ...ammForm, discriminator: amm.sell, side: 'sell', accounts: [21, 26], bytes: [24, 24], inAt: 0 },
 ];
 
+const curveOf = keepDerived(bondingCurveAddress);
+const poolOf = keepDerived(canonicalPoolAddress);
+
 const tokenPrograms: ReadonlySet<string> = new Set([tokenProgram, token2022Program]);
 
 export function isVenue(programId: string): boolean {
   return programId === pumpProgram || programId === ammProgram;
 }
 
+/** Whether it lets the account of this trade's curve or pool grow to what the program wants today, paid by the wallet. */
+export function growsPool({ programId, accounts, data }: NamedInstruction, trade: Trade, wallet: string): boolean {
+  const [pool, user] = accounts;
+  const grows = data.length === pump.extendAccount.length && hasPrefix(data, pump.extendAccount);
+  return grows && programId === trade.programId && accounts.length === 5 && pool === trade.pool && user === wallet;
+}
+
+/** Whether the instruction is of a venue and lets an account grow; the two programs name it alike. */
+export function isGrowth({ programId, data }: NamedInstruction): boolean {
+  return isVenue(programId) && hasPrefix(data, pump.extendAccount);
+}
+
 /** Reads a venue's instruction; it is a trade of this wallet, on the coin's own pool, into the wallet's own accounts, or refused. */
-export function readTrade(instruction: NamedInstruction, wallet: string, derived: DerivedAddresses): Trade | Refusal {
+export function readTrade(instruction: NamedInstruction, wallet: string): Trade | Refusal {
   const { programId, accounts, data } = instruction;
   const form = forms.find((one) => one.programId === programId && hasPrefix(data, one.discriminator));
   if (form === undefined) return refused('trade', 'an instruction of the venue that is neither a buy nor a sell');
@@ -103,16 +121,16 @@ export function readTrade(instruction: NamedInstruction, wallet: string, derived
   if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'a trade whose coin is its quote coin, or SOL');
   if (!tokenPrograms.has(baseProgram) || !tokenPrograms.has(quoteProgram))
     return refused('trade', 'a trade under an unknown token program');
-  const pool = programId === pumpProgram ? derived.curve(baseMint) : derived.pool(baseMint, quoteMint);
+  const pool = programId === pumpProgram ? curveOf(baseMint) : poolOf(baseMint, quoteMint);
   if (at('pool') !== pool) return refused('trade', "a trade on another pool than the coin's own");
-  const baseAccount = derived.tokenAccount(wallet, baseMint, baseProgram);
-  const quoteAccount = derived.tokenAccount(wallet, quoteMint, quoteProgram);
+  const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
+  const quoteAccount = tokenAddress(wallet, quoteMint, quoteProgram);
   if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
     return refused('token_account', "a trade into or out of another account than the wallet's own");
   }
   const [maxIn, minOut] = amountsOf(data, form.inAt);
   if (maxIn === 0n || minOut === 0n) return refused('bounds', 'a trade without a bound');
-  return { side: form.side, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, maxIn };
+  return { programId, side: form.side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, maxIn };
 }
 
 function amountsOf(data: Uint8Array, inAt: 0 | 1): readonly [maxIn: bigint, minOut: bigint] {

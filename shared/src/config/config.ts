@@ -15,6 +15,8 @@ export interface Config {
   readonly databaseUrl: string | null;
   readonly trading: 'off' | 'paper' | 'live';
   readonly keystorePassphraseFile: string | null;
+  /** What the signing process lets out of a custodial wallet, lamports. */
+  readonly signerLimits: { readonly maxOrderLamports: bigint; readonly maxDayLamports: bigint };
   /** What each plan grants: the defaults, overridden by PLANS_FILE. */
   readonly plans: Plans;
   /** Origins whose pages may call the interface from a browser, as browsers send them; `['*']`: any. */

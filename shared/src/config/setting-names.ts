@@ -14,6 +14,7 @@ const ourPrefixes = [
   'DATA_DIR',
   'TRADING_',
   'KEYSTORE_',
+  'SIGNER_MAX_',
   'LOG_LEVEL',
   'PLANS_FILE',
   'CORS_ORIGIN',

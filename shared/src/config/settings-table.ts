@@ -65,6 +65,18 @@ export const settingsTable = [
     example: '/etc/sluice/passphrase',
   },
   {
+    name: 'SIGNER_MAX_ORDER_SOL',
+    default: '101',
+    meaning:
+      'Most SOL that one order may take from a custodial wallet, fees, tips and rent inside; the signing process refuses what is beyond.',
+  },
+  {
+    name: 'SIGNER_MAX_DAY_SOL',
+    default: '1000',
+    meaning:
+      'Most SOL that what is signed on one day (UTC) may take from one custodial wallet. All that was signed counts, whether it landed or not.',
+  },
+  {
     name: 'PLANS_FILE',
     default: null,
     meaning:

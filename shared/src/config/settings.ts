@@ -4,6 +4,7 @@ import type { EnvFile } from './env-file.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 import { readPlans } from './plans-file.ts';
 import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
+import { readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { checkNames } from './setting-names.ts';
 import type { SettingName } from './settings-table.ts';
@@ -51,6 +52,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     databaseUrl: readDatabase(get, fault),
     trading: readOneOf('TRADING', tradingModes, get, fault) ?? (rpc === null ? 'live' : 'off'),
     keystorePassphraseFile: readFileName('KEYSTORE_PASSPHRASE_FILE', get, fault),
+    signerLimits: readSignerLimits(get, fault),
     plans: readPlans(get, fault),
     corsOrigins: readCorsOrigins(get, fault),
     trustedProxies: readTrustedProxies(get, fault),

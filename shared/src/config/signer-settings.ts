@@ -1,0 +1,22 @@
+import type { Config } from './config.ts';
+import { shown, type Fault, type Get } from './fault.ts';
+
+const lamportDigits = 9;
+/** Nine digits of SOL are more than there is. */
+const solForm = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
+
+/** SOL in decimal digits, to the lamport. */
+export function readSignerLimits(get: Get, fault: Fault): Config['signerLimits'] {
+  const read = (name: 'SIGNER_MAX_ORDER_SOL' | 'SIGNER_MAX_DAY_SOL', fallback: string): bigint => {
+    const text = get(name) ?? fallback;
+    const match = solForm.exec(text);
+    const lamports = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? '').padEnd(lamportDigits, '0')}`);
+    if (lamports === 0n) fault(name, `${shown(text)} is no sum of SOL: digits, above 0, with nine of them behind the point at most`);
+    return lamports;
+  };
+  const limits = { maxOrderLamports: read('SIGNER_MAX_ORDER_SOL', '101'), maxDayLamports: read('SIGNER_MAX_DAY_SOL', '1000') };
+  if (limits.maxDayLamports > 0n && limits.maxDayLamports < limits.maxOrderLamports) {
+    fault('SIGNER_MAX_DAY_SOL', 'is less than SIGNER_MAX_ORDER_SOL: no order could be that large');
+  }
+  return limits;
+}

@@ -1,0 +1,309 @@
+import { createMessageBuilder } from '@sluice/gateway/trade/build/message-builder.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { judge } from '@sluice/gateway/signer/policy.ts';
+import type { Rule, Verdict } from '@sluice/gateway/signer/verdict.ts';
+import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { MessageV0 } from '@solana/web3.js';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { coin, openCurve, openPool, orderOf } from '../trade/coins.ts';
+import {
+  ammTrade,
+  blockhash,
+  buyMessage,
+  closeAccount,
+  computeLimit,
+  computePrice,
+  instruction,
+  makeAccount,
+  messageOf,
+  pumpTrade,
+  sellMessage,
+  stranger,
+  syncNative,
+  transfer,
+  u64s,
+  wrappingBuyMessage,
+} from './messages.ts';
+
+const wallet = generateKeypair(new Uint8Array(32).fill(1)).publicKey;
+const thief = generateKeypair(new Uint8Array(32).fill(2)).publicKey;
+const mint = generateKeypair(new Uint8Array(32).fill(3)).publicKey;
+const own = associatedTokenAddress(wallet, mint, token2022Program);
+const ownWrapped = associatedTokenAddress(wallet, wrappedSolMint, tokenProgram);
+const tip = jitoTipAccounts[0];
+const seed = 20261121;
+
+/** Signature, rent that the venue may take, and the priority fee of 200,000 units at 1,000 micro-lamports. */
+const aroundTrade = 5_000n + 4_078_560n + 200n;
+
+function ruleOf(verdict: Verdict): Rule | 'signed' {
+  return verdict.ok ? 'signed' : verdict.rule;
+}
+
+describe('the policy', () => {
+  it('reckons what can leave by a good message', () => {
+    expect(judge(buyMessage(wallet, mint, 70_000n), wallet)).toEqual({ ok: true, lamports: aroundTrade + 70_000n });
+    const tipped = buyMessage(wallet, mint, 70_000n, { to: senderTipAccounts[3], lamports: 1_000_000n });
+    expect(judge(tipped, wallet)).toEqual({ ok: true, lamports: aroundTrade + 1_070_000n });
+    expect(judge(wrappingBuyMessage(wallet, mint, 70_000n), wallet)).toEqual({ ok: true, lamports: aroundTrade + 70_000n });
+    expect(judge(sellMessage(wallet, mint), wallet)).toEqual({ ok: true, lamports: aroundTrade });
+  });
+
+  it('takes the most units there are where no limit is named, and no more where a higher one is', () => {
+    const trade = pumpTrade('sellV2', { wallet, mint });
+    const priced = { ok: true, lamports: 5_000n + 4_078_560n + 1_400n };
+    expect(judge(messageOf(wallet, [computePrice(1_000n), trade]), wallet)).toEqual(priced);
+    expect(judge(messageOf(wallet, [computeLimit(2_000_000), computePrice(1_000n), trade]), wallet)).toEqual(priced);
+  });
+
+  it('signs whatever the builder builds, for coins of every kind, and reckons its most', () => {
+    const builder = createMessageBuilder();
+    const around = fc.record({
+      exists: fc.constantFrom(true, false, null),
+      close: fc.boolean(),
+      tips: fc.boolean(),
+      price: fc.bigInt(0n, 10n ** 9n),
+    });
+    fc.assert(
+      fc.property(coin, around, fc.boolean(), (one, { exists, close, tips, price }, onPool) => {
+        const { pool } = onPool ? openPool(one) : openCurve(one);
+        const { recipient: _recipient, ...random } = orderOf(one, pool);
+        // As the bounds of an order are: a sum to spend bounds itself.
+        const order = one.exact === 'quoteIn' ? { ...random, maxIn: random.trade.amount } : random;
+        const isSell = one.exact === 'baseIn';
+        const { message, computeUnitLimit } = builder.build({
+          pool,
+          order,
+          baseAccountExists: exists,
+          closeBaseAccount: close && isSell,
+          computeUnitLimit: null,
+          microLamportsPerUnit: price,
+          tip: tips ? { to: tip, lamports: 7n } : null,
+          blockhash,
+        });
+        const verdict = judge(message, one.user);
+        const spent = isSell || one.quoteMint !== wrappedSolMint ? 0n : order.maxIn;
+        const fee = (price * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
+        const known = 5_000n + 4_078_560n + fee + (tips ? 7n : 0n) + spent;
+        expect(
+          verdict.ok,
+          JSON.stringify(verdict, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+        ).toBe(true);
+        if (verdict.ok) expect([known, known + 2_088_000n]).toContain(verdict.lamports);
+      }),
+      { seed, numRuns: 300 },
+    );
+  });
+});
+
+const trade = pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 1n] });
+const onPool = ammTrade('buyExactQuoteIn', { wallet, mint, amounts: [1_000n, 1n] });
+
+/** A good trade whose accounts or data are changed. */
+function changed(good: Instruction, at: number, address: string): Instruction {
+  return { ...good, accounts: good.accounts.map((meta, index) => (index === at ? { ...meta, address } : meta)) };
+}
+
+function withData(good: Instruction, data: Uint8Array): Instruction {
+  return { ...good, data };
+}
+
+const hostile: readonly (readonly [what: string, rule: Rule, instructions: readonly Instruction[]])[] = [
+  ['no trade', 'trade', [transfer(wallet, tip, 1n)]],
+  ['two trades', 'trade', [trade, trade]],
+  ['SOL to a stranger', 'transfer', [trade, transfer(wallet, thief, 1n)]],
+  ['SOL to the coin', 'transfer', [trade, transfer(wallet, own, 1n)]],
+  ['two tips', 'transfer', [trade, transfer(wallet, tip, 1n), transfer(wallet, tip, 1n)]],
+  ['more wrapped than is traded', 'transfer', [transfer(wallet, ownWrapped, 1_001n), onPool]],
+  ['wrapped twice', 'transfer', [transfer(wallet, ownWrapped, 1_000n), transfer(wallet, ownWrapped, 1_000n), onPool]],
+  ['SOL wrapped for a sale', 'transfer', [transfer(wallet, ownWrapped, 1n), ammTrade('sell', { wallet, mint })]],
+  [
+    'an account of the system made',
+    'transfer',
+    [trade, instruction(systemProgram, [wallet, thief], Uint8Array.of(0, 0, 0, 0, ...u64s(9n), ...u64s(0n)), wallet)],
+  ],
+  [
+    'the wallet given to a program',
+    'transfer',
+    [trade, instruction(systemProgram, [wallet], Uint8Array.of(1, 0, 0, 0, ...new Uint8Array(32)), wallet)],
+  ],
+  [
+    'a transfer with a seed',
+    'transfer',
+    [trade, instruction(systemProgram, [wallet, wallet, thief], Uint8Array.of(11, 0, 0, 0, ...u64s(9n)), wallet)],
+  ],
+  ['another program', 'program', [trade, instruction(thief, [wallet], Uint8Array.of(1), wallet)]],
+  ['a memo', 'program', [trade, instruction('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr', [], Buffer.from('hello'))]],
+  [
+    'tokens transferred',
+    'token_account',
+    [trade, instruction(token2022Program, [own, thief, wallet], Uint8Array.of(3, ...u64s(1n)), wallet)],
+  ],
+  [
+    'tokens transferred, checked',
+    'token_account',
+    [trade, instruction(token2022Program, [own, mint, thief, wallet], Uint8Array.of(12, ...u64s(1n), 6), wallet)],
+  ],
+  [
+    'a delegate approved',
+    'token_account',
+    [trade, instruction(token2022Program, [own, thief, wallet], Uint8Array.of(4, ...u64s(1n)), wallet)],
+  ],
+  [
+    'the owner changed',
+    'token_account',
+    [trade, instruction(token2022Program, [own, wallet], Uint8Array.of(6, 2, 1, ...new Uint8Array(32)), wallet)],
+  ],
+  ['tokens burned', 'token_account', [trade, instruction(token2022Program, [own, mint, wallet], Uint8Array.of(8, ...u64s(1n)), wallet)]],
+  ['a batch', 'token_account', [trade, instruction(tokenProgram, [own, thief, wallet], Uint8Array.of(255, 3, 9, 3), wallet)]],
+  ['an account closed to a stranger', 'token_account', [trade, closeAccount(own, thief, wallet, token2022Program)]],
+  ['an account closed by a stranger', 'signers', [trade, closeAccount(own, wallet, thief, token2022Program)]],
+  ["an account closed that is not the trade's", 'token_account', [trade, closeAccount(stranger(), wallet, wallet, token2022Program)]],
+  ['an account closed under another program', 'token_account', [trade, closeAccount(own, wallet, wallet, tokenProgram)]],
+  ['an account of the coin brought up to its SOL', 'token_account', [trade, syncNative(own)]],
+  ['an account made for a stranger', 'token_account', [makeAccount(wallet, thief, mint, token2022Program), trade]],
+  ['an account made of another coin', 'token_account', [makeAccount(wallet, wallet, stranger(), token2022Program), trade]],
+  ['an account made under another program', 'token_account', [makeAccount(wallet, wallet, mint, tokenProgram), trade]],
+  [
+    'a nested account recovered',
+    'token_account',
+    [trade, { ...makeAccount(wallet, wallet, mint, token2022Program), data: Uint8Array.of(2) }],
+  ],
+  [
+    'three accounts made',
+    'token_account',
+    [...Array.from({ length: 3 }, () => makeAccount(wallet, wallet, mint, token2022Program)), trade],
+  ],
+  ['an unknown instruction of ATA', 'token_account', [trade, instruction(associatedTokenProgram, [wallet], Uint8Array.of(9), wallet)]],
+  ['two prices of compute units', 'compute_budget', [computePrice(1n), computePrice(2n), trade]],
+  ['a heap', 'compute_budget', [instruction('ComputeBudget111111111111111111111111111111', [], Uint8Array.of(1, 0, 0, 1, 0)), trade]],
+  ['tokens bought for a stranger', 'token_account', [changed(trade, 14, associatedTokenAddress(thief, mint, token2022Program))]],
+  [
+    'tokens bought for a stranger on the pool',
+    'token_account',
+    [changed(onPool, 5, associatedTokenAddress(thief, mint, token2022Program))],
+  ],
+  [
+    'proceeds for a stranger',
+    'token_account',
+    [changed(ammTrade('sell', { wallet, mint }), 6, associatedTokenAddress(thief, wrappedSolMint, tokenProgram))],
+  ],
+  ['a pool of somebody else', 'trade', [changed(onPool, 0, thief)]],
+  ['a curve of another coin', 'trade', [changed(trade, 10, thief)]],
+  ['a trade of another user', 'signers', [changed(trade, 13, thief)]],
+  ['an unknown token program', 'trade', [changed(trade, 3, thief)]],
+  ['too few accounts', 'trade', [{ ...trade, accounts: trade.accounts.slice(0, 26) }]],
+  ['too many accounts', 'trade', [{ ...trade, accounts: [...trade.accounts, { address: thief, signer: false, writable: true }] }]],
+  ['more data than a trade has', 'trade', [withData(trade, Uint8Array.of(...trade.data, 0))]],
+  ['less data than a trade has', 'trade', [withData(trade, trade.data.slice(0, 23))]],
+  ['another instruction of the venue', 'trade', [withData(trade, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, ...u64s(1n, 1n)))]],
+  ['SOL as the coin', 'trade', [ammTrade('sell', { wallet, mint: wrappedSolMint, quoteMint: mint, baseProgram: tokenProgram })]],
+  ['a purchase that takes whatever comes', 'bounds', [pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 0n] })]],
+  ['a sale that takes whatever comes', 'bounds', [pumpTrade('sellV2', { wallet, mint, amounts: [1_000n, 0n] })]],
+];
+
+describe('the policy refuses', () => {
+  it.each(hostile)('%s (%s)', (_what, rule, instructions) => {
+    expect(ruleOf(judge(messageOf(wallet, instructions), wallet))).toBe(rule);
+  });
+
+  it('a message that somebody else pays or signs', () => {
+    expect(ruleOf(judge(messageOf(thief, [trade]), wallet))).toBe('signers');
+    const second = instruction(systemProgram, [thief, wallet], Uint8Array.of(2, 0, 0, 0, ...u64s(1n)), thief);
+    expect(ruleOf(judge(messageOf(wallet, [trade, second]), wallet))).toBe('signers');
+    expect(ruleOf(judge(messageOf(wallet, [trade]), thief))).toBe('signers');
+  });
+
+  it('a message of another version, with bytes behind it, or cut short', () => {
+    expect(ruleOf(judge(messageOf(wallet, [trade], 'legacy'), wallet))).toBe('malformed');
+    const good = messageOf(wallet, [trade]);
+    expect(ruleOf(judge(good, wallet))).toBe('signed');
+    expect(ruleOf(judge(Uint8Array.of(...good, 0), wallet))).toBe('malformed');
+    for (let length = 2; length < good.length; length++) expect(ruleOf(judge(good.subarray(0, length), wallet))).toBe('malformed');
+    expect(ruleOf(judge(new Uint8Array(5_000).fill(128), wallet))).toBe('malformed');
+  });
+
+  it('accounts out of a lookup table', () => {
+    const good = MessageV0.deserialize(messageOf(wallet, [trade]));
+    const table = { accountKey: good.staticAccountKeys[5]!, writableIndexes: [1], readonlyIndexes: [] };
+    const message = new MessageV0({ ...good, addressTableLookups: [table] });
+    expect(ruleOf(judge(message.serialize(), wallet))).toBe('lookup_tables');
+  });
+
+  it('never signs a good message of which one byte was changed, but for what cannot send anything elsewhere', () => {
+    const messages = [
+      buyMessage(wallet, mint, 1_000_000n, { to: tip, lamports: 5_000n }),
+      wrappingBuyMessage(wallet, mint, 1_000_000n),
+      sellMessage(wallet, mint),
+    ];
+    const change = fc.record({ which: fc.nat(messages.length - 1), at: fc.nat(2_000), to: fc.integer({ min: 1, max: 255 }) });
+    let signed = 0;
+    fc.assert(
+      fc.property(change, ({ which, at, to }) => {
+        const good = messages[which]!;
+        const bad = Uint8Array.from(good);
+        bad[at % good.length] = bad[at % good.length]! ^ to;
+        const verdict = judge(bad, wallet);
+        if (!verdict.ok) return;
+        signed++;
+        expect(leavesTo(bad)).toEqual([]);
+      }),
+      { seed, numRuns: 20_000 },
+    );
+    // The blockhash, amounts and the venue's own accounts may change: the property is not empty.
+    expect(signed).toBeGreaterThan(1_000);
+  });
+
+  it('never signs instructions put together at random where one of them moves something of the wallet to somebody else', () => {
+    const parts: readonly Instruction[] = [
+      ...hostile.flatMap(([, , instructions]) => instructions),
+      trade,
+      onPool,
+      computeLimit(1_000),
+      computePrice(5n),
+      transfer(wallet, tip, 3n),
+      makeAccount(wallet, wallet, mint, token2022Program),
+      closeAccount(own, wallet, wallet, token2022Program),
+      closeAccount(ownWrapped, wallet, wallet, tokenProgram),
+      syncNative(ownWrapped),
+    ];
+    let signed = 0;
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 6 }), (instructions) => {
+        const message = messageOf(wallet, instructions);
+        if (!judge(message, wallet).ok) return;
+        signed++;
+        expect(leavesTo(message)).toEqual([]);
+      }),
+      { seed, numRuns: 20_000 },
+    );
+    expect(signed).toBeGreaterThan(50);
+  });
+});
+
+/**
+ * Where SOL or tokens of the wallet go by this message beside the venue, read by @solana/web3.js and by the programs' own layouts:
+ * transfers of SOL and tokens, closed accounts, new owners and delegates, accounts made for others, trades of other wallets.
+ */
+function leavesTo(bytes: Uint8Array): readonly string[] {
+  const message = MessageV0.deserialize(bytes);
+  const keys = message.staticAccountKeys.map((one) => one.toBase58());
+  const allowed = new Set<string>([wallet, own, ownWrapped, ...jitoTipAccounts, ...senderTipAccounts]);
+  return message.compiledInstructions.flatMap(({ programIdIndex, accountKeyIndexes, data }) => {
+    const program = keys[programIdIndex]!;
+    const at = (index: number): string => keys[accountKeyIndexes[index] ?? -1] ?? 'nobody';
+    const goes = (index: number): readonly string[] => (allowed.has(at(index)) ? [] : [at(index)]);
+    if (program === systemProgram) return data[0] === 2 ? goes(1) : ['a system instruction'];
+    if (program === associatedTokenProgram) return goes(2);
+    if (program === tokenProgram || program === token2022Program) {
+      return data[0] === 9 ? goes(1) : data[0] === 17 ? goes(0) : ['a token instruction'];
+    }
+    if (program === trade.programId) return [...goes(13), ...goes(14)];
+    if (program === onPool.programId) return [...goes(1), ...goes(5), ...goes(6)];
+    return program === 'ComputeBudget111111111111111111111111111111' ? [] : [program];
+  });
+}
