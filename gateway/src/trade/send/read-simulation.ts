@@ -9,8 +9,10 @@ export type SimulationOutcome =
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 export interface SimulationRequest {
-  /** The signed bytes, exactly as they will be sent. */
+  /** The bytes exactly as they will be sent. */
   readonly wire: Uint8Array;
+  /** False for a transaction whose signatures are still to be made, and stand as zeros. */
+  readonly isSigned: boolean;
   /** No state older than this one, on which the order was quoted. */
   readonly minContextSlot: number | null;
   readonly terms: FailureTerms | null;

@@ -96,10 +96,10 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
         counters.refused++;
         return { kind: 'unavailable', reason: 'too many simulations are under way' };
       }
-      const { wire, minContextSlot } = request;
+      const { wire, isSigned, minContextSlot } = request;
       const options = {
         encoding: 'base64',
-        sigVerify: true,
+        sigVerify: isSigned,
         commitment: 'processed',
         ...(minContextSlot === null ? {} : { minContextSlot }),
       };
