@@ -39,6 +39,7 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
 
   function look(): void {
     const nowMs = performance.now();
+    watched.checkTold();
     if (reading || nowMs < notBeforeMs || watched.size === 0) return;
     const uncovered = watched.uncovered(maxAccountsARead);
     if (uncovered.length > 0) void read(uncovered);

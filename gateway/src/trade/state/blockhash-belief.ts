@@ -3,8 +3,6 @@ import { contextAndValue, isRecord, isSlot } from '@sluice/shared/solana/json-fo
 
 /** Blocks from a blockhash's own to the last that may carry it. */
 export const blockhashLifetime = 150;
-/** Slots by which two endpoints may differ at `confirmed` before the older one counts as lagging. */
-const maxBehindSlots = 16;
 /** Slots by which endpoints that tell the truth may seem to disagree: they answer at different moments of a fork. */
 const slackSlots = 2;
 
@@ -37,27 +35,23 @@ export function agree(a: ToldBlockhash, b: ToldBlockhash): boolean {
 }
 
 export type Belief =
+  /** `refused`: answers that contradict it, or go back behind what was held. */
   | { readonly kind: 'believed'; readonly told: ToldBlockhash; readonly refused: number }
-  /** The endpoints contradict each other, and nothing known before says who is right. */
+  /** The answers contradict what was held, or each other where nothing says who is right. */
   | { readonly kind: 'contradicted' }
   | { readonly kind: 'silent' };
 
 /**
- * Which of the endpoints' answers holds. With what was held it must be possible; of several, it is the newest that most others
- * agree with. One against one, without anything known before, is not decided.
+ * Which of the endpoints' answers holds: one that is possible after what was held, and of these the newest that most others agree
+ * with. Where nothing was held more than half must agree: of two that contradict each other neither is believed.
  */
 export function believe(answers: readonly ToldBlockhash[], held: ToldBlockhash | null): Belief {
   if (answers.length === 0) return { kind: 'silent' };
-  const possible =
-    held === null ? answers : answers.filter((told) => agree(told, held) && told.lastValidBlockHeight >= held.lastValidBlockHeight);
-  const candidates = possible.length > 0 ? possible : answers;
-  const votes = candidates.map((told) => candidates.filter((other) => agree(told, other)).length);
-  const most = Math.max(...votes);
-  const isKnown = held !== null && possible.length > 0;
-  if (held !== null && possible.length === 0) return { kind: 'contradicted' };
-  if (!isKnown && candidates.length > 1 && most * 2 <= candidates.length) return { kind: 'contradicted' };
-  const agreed = candidates.filter((_, i) => votes[i] === most);
-  const newest = agreed.reduce((best, told) => (told.slot > best.slot ? told : best));
-  const lagging = answers.filter((told) => newest.slot - told.slot > maxBehindSlots).length;
-  return { kind: 'believed', told: newest, refused: answers.length - agreed.length + lagging };
+  const possible = answers.filter((told) => held === null || (agree(told, held) && told.lastValidBlockHeight >= held.lastValidBlockHeight));
+  const votes = possible.map((told) => possible.filter((other) => agree(told, other)).length);
+  const most = Math.max(0, ...votes);
+  if (most === 0 || (held === null && most * 2 <= answers.length)) return { kind: 'contradicted' };
+  const agreed = possible.filter((_, i) => votes[i] === most);
+  const told = agreed.reduce((best, one) => (one.slot > best.slot ? one : best));
+  return { kind: 'believed', told, refused: answers.length - agreed.length };
 }

@@ -1,5 +1,4 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { believe, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
@@ -79,8 +78,8 @@ export class Blockhashes {
     const answers: ToldBlockhash[] = [];
     const within = AbortSignal.any([this.#signal, AbortSignal.timeout(withinMs)]);
     await firstAndSome(
-      this.#endpoints.map(async (rpc, index) => {
-        const told = await this.#ask(rpc, index, within);
+      this.#endpoints.map(async (rpc) => {
+        const told = await this.#ask(rpc, within);
         if (told !== null) answers.push(told);
         return told !== null;
       }),
@@ -94,21 +93,16 @@ export class Blockhashes {
     return ageMs >= 0 && ageMs <= maxBlockhashAgeMs ? this.#held : null;
   }
 
-  async #ask(rpc: Rpc, index: number, within: AbortSignal): Promise<ToldBlockhash | null> {
+  async #ask(rpc: Rpc, within: AbortSignal): Promise<ToldBlockhash | null> {
     const askedAtMs = Date.now();
     try {
-      const [slot, answer] = await Promise.all([
-        rpc.call('getSlot', [{ commitment: 'processed' }], within),
-        rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }], within),
-      ]);
-      this.#chain.tell(index, 'http', isSlot(slot) && slot <= this.#chain.newestSlot ? slot : null);
+      const answer = await rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }], within);
       const told = readBlockhash(answer, this.#chain.newestSlot, askedAtMs);
       if (told === null) this.counts.refused++;
       return told;
     } catch {
       // Told by the age of what is held, which nobody renews.
       this.counts.failures++;
-      this.#chain.tell(index, 'http', null);
       return null;
     }
   }

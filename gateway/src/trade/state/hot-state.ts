@@ -13,7 +13,8 @@ import { HotMarkets, type MarketCounts } from './hot-markets.ts';
 import { HotWallets, type WalletCounts, type WalletRead } from './hot-wallets.ts';
 import type { LinkCounts } from './link.ts';
 import { decodeRent, rentOf } from './rent.ts';
-import { maxBehindSlots, WatchedAccounts, type WatchCounts } from './watched-accounts.ts';
+import { pollSlots, type SlotPollCounts } from './slot-poll.ts';
+import { maxReadBehindSlots, WatchedAccounts, type WatchCounts } from './watched-accounts.ts';
 
 const rpcTimeoutMs = 2_500;
 const feesLookEveryMs = 250;
@@ -32,11 +33,17 @@ export interface HotStateOptions {
 }
 
 export interface HotStateCounts {
-  readonly links: readonly (LinkCounts & { readonly state: string; readonly slot: number | null; readonly connects: number })[];
+  readonly links: readonly (LinkCounts & {
+    readonly state: string;
+    readonly slot: number | null;
+    readonly connects: number;
+    readonly refusedSubscriptions: number;
+  })[];
   readonly watched: WatchCounts & { readonly size: number };
   readonly keeper: KeeperCounts;
   readonly markets: MarketCounts & { readonly size: number };
   readonly wallets: WalletCounts & { readonly size: number };
+  readonly slots: SlotPollCounts;
   readonly blockhashes: BlockhashCounts;
   readonly fees: FeeCounts;
 }
@@ -71,13 +78,14 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
   const chain = new ChainView(Math.max(httpUrls.length, wsUrls.length));
   const reader: AccountReader = createAccountReader(rpc, {
     newestSlot: () => chain.newestSlot,
-    oldestSlot: () => chain.slot - maxBehindSlots,
+    oldestSlot: () => chain.slot - maxReadBehindSlots,
     signal: ended,
   });
   const watched = new WatchedAccounts({ urls: wsUrls, chain, log, signal: ended });
   const settings = [...new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
   for (const address of [...settings, rentSysvar]) watched.hold(address);
   const keeper = keepAccounts(watched, reader, ended);
+  const slots = pollSlots(endpoints, chain, ended);
   const blockhashes = new Blockhashes(endpoints, chain, log, ended);
   const markets = new HotMarkets({ watched, reader, venues, settings });
   const wallets = new HotWallets(watched, reader);
@@ -116,11 +124,15 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
       return rates === null ? null : rentOf(rates, bytes);
     },
     counts: () => ({
-      links: watched.links.map(({ counts, socket, slot }) => ({ ...counts, state: socket.state, slot, connects: socket.counts.connects })),
+      links: watched.links.map(({ counts, socket, slot }) => {
+        const { connects, refusedSubscriptions } = socket.counts;
+        return { ...counts, state: socket.state, slot, connects, refusedSubscriptions };
+      }),
       watched: { ...watched.counts, size: watched.size },
       keeper: { ...keeper.counts },
       markets: { ...markets.counts, size: markets.size },
       wallets: { ...wallets.counts, size: wallets.size },
+      slots: { ...slots.counts },
       blockhashes: { ...blockhashes.counts },
       fees: { ...fees.counts },
     }),

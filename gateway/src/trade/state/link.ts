@@ -56,6 +56,8 @@ export class Link {
   appliedSlot = 0;
   /** When the slot was told, Unix milliseconds. */
   slotAtMs = 0;
+  /** It left out a change: what it tells is not relied on before this, Unix milliseconds. */
+  distrustedUntilMs = 0;
   readonly #handlers: LinkHandlers;
   /** Address -> slot from which on the changes are told; null while that is not known. */
   readonly #since = new Map<string, number | null>();

@@ -1,3 +1,4 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
 import type { AccountsRead, ChainAccount } from '../../chain/account-reader.ts';
 import type { ChainView } from './chain-view.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
@@ -6,6 +7,11 @@ import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
 export const maxWatched = 4_096;
 /** Slots that an endpoint may be behind the others, or behind what its own HTTP tells, before its accounts are read anew. */
 export const maxBehindSlots = 4;
+/** Slots that a read may be behind; its slot is told with it. */
+export const maxReadBehindSlots = 8;
+
+/** How long the accounts of an endpoint are read anew that did not tell a change. */
+const distrustMs = 10_000;
 
 interface Watched {
   readonly address: string;
@@ -17,6 +23,8 @@ interface Watched {
   isRead: boolean;
   /** Reads of older slots are not believed: they may be of a fork that died. */
   oldestRead: number;
+  /** A read showed a change after slot `from` that is to be told by the time that an endpoint is past slot `to`. */
+  awaited: { readonly from: number; readonly to: number } | null;
   /** By endpoint: a read was followed by every change since. */
   readonly covered: boolean[];
   /** Number of the last change of any account. */
@@ -36,7 +44,7 @@ export interface WatchCounts {
   updates: number;
   /** Older than what was held. */
   late: number;
-  /** Reads that showed a change which no endpoint had told. */
+  /** Changes that a read showed and the endpoints did not tell. */
   untold: number;
   /** Accounts not followed because there are too many. */
   refused: number;
@@ -52,6 +60,7 @@ export class WatchedAccounts {
   readonly counts: WatchCounts = { updates: 0, late: 0, untold: 0, refused: 0, dead: 0 };
   readonly links: readonly Link[];
   readonly #chain: ChainView;
+  readonly #log: Logger;
   readonly #watched = new Map<string, Watched>();
   #changes = 0;
   #auditedUpTo = 0;
@@ -62,6 +71,7 @@ export class WatchedAccounts {
     ...options
   }: Omit<LinkOptions, 'url' | 'index' | 'handlers'> & { readonly urls: readonly string[]; readonly chain: ChainView }) {
     this.#chain = chain;
+    this.#log = options.log;
     this.links = urls.map(
       (url, index) =>
         new Link({
@@ -101,7 +111,17 @@ export class WatchedAccounts {
       return false;
     }
     const covered = this.links.map(() => false);
-    this.#watched.set(address, { address, users: 1, account: null, slot: -1, isRead: true, oldestRead: 0, covered, change: 0 });
+    this.#watched.set(address, {
+      address,
+      users: 1,
+      account: null,
+      slot: -1,
+      isRead: true,
+      oldestRead: 0,
+      awaited: null,
+      covered,
+      change: 0,
+    });
     for (const link of this.links) link.follow(address);
     return true;
   }
@@ -139,16 +159,37 @@ export class WatchedAccounts {
       if (watched === undefined || slot < watched.oldestRead) continue;
       const account = accounts[i] ?? null;
       const isNewer = slot > watched.slot || (slot === watched.slot && watched.isRead);
-      if (isNewer && !isSame(account, watched.account)) {
-        // Somebody claims to have told everything up to here.
-        if (this.links.some((link) => watched.covered[link.index] === true && link.appliedSlot > slot)) this.counts.untold++;
-        watched.account = account;
-        watched.change = ++this.#changes;
-      }
-      if (isNewer) [watched.slot, watched.isRead] = [slot, true];
+      const isOther = !isSame(account, watched.account);
+      // What shows nothing new needs no endpoint to be that far.
+      if (isNewer && (isOther || !watched.covered.includes(true))) this.#hold(watched, slot, account, isOther);
       for (const link of this.links) {
         const since = link.since(address);
         if (since !== null && slot >= since) watched.covered[link.index] = true;
+      }
+    }
+  }
+
+  #hold(watched: Watched, slot: number, account: ChainAccount | null, isOther: boolean): void {
+    if (isOther) {
+      if (watched.slot >= 0 && watched.covered.includes(true)) watched.awaited ??= { from: watched.slot, to: slot };
+      watched.account = account;
+      watched.change = ++this.#changes;
+    }
+    [watched.slot, watched.isRead] = [slot, true];
+  }
+
+  /** Endpoints that are past a change without having told it are not believed for a while. */
+  checkTold(): void {
+    for (const watched of this.#watched.values()) {
+      const { awaited } = watched;
+      if (awaited === null) continue;
+      const silent = this.links.filter((link) => watched.covered[link.index] === true && link.appliedSlot > awaited.to);
+      if (silent.length === 0) continue;
+      watched.awaited = null;
+      this.counts.untold++;
+      for (const link of silent) {
+        if (link.distrustedUntilMs < Date.now()) this.#log.warn({ endpoint: link.index, address: watched.address }, 'account_update_lost');
+        link.distrustedUntilMs = Date.now() + distrustMs;
       }
     }
   }
@@ -175,7 +216,7 @@ export class WatchedAccounts {
   }
 
   #isUsable(link: Link, nowMs: number): boolean {
-    return link.isLive(nowMs) && this.#chain.slot - link.slot! <= maxBehindSlots;
+    return link.isLive(nowMs) && nowMs >= link.distrustedUntilMs && this.#chain.slot - link.slot! <= maxBehindSlots;
   }
 
   #covers(link: Link, addresses: readonly string[]): boolean {
@@ -190,6 +231,7 @@ export class WatchedAccounts {
     for (const [address, account] of updates) {
       const watched = this.#watched.get(address);
       if (watched === undefined) continue;
+      if (watched.awaited !== null && slot > watched.awaited.from) watched.awaited = null;
       if (slot < watched.slot) {
         this.counts.late++;
         continue;
@@ -209,12 +251,16 @@ export class WatchedAccounts {
       this.counts.dead++;
       [watched.slot, watched.isRead] = [-1, true];
       watched.oldestRead = now;
+      watched.awaited = null;
       watched.covered.fill(false);
     }
   }
 
   #uncover(index: number, watched: Watched | undefined): void {
-    if (watched !== undefined) watched.covered[index] = false;
+    if (watched === undefined) return;
+    watched.covered[index] = false;
+    // It may have been told while nobody listened.
+    watched.awaited = null;
   }
 }
 

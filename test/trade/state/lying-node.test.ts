@@ -1,0 +1,261 @@
+import { createHotState, type HotState } from '@sluice/gateway/trade/state/hot-state.ts';
+import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/trade/state/hot-markets.ts';
+import { maxHotWallets } from '@sluice/gateway/trade/state/hot-wallets.ts';
+import { blockhashLifetime } from '@sluice/gateway/trade/state/blockhash-belief.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { systemProgram } from '@sluice/shared/solana/well-known.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { recordingLog, type LogLine } from '../../ingest/harness.ts';
+import { startScriptedNode, type Answer, type ScriptedNode } from '../../ingest/scripted-node.ts';
+import { startSimnet } from '../../simnet/simnet.ts';
+import { address } from '../../simnet/support/test-chain.ts';
+import { until } from '../../support/gateway.ts';
+import { launchCoin, tradedChain } from '../../support/quoted-trades.ts';
+
+/** Nodes whose every word is the test's. */
+const wallet = address('wallet');
+let nodes: ScriptedNode[];
+let states: HotState[];
+let lines: LogLine[];
+beforeEach(() => {
+  [nodes, states, lines] = [[], [], []];
+});
+afterEach(async () => {
+  for (const state of states) state.close();
+  for (const node of nodes) await node.close();
+});
+
+interface Told {
+  lamports: number;
+  height: number;
+  blockhash: string;
+  reads: number;
+}
+
+/** Answers as a node does whose wallet has `lamports`, at the slot that it tells. */
+function answers(node: ScriptedNode, told: Told): (method: string, params: readonly unknown[]) => Answer {
+  return (method, params) => {
+    const context = { slot: node.slot };
+    switch (method) {
+      case 'getSlot':
+        return { result: node.slot };
+      case 'getLatestBlockhash':
+        return { result: { context, value: { blockhash: told.blockhash, lastValidBlockHeight: told.height + blockhashLifetime } } };
+      case 'getRecentPrioritizationFees':
+        return { result: [] };
+      default: {
+        const addresses = params[0] as readonly string[];
+        if (addresses.includes(wallet)) told.reads++;
+        return { result: { context, value: addresses.map((one) => (one === wallet ? accountOf(told.lamports) : null)) } };
+      }
+    }
+  };
+}
+
+const accountOf = (lamports: number): unknown => ({
+  lamports,
+  owner: systemProgram,
+  data: ['', 'base64'],
+  executable: false,
+  rentEpoch: 0,
+  space: 0,
+});
+
+async function startNode(told: Partial<Told> = {}): Promise<{ readonly node: ScriptedNode; readonly told: Told }> {
+  const node = await startScriptedNode();
+  nodes.push(node);
+  node.tellsSlots = false;
+  const all: Told = { lamports: 1_000_000_000, height: node.slot - 100, blockhash: address('hash'), reads: 0, ...told };
+  node.onCall = answers(node, all);
+  return { node, told: all };
+}
+
+function open(): HotState {
+  const state = createHotState({
+    httpUrls: nodes.map(({ httpUrl }) => httpUrl),
+    wsUrls: nodes.map(({ wsUrl }) => wsUrl),
+    venues,
+    log: recordingLog(lines),
+    signal: new AbortController().signal,
+  });
+  states.push(state);
+  return state;
+}
+
+function tellSlot(node: ScriptedNode, slot: number, parent = slot - 1): void {
+  node.slot = slot;
+  node.notify('slotNotification', 'slotSubscribe', { slot, parent, root: slot - 32 });
+}
+
+function tellWallet(node: ScriptedNode, lamports: number, slot = node.slot): void {
+  const result = { context: { slot }, value: accountOf(lamports) };
+  node.notify('accountNotification', 'accountSubscribe', result, ([of]) => of === wallet);
+}
+
+/** What is in memory, null where it would have to be asked for. */
+function lamportsInMemory(state: HotState): number | null {
+  const read = state.wallet(wallet);
+  if (!(read instanceof Promise)) return Number(read.lamports);
+  // Asking is what makes it followed; the answer is of no interest.
+  read.catch(() => undefined);
+  return null;
+}
+
+async function followed(node: ScriptedNode, state: HotState): Promise<void> {
+  await until('the subscription', () =>
+    [...node.subscriptions.values()].some((held) => [...held.values()].some(({ method }) => method === 'slotSubscribe')),
+  );
+  lamportsInMemory(state);
+  await until('it is followed', () => {
+    tellSlot(node, node.slot + 1);
+    return lamportsInMemory(state) !== null;
+  });
+}
+
+describe('an account that one node tells', () => {
+  it('is what was told last, by slot', async () => {
+    const { node } = await startNode();
+    const state = open();
+    await followed(node, state);
+    const { slot } = node;
+    tellWallet(node, 2, slot + 1);
+    tellSlot(node, slot + 2);
+    await until('the newer', () => lamportsInMemory(state) === 2);
+    tellWallet(node, 1, slot);
+    tellSlot(node, slot + 3);
+    await until('the late one', () => state.counts().watched.late === 1);
+    expect(lamportsInMemory(state)).toBe(2);
+  });
+
+  it('is read anew where it was of a fork that died, though nobody says what it is now', async () => {
+    const { node, told } = await startNode({ lamports: 500 });
+    const state = open();
+    await followed(node, state);
+    const { slot } = node;
+    tellSlot(node, slot + 1);
+    tellWallet(node, 7);
+    await until('what died later', () => lamportsInMemory(state) === 7);
+    const readsBefore = told.reads;
+    tellSlot(node, slot + 2, slot);
+    await until('that it died', () => state.counts().watched.dead > 0);
+    expect(lamportsInMemory(state)).not.toBe(7);
+    expect(Number((await state.wallet(wallet)).lamports)).toBe(500);
+    expect(told.reads).toBeGreaterThan(readsBefore);
+    // The node goes back to a slot before those that it told.
+    tellWallet(node, 9);
+    await until('what died next', () => lamportsInMemory(state) === 9);
+    tellSlot(node, slot + 1, slot - 1);
+    await until('that it died too', () => lamportsInMemory(state) !== 9);
+    expect(Number((await state.wallet(wallet)).lamports)).toBe(500);
+  });
+
+  it('is read anew where a change of it cannot be read', async () => {
+    const { node, told } = await startNode();
+    const state = open();
+    await followed(node, state);
+    told.lamports = 77;
+    const nonsense = { context: { slot: node.slot }, value: { lamports: 'many' } };
+    node.notify('accountNotification', 'accountSubscribe', nonsense, ([of]) => of === wallet);
+    await until('it was seen', () => state.counts().links[0]!.malformed === 1);
+    expect(lamportsInMemory(state)).toBeNull();
+    await until('the truth', () => {
+      tellSlot(node, node.slot + 1);
+      return lamportsInMemory(state) === 77;
+    });
+  });
+
+  it('is not what it has in a slot that cannot be', async () => {
+    const { node } = await startNode();
+    const state = open();
+    await followed(node, state);
+    tellWallet(node, 13, node.slot + 1_000_000);
+    await until('it was seen', () => state.counts().links[0]!.malformed === 1);
+    expect(lamportsInMemory(state)).not.toBe(13);
+    await until('it is followed again', () => {
+      tellSlot(node, node.slot + 1);
+      return lamportsInMemory(state) === 1_000_000_000;
+    });
+  });
+
+  it('is gone where it has no lamports', async () => {
+    const { node } = await startNode();
+    const state = open();
+    await followed(node, state);
+    tellSlot(node, node.slot + 1);
+    tellWallet(node, 0);
+    await until('it is gone', () => lamportsInMemory(state) === 0);
+  });
+});
+
+describe('the blockhash', () => {
+  it('is not that of a node whose height contradicts what was known', async () => {
+    const one = await startNode();
+    const other = await startNode();
+    const state = open();
+    await until('a blockhash', () => state.blockhash() !== null);
+    const before = state.blockhash()!;
+    Object.assign(other.told, { height: one.told.height - 90, blockhash: address('a lie') });
+    one.told.height += 3;
+    one.told.blockhash = address('newer');
+    for (const { node } of [one, other]) node.slot += 3;
+    await until('the newer', () => state.blockhash()?.blockhash === address('newer'));
+    expect(state.blockhash()!.lastValidBlockHeight).toBe(before.lastValidBlockHeight + 3);
+    expect(state.counts().blockhashes.refused).toBeGreaterThan(0);
+  });
+
+  it('is neither of two that contradict each other from the start', async () => {
+    await startNode();
+    await startNode({ height: 700, blockhash: address('a lie') });
+    const state = open();
+    await until('both were heard', () => state.counts().blockhashes.contradicted > 0);
+    expect(state.blockhash()).toBeNull();
+    expect(state.blockHeight()).toBeNull();
+    expect(lines.map(({ name }) => name)).toContain('blockhash_contradicted');
+  });
+
+  it('does not go back, and is not kept when it is old', async () => {
+    const { node, told } = await startNode();
+    const state = open();
+    await until('a blockhash', () => state.blockhash() !== null);
+    const known = state.blockhash()!;
+    told.height -= 5;
+    node.slot -= 5;
+    told.blockhash = address('older');
+    await until('it was asked again', () => state.counts().blockhashes.contradicted > 1);
+    expect(state.blockhash()!.blockhash).toBe(known.blockhash);
+    node.onCall = () => ({ error: { code: -32005, message: 'Node is behind' } });
+    await until('it is too old', () => state.blockhash() === null, 12_000);
+  });
+});
+
+describe('what is followed', () => {
+  it('is bounded, and let go on the node too', { timeout: 60_000 }, async () => {
+    const chain = tradedChain();
+    const node = await startSimnet({ chain, autoStart: false });
+    try {
+      const state = createHotState({
+        httpUrls: [node.rpcUrl],
+        wsUrls: [node.wsUrl],
+        venues,
+        log: recordingLog(lines),
+        signal: new AbortController().signal,
+      });
+      states.push(state);
+      await until('the settings are followed', () => node.subscriptions('account') >= 5);
+      const settings = node.subscriptions('account');
+      const coins = Array.from({ length: maxWarmedAhead + 10 }, () => launchCoin(chain).mint);
+      for (const mint of coins) state.warm(mint);
+      const perCoin = 2;
+      await until('the newest are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin);
+      expect(state.counts().markets.size).toBe(maxWarmedAhead);
+      for (let i = 0; i < maxHotWallets + 20; i++) await state.wallet(address(`wallet ${i}`));
+      await until('the newest wallets are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin + maxHotWallets);
+      expect(state.counts().wallets.size).toBe(maxHotWallets);
+      for (let i = 0; i < maxHotMarkets + 5; i++) await state.market(address(`no mint ${i}`));
+      await until('coins gave way', () => node.subscriptions('account') === settings + maxHotWallets);
+      expect(state.counts().markets.size).toBe(maxHotMarkets);
+    } finally {
+      await node.close();
+    }
+  });
+});
