@@ -3,9 +3,8 @@ import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoti
 import { partOf, rawAmount } from './amounts.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
-import type { TokenMarket, Unquotable } from './token-market.ts';
+import type { TokenMarket, TradedPool, Unquotable } from './token-market.ts';
 
-export type MarketPool = TokenMarket['pools'][number];
 /** Tokens of a wallet in its associated token account. */
 export type Balance = bigint;
 
@@ -17,7 +16,7 @@ export interface QuoteRefusal {
 }
 
 /** An order as it would be traded now. */
-export interface QuotedOrder extends MarketPool {
+export interface QuotedOrder extends TradedPool {
   readonly market: TokenMarket;
   readonly trade: QuotedTrade;
   readonly quote: Quote;
@@ -50,7 +49,7 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
   return { error: 'INVALID_REQUEST', details: { fields } };
 }
 
-function choosePool({ pool }: QuoteOrder, { pools }: TokenMarket): MarketPool | QuoteRefusal {
+function choosePool({ pool }: QuoteOrder, { pools }: TokenMarket): TradedPool | QuoteRefusal {
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
   const open = named.find((one) => !one.pool.complete);
   if (open !== undefined) return open;
@@ -67,7 +66,7 @@ function choosePool({ pool }: QuoteOrder, { pools }: TokenMarket): MarketPool | 
 function tradeOf(
   { side, amount }: QuoteOrder,
   { decimals }: TokenMarket,
-  { quoteDecimals }: MarketPool,
+  { quoteDecimals }: TradedPool,
   balance: Balance,
 ): QuotedTrade | QuoteRefusal {
   const exact = side === 'buy' ? 'quoteIn' : 'baseIn';

@@ -1,17 +1,25 @@
 import { decodeMint, type Mint } from '@sluice/shared/solana/mint.ts';
 import type { QuoteAccounts, QuotedPool, AccountLookup } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { solDecimals, tokenProgram, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 
 /** Why the amounts of a coin cannot be told from its pool's. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
+
+/** A pool of a coin, and what its quote coin is. */
+export interface TradedPool {
+  readonly venue: Venue;
+  readonly pool: QuotedPool;
+  readonly quoteDecimals: number;
+  readonly quoteTokenProgram: string;
+}
 
 /** A coin's pools on the venues that quote, of one moment. */
 export interface TokenMarket {
   readonly decimals: number;
   readonly tokenProgram: string;
   /** In the order of the venues: the curve before the pool that it moves to. */
-  readonly pools: readonly { readonly venue: Venue; readonly pool: QuotedPool; readonly quoteDecimals: number }[];
+  readonly pools: readonly TradedPool[];
   readonly unquotable: Unquotable | null;
 }
 
@@ -68,7 +76,7 @@ export function assembleMarket({ mint, quoteMints, pools }: MarketPlan, accounts
   const decoded = mintAt(accounts, mint);
   if (decoded === null) return { kind: 'no_mint' };
   const coin = { address: mint, decimals: decoded.decimals, supply: decoded.supply };
-  const opened = new Map<string, TokenMarket['pools'][number]>();
+  const opened = new Map<string, TradedPool>();
   let unquotable = unquotableBy(decoded);
   for (const { venue, addresses } of pools) {
     if (opened.has(addresses[0])) continue;
@@ -78,16 +86,19 @@ export function assembleMarket({ mint, quoteMints, pools }: MarketPlan, accounts
     const { quoteMint } = result.pool;
     if (!quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
     let quoteDecimals = usualQuotes.get(quoteMint);
+    // The usual ones are of the older program.
+    let quoteTokenProgram = tokenProgram;
     if (quoteDecimals === undefined) {
       const quoteCoin = mintAt(accounts, quoteMint);
       if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is no mint' };
       unquotable ??= unquotableBy(quoteCoin);
       quoteDecimals = quoteCoin.decimals;
+      quoteTokenProgram = quoteCoin.tokenProgram;
     }
-    opened.set(addresses[0], { venue, pool: result.pool, quoteDecimals });
+    opened.set(addresses[0], { venue, pool: result.pool, quoteDecimals, quoteTokenProgram });
   }
-  const { decimals, tokenProgram } = decoded;
-  return { kind: 'market', market: { decimals, tokenProgram, pools: [...opened.values()], unquotable } };
+  const { decimals, tokenProgram: ownTokenProgram } = decoded;
+  return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, pools: [...opened.values()], unquotable } };
 }
 
 function mintAt(accounts: AccountLookup, address: string): Mint | null {
