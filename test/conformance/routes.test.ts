@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
@@ -7,6 +11,7 @@ import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
+import { newOrder } from '../support/orders.ts';
 import { RawConnection, type RawAnswer, type RawRequest } from '../support/raw-http.ts';
 
 /**
@@ -46,18 +51,32 @@ const callers: readonly Caller[] = [
   { what: 'a plan that withholds it', key: 'sluice_withheld', plan: unhurried(withholding), scopes },
 ];
 
+/** All keys are of one account, which has one order. */
+const accountId = 'routes';
+const order = newOrder(1_800_000_000_000, { accountId });
+
 let market: MarketGateway;
+let store: Store;
+const dataDir = mkdtempSync(join(tmpdir(), 'sluice-routes-'));
 beforeAll(async () => {
-  market = await startMarketGateway({ seed: 5, slots: 120 });
-  for (const { key, plan, scopes: set } of callers) if (key !== null && plan !== null) market.server.keys.add(key, { plan, scopes: set });
+  store = await openStore({ dataDir, databaseUrl: null });
+  await store.orders.insert(order, { idempotency: null, spend: null, followedBy: 'gateway' });
+  market = await startMarketGateway({ seed: 5, slots: 120, store });
+  for (const { key, plan, scopes: set } of callers) {
+    if (key !== null && plan !== null) market.server.keys.add(key, { plan, scopes: set, accountId });
+  }
 }, 120_000);
-afterAll(() => market.close());
+afterAll(async () => {
+  await market.close();
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
 
 /** A request that an endpoint answers with 200. One that needs more than its path must stand here. */
 function sample(spec: EndpointSpec): { readonly path: string; readonly body?: string } {
   const [mint = ''] = market.mints;
   const [publicKey = ''] = market.wallets;
-  const values: Readonly<Record<string, string>> = { mint, publicKey };
+  const values: Readonly<Record<string, string>> = { mint, publicKey, id: order.id };
   const bodies: Readonly<Record<string, unknown>> = { quote: { side: 'buy', mint, amount: 0.5 } };
   const path = spec.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-sample-for-${name}`);
   const body = bodies[spec.id];

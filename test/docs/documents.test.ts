@@ -49,6 +49,7 @@ const strange: readonly EndpointSpec[] = [
     path: '/old/{mint}',
     bothForms: true,
     access: 'trade',
+    idempotent: true,
     tag: 'trade',
     summary: 'An order | of old.',
     description: 'More words.',
@@ -145,6 +146,8 @@ describe('the OpenAPI document', () => {
         expect(parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(inPath);
         expect(parameters.filter((one) => one.in === 'path').every(({ required }) => required)).toBe(true);
         expect(parameters.filter((one) => one.in === 'query').map(({ name }) => name)).toEqual(Object.keys(spec.query?.properties ?? {}));
+        const inHeader = spec.idempotent === true ? ['Idempotency-Key'] : [];
+        expect(parameters.filter((one) => one.in === 'header').map(({ name }) => name)).toEqual(inHeader);
         const told = Object.values(operation['responses'] as Record<string, Node>).flatMap(
           (response) => (response['x-sluice-codes'] as string[]) ?? [],
         );

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/trade.ts';
+import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { IdempotencyUse } from '../store/order-table.ts';
 
 /** The header `Idempotency-Key` as it was sent: null where there is none; a fault says what is wrong with it. */

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { errorBody, errorTable, type ErrorCode } from '../../errors/codes.ts';
 import { ErrorAnswer } from '../rest/answers.ts';
-import type { EndpointSpec } from '../rest/endpoint.ts';
+import { maxIdempotencyKeyChars, type EndpointSpec } from '../rest/endpoint.ts';
 import { endpointErrors, endpointPaths } from './endpoint-errors.ts';
 import { exampleOf } from './example.ts';
 import { headerComponents, headersOf } from './headers.ts';
@@ -73,7 +73,11 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
     ...(description === undefined ? {} : { description }),
     ...(deprecated === undefined ? {} : { deprecated: true, 'x-sluice-deprecation': { ...deprecated } }),
     security: access === 'open' ? [] : [{ bearer: scope }, { query: scope }],
-    parameters: [...parameters('path', spec.params, book), ...parameters('query', spec.query, book)],
+    parameters: [
+      ...parameters('path', spec.params, book),
+      ...parameters('query', spec.query, book),
+      ...(spec.idempotent === true ? [idempotencyParameter] : []),
+    ],
     ...(body === undefined
       ? {}
       : {
@@ -87,6 +91,16 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
     'x-sluice-plans': plans.filter(({ withoutEndpoints }) => !withoutEndpoints.includes(id)).map(({ name }) => name),
   };
 }
+
+/** The header of an endpoint that can spend. */
+const idempotencyParameter: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Chosen by the client, new for each thing that is wanted once: the same key and body have the same outcome.',
+  schema: { type: 'string', minLength: 1, maxLength: maxIdempotencyKeyChars, pattern: '^[!-~]+$' },
+  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+};
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined, book: SchemaBook): Json[] {
   if (schema === undefined) return [];

@@ -8,6 +8,9 @@ import type { Scope } from '../plans.ts';
  */
 export type Access = 'open' | 'key' | Scope;
 
+/** Characters of an `Idempotency-Key`. */
+export const maxIdempotencyKeyChars = 255;
+
 /** A deprecated endpoint works until its sunset; headers (RFC 9745, RFC 8594) and documents follow from this. */
 export interface Deprecation {
   /** Since when it is deprecated, `2026-11-21`. */
@@ -36,6 +39,8 @@ export interface EndpointSpec {
   readonly query?: TObject;
   /** JSON body; unknown fields are refused. */
   readonly body?: TObject;
+  /** It takes an `Idempotency-Key`. */
+  readonly idempotent?: true;
   /** JSON of a 200; null where it is no JSON (`contentType` says what). */
   readonly answer: TSchema | null;
   readonly contentType?: string;

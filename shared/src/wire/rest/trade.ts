@@ -5,14 +5,15 @@ import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, OrNull, Raw, Ui, Venue } from './fields.ts';
 import { buyLimits, QuoteObject, slippageLimits } from './quote.ts';
 
+/** An id for examples. */
+const exampleId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
+
 /** SOL. */
 export const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
 /** Orders of one answer. */
 export const orderPageLimits = { default: 50, max: 200 } as const;
 /** Base64 of the longest transaction that is taken: 1,232 bytes, of version 1 4,096. */
 export const maxTransactionChars = 5_464;
-/** Characters of an `Idempotency-Key`. */
-export const maxIdempotencyKeyChars = 255;
 
 const RawText = (description: string) =>
   Type.Optional(
@@ -218,6 +219,7 @@ const trade = {
   method: 'POST',
   bothForms: true,
   access: 'trade',
+  idempotent: true,
   tag: 'trading',
   description: `Quotes, builds, signs with a custodial wallet, simulates the signed bytes and broadcasts them; the order is then followed to its end. ${idempotent}`,
   answer: TradeAnswer,
@@ -271,6 +273,7 @@ export const transactionSendEndpoint = defineEndpoint({
   path: '/transaction/send',
   bothForms: true,
   access: 'trade',
+  idempotent: true,
   tag: 'trading',
   summary: 'Broadcasts a transaction that the caller signed, and follows it like an order.',
   description: `Simulated first. The same transaction sent twice is one order. ${idempotent}`,
@@ -288,7 +291,7 @@ export const orderEndpoint = defineEndpoint({
   tag: 'trading',
   summary: "An order's state and its fill.",
   description: 'Orders of the account that the key belongs to; of a key of the operator, those of this key.',
-  params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 64, description: 'Id of the order.' }) }, closed),
+  params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleId], description: 'Id of the order.' }) }, closed),
   answer: OrderObject,
   errors: ['NOT_FOUND', 'UPSTREAM_UNAVAILABLE'],
 });
