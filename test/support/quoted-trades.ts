@@ -75,7 +75,7 @@ export function launchCoin(chain: SimChain, parts: Partial<NewCoin> = {}): Quote
   });
 }
 
-/** The first trade pays the rent of accounts out of its sum; later ones are all alike. */
+/** The first trade makes accounts; later ones are all alike. */
 export function setUp(chain: SimChain, coin: QuotedCoin): QuotedCoin {
   const { publicKey } = trader;
   succeeded(land(chain, [associatedTokenInstruction(publicKey, publicKey, coin.mint, coin.tokenProgram, true)], [trader]));

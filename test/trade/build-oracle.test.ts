@@ -87,7 +87,6 @@ test('curves: buy_v2, buy_exact_quote_in_v2 and sell_v2 equal @pump-fun/pump-sdk
       chooseRecipient(one);
       const ours = pool.build(order);
       expect(plain(ours.instruction)).toEqual(plain(fromWeb3(await theirsOnCurve(one, bytes, order))));
-      expect(ours.before).toEqual([]);
       expect(ours.baseAccount).toBe(associatedTokenAddress(one.user, one.mint, one.base));
       const quoteAccount = associatedTokenAddress(one.user, one.quoteMint, quoteProgramOf(one));
       expect(ours.quoteAccount).toBe(one.quoteMint === wrappedSolMint ? null : quoteAccount);
@@ -139,6 +138,8 @@ async function theirsOnPool(one: Coin, at: string, bytes: Buffer, order: TradeOr
 }
 
 const isOfBudget = ({ programId }: Instruction): boolean => programId === computeBudgetProgram;
+/** The SDK lets pools of older layouts grow first; the program trades on them as they are (`real-programs.test.ts`). */
+const isNoGrowth = ({ data }: { readonly data: string }): boolean => data !== 'ea66c2cb96483ee5';
 const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
 test('pools: everything around buy, buy_exact_quote_in and sell equals @pump-fun/pump-swap-sdk', { timeout: 60_000 }, async () => {
@@ -149,17 +150,17 @@ test('pools: everything around buy, buy_exact_quote_in and sell equals @pump-fun
       const order = orderOf(one, pool);
       chooseRecipient(one);
       const ours = pool.build(order);
-      const theirs = (await theirsOnPool(one, at, bytes, order)).map((instruction) => plain(fromWeb3(instruction)));
+      const theirs = (await theirsOnPool(one, at, bytes, order)).map((instruction) => plain(fromWeb3(instruction))).filter(isNoGrowth);
       const trade = plain(ours.instruction);
       expect(theirs).toContainEqual(trade);
       const isBuy = one.exact !== 'baseIn';
       const around = { baseAccountExists: false, closeBaseAccount: false, computeUnitLimit: null, tip: null };
       const whole = surround(order, ours, around).instructions.filter((instruction) => !isOfBudget(instruction));
       expect(whole.map(plain).toSorted(byText)).toEqual(theirs.toSorted(byText));
-      seen.add(`${isBuy} ${trade.accounts.length} ${ours.before.length} ${one.quoteMint === wrappedSolMint}`);
+      seen.add(`${isBuy} ${trade.accounts.length} ${one.quoteMint === wrappedSolMint}`);
     }),
     { seed, numRuns: runs },
   );
   // Purchases of 25 to 27 accounts, sales of 23 to 26.
-  expect(seen.size).toBeGreaterThan(20);
+  expect(seen.size).toBeGreaterThan(10);
 });

@@ -127,9 +127,9 @@ function live(chain: SimChain, coin: QuotedCoin, boost: boolean): void {
   const sellAll = (): Sent => run(chain, coin, { exact: 'baseIn', amount: held() }, { closeBaseAccount: true });
   const base = associatedTokenAddress(user, coin.mint, coin.tokenProgram);
   for (const place of ['curve', 'pool'] as const) {
-    // The first one makes what there is to make; of a sum that is paid out of the sum, so that it buys tokens.
-    run(chain, coin, { exact: 'baseOut', amount: 5_000_000_000n });
+    // The first one makes what there is to make, beside its sum.
     run(chain, coin, { exact: 'quoteIn', amount: sum });
+    run(chain, coin, { exact: 'baseOut', amount: 5_000_000_000n });
     run(chain, coin, { exact: 'quoteIn', amount: sum + 7n }, { baseAccountExists: true, tip: { ...tip } });
     run(chain, coin, { exact: 'baseIn', amount: held() / 3n });
     sellAll();

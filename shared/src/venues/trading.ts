@@ -25,8 +25,6 @@ export interface TradeOrder {
 /** A trade on the venue, without what stands around it: compute budget, token accounts, wrapping. */
 export interface BuiltTrade {
   readonly instruction: Instruction;
-  /** What must stand before it on the venue: accounts that have to grow first. Nearly always empty. */
-  readonly before: readonly Instruction[];
   readonly baseMint: string;
   readonly quoteMint: string;
   /** The user's token account of the coin, which must exist before a buy. */

@@ -9,8 +9,6 @@ export const unitsOf = {
   findTokenAccount: 12_000,
   syncNative: 3_200,
   closeTokenAccount: 3_200,
-  /** An account of the venue that has to grow. */
-  before: 12_000,
 } as const;
 
 /** Most that a transaction may ask for (runtime). */

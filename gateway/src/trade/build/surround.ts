@@ -63,7 +63,6 @@ export function surround(
       add(syncNative(quoteAccount, tokenProgram), unitsOf.syncNative);
     }
   } else if (quoteAccount !== null && !isBuy) add(createTokenAccount(user, quoteMint, quoteTokenProgram), find);
-  for (const instruction of trade.before) add(instruction, unitsOf.before);
   instructions.push(trade.instruction);
   if (isWrapped) add(closeTokenAccount(quoteAccount, user, tokenProgram), unitsOf.closeTokenAccount);
   if (around.closeBaseAccount) add(closeTokenAccount(trade.baseAccount, user, baseTokenProgram), unitsOf.closeTokenAccount);

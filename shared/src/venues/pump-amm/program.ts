@@ -25,7 +25,6 @@ export const instructionDiscriminators = {
   createPool: bytes('e992d18ecf6840bc'),
   initBoost: bytes('8ce9215e845ac28f'),
   boostBuyAndBurn: bytes('694406af000723a2'),
-  extendAccount: bytes('ea66c2cb96483ee5'),
 } as const;
 
 export const accountDiscriminators = {

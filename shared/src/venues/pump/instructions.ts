@@ -1,7 +1,7 @@
 import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction.ts';
-import { associatedTokenProgram, systemProgram, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import { associatedTokenProgram, systemProgram, token2022Program, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 import { recipientAt, tokenAccountBytes, volumeAccumulatorBytes, type BuiltTrade, type TradeOrder } from '../trading.ts';
 import type { CurveAccount } from '../venue.ts';
 import * as program from './program.ts';
@@ -19,11 +19,12 @@ export interface TradedCurve {
   readonly settings: PumpSettings;
 }
 
-/**
- * Compute units of the instruction alone, making what it may have to make included: measured on the network by others (`buy_v2`
- * with the token account 125,000, `sell_v2` 85,000; 250,000 to 300,000 where the quote coin is a token), see README.md.
- */
-const units = { sol: { buy: 100_000, sell: 85_000 }, token: { buy: 250_000, sell: 220_000 } } as const;
+/** Compute units of the instruction alone, with what it may have to make: the most of the real program (README.md), rounded up. */
+const units = {
+  sol: { buy: 105_000, sell: 90_000 },
+  token: { buy: 150_000, sell: 120_000 },
+  token2022: { buy: 300_000, sell: 250_000 },
+} as const;
 
 interface Parties {
   readonly user: string;
@@ -109,14 +110,14 @@ export function buildCurveTrade(pool: TradedCurve, order: TradeOrder): BuiltTrad
   const parties = partiesOf(pool, order);
   const isBuy = order.trade.exact !== 'baseIn';
   const isSol = pool.curve.quoteMint === wrappedSolMint;
+  const quoteKind = isSol ? 'sol' : order.quoteTokenProgram === token2022Program ? 'token2022' : 'token';
   return {
     instruction: { programId: program.programId, accounts: accountsOf(pool, order, parties), data: dataOf(order) },
-    before: [],
     baseMint: pool.mint,
     quoteMint: pool.curve.quoteMint,
     baseAccount: parties.base,
     quoteAccount: isSol ? null : parties.quote,
     programAccounts: programAccountsOf(pool, isBuy, isSol, parties),
-    computeUnits: units[isSol ? 'sol' : 'token'][isBuy ? 'buy' : 'sell'],
+    computeUnits: units[quoteKind][isBuy ? 'buy' : 'sell'],
   };
 }

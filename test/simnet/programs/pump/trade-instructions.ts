@@ -3,7 +3,7 @@ import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import type { BorshReader } from '../borsh.ts';
 import { pumpError } from './errors.ts';
 import { buyTokens, buyWithQuote, sellTokens } from './math.ts';
-import { creatorVaultShortage, ensureVolumeAccumulator, settleBuy, settleSell, tradeRates, userTokenAmount } from './trade.ts';
+import { ensureVolumeAccumulator, settleBuy, settleSell, tradeRates, userTokenAmount } from './trade.ts';
 import {
   legacyAccounts,
   legacyBuyNames,
@@ -31,12 +31,10 @@ function buyExactTokens(context: AnchorContext, accounts: TradeAccounts, amount:
 function buyExactQuote(context: AnchorContext, accounts: TradeAccounts, spendable: bigint, minTokens: bigint, ixName: string): void {
   context.require(spendable > 0n, pumpError.buyZeroAmount);
   context.require(!accounts.curve.complete, pumpError.complete);
-  // Rent for what the trade must create comes out of the sum to spend, where that is SOL.
-  const rent = ensureVolumeAccumulator(context, accounts) + creatorVaultShortage(accounts);
-  const left = accounts.quote === null ? spendable - rent : spendable;
-  context.require(left > 0n, pumpError.notEnoughForRent);
+  // Rent of what the trade makes is paid beside the sum to spend.
+  ensureVolumeAccumulator(context, accounts);
   const rates = tradeRates(context, accounts);
-  const amounts = buyWithQuote(accounts.curve, left, rates);
+  const amounts = buyWithQuote(accounts.curve, spendable, rates);
   if (amounts === null) return context.throws(pumpError.notEnoughForFees);
   context.require(amounts.tokens >= minTokens && amounts.tokens > 0n, pumpError.belowMinTokensOut);
   settleBuy(context, accounts, amounts, rates, { isBuy: true, ixName, trackVolume: false });

@@ -31,19 +31,18 @@ export function tradeRates(context: AnchorContext, accounts: TradeAccounts): Tra
   return { protocol: rates.protocol, creator: own ? curve.creatorFeeBps : rates.creator };
 }
 
-/** Creates the trader's volume accumulator where it is missing. Answers the rent paid. */
-export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeAccounts): bigint {
+/** Creates the trader's volume accumulator where it is missing; the trader pays its rent. */
+export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeAccounts): void {
   const { volume, user } = accounts;
-  if (volume === null || volume.owner === context.programId) return 0n;
+  if (volume === null || volume.owner === context.programId) return;
   const rent = minimumBalance(volumeAccumulatorBytes);
   const seeds = ['user_volume_accumulator', addressBytes(user.address)];
   context.raw.invoke(createAccountInstruction(user.address, volume.address, rent, volumeAccumulatorBytes, context.programId), [seeds]);
   volume.write().set(volumeAccumulatorData(user.address));
-  return rent;
 }
 
 /** What the creator vault lacks to be rent exempt. */
-export function creatorVaultShortage(accounts: TradeAccounts): bigint {
+function creatorVaultShortage(accounts: TradeAccounts): bigint {
   const { creatorVault, curve } = accounts;
   if (accounts.quote !== null || curve.cashback || curve.creator === zeroAddress) return 0n;
   const shortage = minimumBalance(0) - creatorVault.lamports;
