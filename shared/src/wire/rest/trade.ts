@@ -5,8 +5,10 @@ import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, OrNull, Raw, Ui, Venue } from './fields.ts';
 import { buyLimits, QuoteObject, slippageLimits } from './quote.ts';
 
-/** An id for examples. */
+/** For examples. */
 const exampleId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
+const exampleMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 
 /** SOL. */
 export const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
@@ -71,7 +73,7 @@ export const BuyBody = Type.Object(
       maximum: buyLimits.max,
     }),
   },
-  closed,
+  { ...closed, examples: [{ publicKey: exampleWallet, mint: exampleMint, amount: 0.1, slippage: 5 }] },
 );
 export type BuyBody = Static<typeof BuyBody>;
 
@@ -79,7 +81,7 @@ export const SellBody = Type.Object(
   {
     ...common,
     amount: Type.Optional(
-      Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ maxLength: 16 })], {
+      Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
         description:
           'Whole tokens, or a part of what `publicKey` holds in its associated token account, as "50%". A number has at most as many decimals as the coin, a percentage four.',
       }),
@@ -92,7 +94,7 @@ export const SellBody = Type.Object(
       }),
     ),
   },
-  closed,
+  { ...closed, examples: [{ publicKey: exampleWallet, mint: exampleMint, amount: '50%' }] },
 );
 export type SellBody = Static<typeof SellBody>;
 
