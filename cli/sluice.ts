@@ -21,8 +21,13 @@ const commands: readonly Entry[] = [
   },
   {
     name: 'wallets',
-    summary: 'makes, imports and lists custodial wallets',
+    summary: 'makes, imports and lists custodial wallets; checks what was signed with them',
     load: async () => (await import('./commands/wallets.ts')).walletsCommand,
+  },
+  {
+    name: 'trading',
+    summary: 'halts all trading within a second, and lets it go on',
+    load: async () => (await import('./commands/trading.ts')).tradingCommand,
   },
   { name: 'watch', summary: 'shows live events in the terminal', load: async () => (await import('./commands/watch.ts')).watchCommand },
   { name: 'simnet', summary: 'runs the simulated chain alone', load: async () => (await import('./commands/simnet.ts')).simnetCommand },

@@ -1,21 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
-import { listWallets, openKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
+import { listWallets, openKeystore, unlockKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { CommandError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, printTable, type Command } from '../command.ts';
+import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { CommandError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, printTable, shown, type Command } from '../command.ts';
 import { readLabel } from '../key-options.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 
 export const walletsCommand: Command = {
   help: `Usage:
-  sluice wallets create [--label L]
-  sluice wallets import [FILE] [--label L]
+  sluice wallets create [--label L] [--account ID]
+  sluice wallets import [FILE] [--label L] [--account ID]
       reads a 64-byte secret key, base58 or a JSON array, from the file, or from standard input.
   sluice wallets list
+  sluice wallets audit
+      checks the logs of all that was signed, or refused, on this DATA_DIR, line by line; ends with 1 where one was changed.
 
-All take --json. Secrets are sealed under the passphrase of KEYSTORE_PASSPHRASE_FILE and never shown.
+A wallet is the operator's, or that of the account: only keys of the same account trade with it. All take --json. Secrets are sealed under the passphrase of KEYSTORE_PASSPHRASE_FILE and never shown.
 Wallets of simnet are kept apart from those of a real cluster.`,
   async run(argv) {
     const [work, rest] = actionOf('wallets', argv, actions);
@@ -23,26 +28,28 @@ Wallets of simnet are kept apart from those of a real cluster.`,
   },
 };
 
+const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' }, json: { type: 'boolean' } } as const;
+
 type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, import: importWallet, list }));
+const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, import: importWallet, list, audit }));
 
 async function create(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { label: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = parseCommand(argv, newWalletOptions);
   positionalsOf(positionals);
   const label = readLabel(values.label);
-  const wallet = await withKeystore((keystore) => keystore.create(label));
+  const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
   if (wallet === null) throw new CommandError('The keystore is full.');
   report(wallet, values.json === true, 'made');
   return 0;
 }
 
 async function importWallet(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { label: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = parseCommand(argv, newWalletOptions);
   const [file] = positionalsOf(positionals, ...(positionals.length > 0 ? ['FILE'] : []));
   const label = readLabel(values.label);
   const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
   if (!secretKey.ok) throw new CommandError(`That is no secret key: ${secretKey.reason}.`);
-  const wallet = await withKeystore((keystore) => keystore.import(secretKey.seed, label));
+  const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
   if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
   report(wallet, values.json === true, 'imported');
   return 0;
@@ -59,21 +66,69 @@ async function list(argv: readonly string[]): Promise<number> {
     console.log('There are no wallets yet: sluice wallets create');
   } else {
     printTable(
-      ['public key', 'created', 'from', 'label'],
-      wallets.map((wallet) => [wallet.publicKey, isoTime(wallet.createdAtMs), wallet.imported ? 'import' : 'sluice', wallet.label ?? '']),
+      ['public key', 'account', 'created', 'from', 'label'],
+      wallets.map((wallet) => [
+        wallet.publicKey,
+        wallet.accountId ?? operatorAccountId,
+        isoTime(wallet.createdAtMs),
+        wallet.imported ? 'import' : 'sluice',
+        wallet.label ?? '',
+      ]),
     );
   }
   return 0;
 }
 
-function withKeystore<T>(work: (keystore: Keystore) => Promise<T>): Promise<T> {
+async function audit(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const config = loadConfig();
+  const name = keystoreName(config);
+  const passphrase = readPassphrase(config);
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: the logs are checked with a key that comes of it.');
+  const reports = await withStore(config, async (store) => {
+    const stored = await store.wallets.keystore(name);
+    if (stored === null) return [];
+    const key = await unlockKeystore(name, stored, passphrase);
+    if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
+    return checkAuditLogs(store, name, key);
+  });
+  const damaged = reports.filter((one) => one.fault !== null);
+  if (values.json === true) printJson(reports);
+  else if (reports.length === 0) console.log('Nothing was signed on this DATA_DIR yet.');
+  else {
+    printTable(
+      ['log', 'lines', 'signed', 'refused', 'until', 'state'],
+      reports.map(({ file, lines, signed, refused, lastAtMs, fault }) => [
+        file,
+        String(lines),
+        String(signed),
+        String(refused),
+        lastAtMs === null ? '' : isoTime(lastAtMs),
+        fault ?? 'whole',
+      ]),
+    );
+  }
+  return damaged.length > 0 ? 1 : 0;
+}
+
+/** `accountId` as asked for, where there is such an account and it is not disabled; null: the operator's. */
+async function accountOf(store: Store, accountId: string | undefined): Promise<string | null> {
+  if (accountId === undefined || accountId === operatorAccountId) return null;
+  const account = await store.accounts.byId(accountId);
+  if (account !== null && account.disabledAtMs === null) return account.id;
+  throw new CommandError(`There is no account ${shown(accountId)} that could have a wallet: sluice accounts list`);
+}
+
+function withKeystore<T>(account: string | undefined, work: (keystore: Keystore, accountId: string | null) => Promise<T>): Promise<T> {
   const config = loadConfig();
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: nothing would seal the wallet.');
   return withStore(config, async (store) => {
+    const accountId = await accountOf(store, account);
     const outcome = await openKeystore(store, keystoreName(config), passphrase);
     if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore.');
-    return work(outcome.keystore);
+    return work(outcome.keystore, accountId);
   });
 }
 

@@ -28,7 +28,7 @@ describe('the command line', () => {
   it('shows its commands, and each its help', async () => {
     const overview = await run(['--help']);
     expect(overview).toMatchObject({ code: 0, stderr: '' });
-    for (const name of ['keys', 'accounts', 'wallets', 'watch', 'simnet', 'replay', 'doctor']) {
+    for (const name of ['keys', 'accounts', 'wallets', 'trading', 'watch', 'simnet', 'replay', 'doctor']) {
       expect(overview.stdout).toContain(`\n  ${name} `);
     }
     const help = await run(['keys', '--help']);
@@ -63,6 +63,11 @@ describe('the command line', () => {
     [['keys', 'rotate']],
     [['wallets', 'export']],
     [['wallets', 'create', 'one']],
+    [['wallets', 'audit', 'one']],
+    [['trading']],
+    [['trading', 'stop']],
+    [['trading', 'halt', 'now']],
+    [['trading', 'halt', '--reason', 'x'.repeat(201)]],
     [['watch']],
     [['watch', 'weather']],
     [['watch', 'prices']],
@@ -220,7 +225,38 @@ describe('sluice accounts', { timeout: 60_000 }, () => {
   });
 });
 
+describe('sluice trading', () => {
+  it('halts, tells so, and resumes', async () => {
+    expect(await json(['trading', 'status'])).toEqual({ halted: false, reason: null, changedAtMs: 0 });
+    const halted = { halted: true, reason: 'a node lies', changedAtMs: expect.any(Number) };
+    expect(await json(['trading', 'halt', '--reason', 'a node lies'])).toEqual(halted);
+    expect(await json(['trading', 'halt', '--reason', 'again'])).toEqual(halted);
+    const status = await run(['trading', 'status']);
+    expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Trading is halted since .*: a node lies\n$/) });
+    expect(await json(['trading', 'resume'])).toEqual({ halted: false, reason: null, changedAtMs: expect.any(Number) });
+    expect((await run(['trading', 'status'])).code).toBe(0);
+  });
+});
+
 describe('sluice wallets', () => {
+  it('makes a wallet for an account that is not disabled', async () => {
+    const { id } = (await json(['accounts', 'create', '--plan', 'standard'])) as { readonly id: string };
+    expect(await json(['wallets', 'create', '--account', id])).toMatchObject({ accountId: id });
+    expect(await json(['wallets', 'create', '--account', 'operator'])).toMatchObject({ accountId: null });
+    await json(['accounts', 'disable', id]);
+    for (const account of [id, 'nobody']) {
+      const refused = await run(['wallets', 'create', '--account', account]);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no account') });
+    }
+    expect(await json(['wallets', 'list'])).toHaveLength(2);
+  });
+
+  it('has nothing to audit before anything was signed', async () => {
+    expect(await json(['wallets', 'audit'])).toEqual([]);
+    await json(['wallets', 'create']);
+    expect(await json(['wallets', 'audit'])).toEqual([]);
+  });
+
   const keypair = generateKeypair();
   const secretKey = JSON.stringify(Array.from([...keypair.seed, ...keypair.publicKeyBytes]));
 

@@ -230,7 +230,13 @@ describe('the policy refuses', () => {
   it('accounts out of a lookup table', () => {
     const good = MessageV0.deserialize(messageOf(wallet, [trade]));
     const table = { accountKey: good.staticAccountKeys[5]!, writableIndexes: [1], readonlyIndexes: [] };
-    const message = new MessageV0({ ...good, addressTableLookups: [table] });
+    const message = new MessageV0({
+      header: good.header,
+      staticAccountKeys: good.staticAccountKeys,
+      recentBlockhash: good.recentBlockhash,
+      compiledInstructions: good.compiledInstructions,
+      addressTableLookups: [table],
+    });
     expect(ruleOf(judge(message.serialize(), wallet))).toBe('lookup_tables');
   });
 

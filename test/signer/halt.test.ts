@@ -1,0 +1,112 @@
+import { createHalt, maxHaltAgeMs, type Halt } from '@sluice/gateway/trade/halt.ts';
+import { mayUseWallet } from '@sluice/gateway/trade/wallet-access.ts';
+import type { HaltTable } from '@sluice/gateway/store/halt-table.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { silentLog } from './harness.ts';
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+
+function haltOf(halt: HaltTable): Halt {
+  const made = createHalt({ halt }, silentLog);
+  onTestFinished(() => made.close());
+  return made;
+}
+
+/** When the listener is told `halted`, milliseconds from now. */
+function toldWithin(halt: Halt, halted: boolean): Promise<number> {
+  const from = performance.now();
+  return new Promise((resolve) => {
+    const stop = halt.onChange((now) => {
+      if (now !== halted) return;
+      stop();
+      resolve(performance.now() - from);
+    });
+  });
+}
+
+describe.each(storeKinds)('the kill switch in %s', (kind) => {
+  let place: StorePlace;
+  beforeEach(async () => {
+    place = await newPlace(kind, postgres);
+  });
+  afterEach(() => place.end());
+
+  it('is seen by two gateways within a second, each time that it is turned', async () => {
+    const operator = await place.open();
+    const gateways = [haltOf((await place.open()).halt), haltOf((await place.open()).halt)];
+    for (const gateway of gateways) expect(await gateway.read()).toMatchObject({ halted: false });
+    for (let turn = 0; turn < 6; turn++) {
+      const halted = turn % 2 === 0;
+      const told = Promise.all(gateways.map((gateway) => toldWithin(gateway, halted)));
+      expect(await operator.halt.set(halted, null, Date.now())).toBe(true);
+      for (const withinMs of await told) expect(withinMs).toBeLessThan(1_000);
+      for (const gateway of gateways) expect(gateway.halted).toBe(halted);
+    }
+  });
+
+  it('stays as it was turned when a gateway starts again', async () => {
+    await (await place.open()).halt.set(true, null, Date.now());
+    expect(await haltOf((await place.open()).halt).read()).toMatchObject({ halted: true });
+  });
+
+  it('counts as halted where its row is gone', async () => {
+    const gateway = haltOf((await place.open()).halt);
+    expect(await gateway.read()).toMatchObject({ halted: false });
+    const told = toldWithin(gateway, true);
+    await (await place.database()).run('DELETE FROM trading_halt');
+    expect(await told).toBeLessThan(maxHaltAgeMs + 1_000);
+    expect(await gateway.read()).toMatchObject({ halted: true });
+  });
+});
+
+describe('the kill switch of a gateway', () => {
+  const running = { halted: false, reason: null, changedAtMs: 0 };
+
+  it('counts as halted until it was read, and while the store does not answer', async () => {
+    let answer = (): void => undefined;
+    const read = vi.fn(
+      () =>
+        new Promise<typeof running>((resolve) => {
+          answer = () => resolve(running);
+        }),
+    );
+    const gateway = haltOf({ read, set: async () => false });
+    expect(gateway.halted).toBe(true);
+    const told = toldWithin(gateway, false);
+    answer();
+    await told;
+    expect(gateway.halted).toBe(false);
+    // From here on the store never answers.
+    expect(await toldWithin(gateway, true)).toBeLessThan(maxHaltAgeMs + 1_000);
+    expect(gateway.halted).toBe(true);
+  });
+
+  it('tells nobody who asks more than it knows', async () => {
+    const gateway = haltOf({ read: () => Promise.reject(new Error('away')), set: async () => false });
+    expect(await gateway.read()).toMatchObject({ halted: true });
+    expect(gateway.halted).toBe(true);
+  });
+});
+
+describe('a wallet', () => {
+  it.each([
+    [null, null, true],
+    [null, 'operator', true],
+    ['operator', null, true],
+    ['operator', 'operator', true],
+    ['one', 'one', true],
+    ['one', 'two', false],
+    ['one', null, false],
+    ['one', 'operator', false],
+    [null, 'one', false],
+    ['operator', 'one', false],
+  ])('key of %s, wallet of %s: %s', (key, owner, may) => {
+    expect(mayUseWallet({ accountId: key }, { accountId: owner })).toBe(may);
+  });
+});
