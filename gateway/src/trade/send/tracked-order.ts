@@ -64,14 +64,25 @@ function rank(commitment: Commitment): number {
   return commitments.indexOf(commitment);
 }
 
-/** The sightings of at least this commitment that agree on slot and outcome, if they are enough. */
+/** Those of the sightings that say the same of slot and outcome, the most; null where as many say otherwise. */
+function mostAgreeing(sightings: readonly Sighting[]): readonly Sighting[] | null {
+  const groups = new Map<string, Sighting[]>();
+  for (const sighting of sightings) {
+    const { slot, err } = sighting.status;
+    const says = `${slot} ${err === null}`;
+    const group = groups.get(says);
+    if (group === undefined) groups.set(says, [sighting]);
+    else group.push(sighting);
+  }
+  const [first, second] = [...groups.values()].sort((a, b) => b.length - a.length);
+  return first === undefined || first.length === second?.length ? null : first;
+}
+
+/** The sightings of at least this commitment that agree, if they are enough. */
 function agreed(tracked: TrackedOrder, sightings: readonly Sighting[], least: Commitment, nowMs: number): readonly Sighting[] | null {
   const { views, sinceMs } = tracked;
-  const reached = sightings.filter(({ status }) => rank(status.commitment) >= rank(least));
-  const [first] = reached;
-  if (first === undefined) return null;
-  const same = reached.filter(({ status }) => status.slot === first.status.slot && (status.err === null) === (first.status.err === null));
-  if (same.length !== reached.length) return null;
+  const same = mostAgreeing(sightings.filter(({ status }) => rank(status.commitment) >= rank(least)));
+  if (same === null) return null;
   if (same.length >= Math.min(agreeing, views.length)) return same;
   // The others say nothing at all: what is left of the nodes is believed, as one alone would be.
   const othersSilent = views.every((view) => !isFresh(view, nowMs) || same.some((sighting) => sighting === view));

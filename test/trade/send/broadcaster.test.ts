@@ -1,0 +1,101 @@
+import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
+import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
+import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
+import { transferLamports } from '@sluice/shared/solana/instructions.ts';
+import { afterEach, expect, test } from 'vitest';
+import { buyer, signatureOf, startWorld, until, type World } from './sending-world.ts';
+import { cut, silent, type Tampering } from './tampered-node.ts';
+
+let world: World;
+let broadcaster: Broadcaster;
+afterEach(async () => {
+  broadcaster.close();
+  await world.close();
+});
+
+interface Message {
+  readonly signature: string;
+  readonly wire: Uint8Array;
+  readonly lastValidBlockHeight: number;
+}
+
+async function begin(nodeCount = 2): Promise<void> {
+  world = await startWorld({ nodeCount });
+  const [node, sender, jito] = world.nodes.map(({ url }) => url);
+  broadcaster = createBroadcaster({
+    nodes: createSendNodes([node!]),
+    senderUrl: sender!,
+    jitoUrl: jito ?? null,
+    blockHeight: () => world.chain.blockHeight,
+    signal: new AbortController().signal,
+  });
+}
+
+let amounts = 2_000_000n;
+function message(): Message {
+  const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();
+  const instructions = [transferLamports(buyer.publicKey, buyer.publicKey, amounts++)];
+  const bytes = compileMessage({ version: 0, feePayer: buyer.publicKey, recentBlockhash: blockhash, instructions });
+  const wire = assembleTransaction(bytes, [signMessage(buyer, bytes)]);
+  return { signature: signatureOf(wire), wire, lastValidBlockHeight };
+}
+
+test('one message: by every lane at once, again until it is told to stop, and it lands once', async () => {
+  await begin(3);
+  const one = message();
+  expect((await broadcaster.send(one)).kind).toBe('accepted');
+  const again = await broadcaster.send(one);
+  expect(again.kind).toBe('unanswered');
+  const [node, sender, jito] = world.nodes;
+  await until(() => Math.min(node!.count('sendTransaction'), sender!.count('sendTransaction')) >= 3, 'three rounds');
+  expect(jito!.count('sendTransaction')).toBe(1);
+  for (let i = 0; i < 3; i++) world.chain.advance();
+  expect(world.landed()).toEqual([one.signature]);
+  broadcaster.stop(one.signature);
+  expect(broadcaster.held).toBe(0);
+  const params = node!.calls.map((call) => call.params);
+  expect(new Set(params.map((list) => list[0]))).toEqual(new Set([Buffer.from(one.wire).toString('base64')]));
+  expect(params[0]![1]).toEqual({ encoding: 'base64', skipPreflight: true, maxRetries: 0 });
+});
+
+test('nothing is sent beyond the last block that it can land in', async () => {
+  await begin();
+  const one = message();
+  await broadcaster.send(one);
+  while (world.chain.blockHeight <= one.lastValidBlockHeight) world.chain.advance();
+  await until(() => broadcaster.held === 0, 'the end of sending');
+  expect(broadcaster.counters.outlived).toBe(1);
+});
+
+const all = (tampering: Tampering): void => {
+  for (const node of world.nodes) node.tampering = tampering;
+};
+
+test('what nodes say of the first round', { timeout: 30_000 }, async () => {
+  await begin();
+  const [node, sender] = world.nodes;
+  const kindOf = async (one = message()): Promise<string> => (await broadcaster.send(one)).kind;
+  node!.tampering = () => Promise.resolve(silent);
+  expect(await kindOf()).toBe('accepted');
+  node!.tampering = () => Promise.resolve('another signature');
+  sender!.tampering = () => Promise.resolve(cut);
+  expect(await kindOf()).toBe('unanswered');
+  all(() => Promise.resolve(null));
+  expect(await kindOf()).toBe('unanswered');
+  all((_, answer) => answer());
+  const { signature, wire, lastValidBlockHeight } = message();
+  expect(await kindOf({ signature, wire: wire.with(70, wire[70]! ^ 1), lastValidBlockHeight })).toBe('refused');
+});
+
+test('a lane that is slow holds up no other, and gets no more than it can bear', { timeout: 30_000 }, async () => {
+  await begin();
+  const [node, sender] = world.nodes;
+  node!.tampering = () => Promise.resolve(silent);
+  const kinds = await Promise.all(Array.from({ length: 100 }, () => broadcaster.send(message()).then(({ kind }) => kind)));
+  expect(new Set(kinds)).toEqual(new Set(['accepted']));
+  expect(node!.count('sendTransaction')).toBeLessThanOrEqual(32);
+  await until(() => sender!.count('sendTransaction') >= 200, 'a second round by the other lane');
+  world.chain.advance();
+  expect(world.landed().length).toBe(100);
+});

@@ -1,0 +1,277 @@
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { afterEach, expect, test } from 'vitest';
+import { tokensOf } from '../../support/quoted-trades.ts';
+import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
+import { silent, type Tampering } from './tampered-node.ts';
+
+let world: World;
+afterEach(() => world.close());
+
+/** Of an exact sum the first trade of a wallet pays the rent of the program's accounts; of exact tokens it stands beside. */
+const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
+
+async function begin(gateway: Gateway, prepared: Prepared): Promise<StoredOrder> {
+  const order = await world.insert(prepared, 'one');
+  void gateway.broadcaster.send(prepared);
+  expect(gateway.follower.follow(order)).toBe(true);
+  return order;
+}
+
+async function started(nodeCount = 2): Promise<Gateway> {
+  world = await startWorld({ nodeCount });
+  const gateway = world.gateway('one');
+  await gateway.follower.start();
+  return gateway;
+}
+
+const states = ({ changes }: Gateway): string[] => [...new Set(changes.map(({ state }) => state))];
+
+/** Takes messages, says so, and does nothing with them. */
+const blackhole: Tampering = async ({ method, params }, answer) => {
+  if (method !== 'sendTransaction') return await answer();
+  const wire = Buffer.from(String(params[0]), 'base64');
+  return encodeBase58(wire.subarray(1, 65));
+};
+const mute: Tampering = () => Promise.resolve(silent);
+
+test('an order is followed from its first block to the finalized one, with its fill to the lamport', async () => {
+  const gateway = await started();
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const end = await world.ended(await begin(gateway, prepared));
+  expect(end.state).toBe('finalized');
+  // Once more as confirmed, with its fill.
+  expect(states(gateway)).toEqual(['processed', 'confirmed', 'finalized']);
+  expect(gateway.changes.findLast(({ state }) => state === 'confirmed')?.fill).toEqual(end.fill);
+  const record = world.chain.transaction(prepared.signature)!;
+  const { quote } = prepared;
+  const made = record.postBalances.reduce((sum, after, at) => (at > 0 && record.preBalances[at] === 0n ? sum + after : sum), 0n);
+  expect(end.fill).toEqual({
+    pool: 'pump',
+    baseAmount: quote.baseAmount,
+    quoteAmount: quote.quoteAmount,
+    traderQuote: quote.traderQuote,
+    venueFees: quote.fees.total,
+    networkFee: record.fee,
+    otherLamports: made,
+    slot: record.slot,
+    blockTime: record.blockTime,
+  });
+  expect(made).toBeGreaterThan(2_000_000n);
+  expect([gateway.follower.size, gateway.broadcaster.held]).toEqual([0, 0]);
+  expect(world.landed()).toEqual([prepared.signature]);
+});
+
+test('all is sold and the emptied account closed: its rent comes back', async () => {
+  const gateway = await started();
+  world.chain.start();
+  await world.ended(await begin(gateway, world.prepare(buy)));
+  const base = associatedTokenAddress(buyer.publicKey, world.coin.mint, world.coin.tokenProgram);
+  const rent = world.chain.account(base)!.lamports;
+  const sell = world.prepare({ exact: 'baseIn', amount: tokensOf(world.chain, world.coin, buyer.publicKey) }, { closeBaseAccount: true });
+  const end = await world.ended(await begin(gateway, sell));
+  expect(end.fill).toMatchObject({ baseAmount: buy.amount, traderQuote: sell.quote.traderQuote, otherLamports: -rent });
+});
+
+test('a transaction that lands and fails: the order fails by the program that failed', async () => {
+  const gateway = await started();
+  const late = world.prepare({ exact: 'quoteIn', amount: 10n ** 9n }, {}, buyer, 0n);
+  const before = world.prepare({ exact: 'quoteIn', amount: 10n ** 10n });
+  world.chain.send(before.wire, { skipPreflight: true });
+  world.chain.advance();
+  world.chain.start();
+  const end = await world.ended(await begin(gateway, late));
+  expect(end).toMatchObject({ state: 'failed', fill: null, error: { code: 'SLIPPAGE_EXCEEDED' } });
+  expect(JSON.parse(end.error!.detailsJson)).toMatchObject({ logs: expect.any(Array) });
+  expect(states(gateway)).toEqual(['processed', 'failed']);
+});
+
+test('a message that never lands expires, once two finalized chains are past its last block; not before', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  for (const node of world.nodes) node.tampering = blackhole;
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  let heightAtEnd = 0;
+  await until(async () => {
+    heightAtEnd = world.chain.blockHeight;
+    return (await world.stateOf(order)) === 'expired';
+  }, 'expiry');
+  expect(heightAtEnd - 31).toBeGreaterThan(prepared.lastValidBlockHeight);
+  expect(states(gateway)).toEqual(['expired']);
+  // The same bytes, again and again.
+  const sent = world.nodes[0]!.calls.filter(({ method }) => method === 'sendTransaction').map(({ params }) => String(params[0]));
+  expect(new Set(sent)).toEqual(new Set([Buffer.from(prepared.wire).toString('base64')]));
+  expect(sent.length).toBeGreaterThan(3);
+});
+
+test('it lands in its last valid block, while nobody answers: it is filled, not expired', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const { chain } = world;
+  const prepared = world.prepare(buy);
+  for (const node of world.nodes) node.tampering = mute;
+  const order = await begin(gateway, prepared);
+  while (chain.blockHeight < prepared.lastValidBlockHeight - 1) chain.advance();
+  expect(chain.send(prepared.wire, { skipPreflight: true }).ok).toBe(true);
+  chain.advance();
+  expect(chain.blockHeight).toBe(prepared.lastValidBlockHeight);
+  for (let i = 0; i < 40; i++) chain.advance();
+  await until(async () => (await world.stateOf(order)) === 'unknown', 'that nobody knows');
+  for (const node of world.nodes) node.tampering = null;
+  const end = await world.ended(order);
+  expect(end).toMatchObject({ state: 'finalized', fill: { slot: chain.transaction(prepared.signature)!.slot } });
+  expect(states(gateway)[0]).toBe('unknown');
+});
+
+test('every node takes the message and none keeps it, then they are well: it lands, once', async () => {
+  const gateway = await started();
+  for (const node of world.nodes) node.tampering = blackhole;
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await until(() => world.nodes.every((node) => node.count('sendTransaction') >= 2), 'a second round');
+  for (const node of world.nodes) node.tampering = null;
+  expect((await world.ended(order)).state).toBe('finalized');
+  expect(world.landed()).toEqual([prepared.signature]);
+});
+
+test('a fork takes its block away: the same bytes are sent again and land again', async () => {
+  const gateway = await started();
+  const { chain } = world;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await until(() => gateway.broadcaster.lanes.every(({ counters }) => counters.accepted > 0), 'the first round');
+  chain.advance();
+  await until(async () => (await world.stateOf(order)) === 'processed', 'its block');
+  const first = chain.transaction(prepared.signature)!.slot;
+  chain.fork(1);
+  chain.advance();
+  await until(() => gateway.changes.some(({ state }) => state === 'unknown' || state === 'submitted'), 'that it is gone');
+  chain.start();
+  const end = await world.ended(order);
+  expect(end.state).toBe('finalized');
+  expect(end.fill!.slot).toBeGreaterThan(first);
+  expect(end.fill!.slot).toBe(chain.transaction(prepared.signature)!.slot);
+  expect(world.landed()).toEqual([prepared.signature]);
+});
+
+test('our own stream tells first; what it told wrongly is taken back', async () => {
+  const gateway = await started();
+  const { chain } = world;
+  for (const node of world.nodes) node.tampering = blackhole;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  gateway.follower.seen(prepared.signature, chain.slot);
+  gateway.follower.seen('another', chain.slot);
+  await until(async () => (await world.stateOf(order)) === 'processed', 'the word of the stream');
+  await until(() => gateway.broadcaster.held === 0, 'that it rests');
+  for (let i = 0; i < 20; i++) chain.advance();
+  await until(() => gateway.broadcaster.held === 1, 'that it is sent again');
+  for (const node of world.nodes) node.tampering = null;
+  chain.start();
+  expect((await world.ended(order)).state).toBe('finalized');
+});
+
+test('a gateway that is gone: another one takes its orders over, and sends the same bytes', { timeout: 60_000 }, async () => {
+  const gateway = await started();
+  const { chain, nodes } = world;
+  for (const node of nodes) node.tampering = blackhole;
+  const prepared = [0, 1, 2].map(() => world.prepare(buy));
+  const orders = [];
+  for (const one of prepared) orders.push(await begin(gateway, one));
+  const unsent = await world.insert(world.prepare(buy), 'one', 'simulated');
+  gateway.crash();
+  for (const node of nodes) node.tampering = null;
+  // What the first one held runs out by the clock of the store's users.
+  const other = world.gateway('two');
+  const taken = await world.store.orders.claim({ gatewayId: 'two', nowMs: Date.now() + 20_000, untilMs: Date.now() + 40_000, limit: 100 });
+  expect(taken.length).toBe(4);
+  await other.follower.start();
+  chain.start();
+  for (const order of orders) expect((await world.ended(order)).state).toBe('finalized');
+  expect(await world.ended(unsent)).toMatchObject({ state: 'failed', error: { code: 'UPSTREAM_UNAVAILABLE' } });
+  expect(world.landed().toSorted()).toEqual(prepared.map(({ signature }) => signature).toSorted());
+});
+
+/** What a liar says of every signature. */
+const says =
+  (status: object): Tampering =>
+  async ({ method, params }, answer) => {
+    const told = (await answer()) as { readonly context: { readonly slot: number } };
+    if (method !== 'getSignatureStatuses') return told;
+    return { context: told.context, value: (params[0] as string[]).map(() => ({ slot: told.context.slot - 1, err: null, ...status })) };
+  };
+
+const lies = [{ confirmationStatus: 'finalized' }, { confirmationStatus: 'confirmed', err: { InstructionError: [2, { Custom: 6002 }] } }];
+
+test.each(lies)('one of three that lies: %o is not believed', { timeout: 30_000 }, async (lie) => {
+  const gateway = await started(3);
+  world.nodes[2]!.tampering = says(lie);
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const end = await world.ended(await begin(gateway, prepared));
+  expect([end.state, end.fill?.slot]).toEqual(['finalized', world.chain.transaction(prepared.signature)?.slot]);
+});
+
+test.each(lies)('one of two that lies, of what never landed: %o ends nothing', { timeout: 30_000 }, async (lie) => {
+  const gateway = await started();
+  const [liar, honest] = world.nodes;
+  const lying = says(lie);
+  liar!.tampering = (call, answer) => (call.method === 'sendTransaction' ? blackhole(call, answer) : lying(call, answer));
+  honest!.tampering = blackhole;
+  const order = await begin(gateway, world.prepare(buy));
+  await until(() => Math.min(liar!.count('getSignatureStatuses'), honest!.count('getSignatureStatuses')) >= 6, 'what both say');
+  expect(['submitted', 'processed']).toContain(await world.stateOf(order));
+  // It is sent all the same.
+  expect(honest!.count('sendTransaction')).toBeGreaterThan(3);
+});
+
+test('a node that lies about heights makes nothing expire', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const [liar, honest] = world.nodes;
+  liar!.tampering = async (call, answer) => {
+    if (call.method === 'getEpochInfo') return { ...((await answer()) as object), blockHeight: 450_000_000, absoluteSlot: 460_000_000 };
+    if (call.method === 'getSignatureStatuses')
+      return { context: { slot: 460_000_900 }, value: (call.params[0] as string[]).map(() => null) };
+    return await blackhole(call, answer);
+  };
+  honest!.tampering = blackhole;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await until(() => liar!.count('getSignatureStatuses') >= 4, 'what the liar says');
+  expect(await world.stateOf(order)).toBe('submitted');
+  honest!.tampering = null;
+  world.chain.start();
+  await until(() => world.landed().length === 1, 'its block');
+  liar!.tampering = null;
+  expect((await world.ended(order)).state).toBe('finalized');
+});
+
+test('malformed answers of every kind are none', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const shapes: readonly unknown[] = [
+    null,
+    {},
+    [],
+    { context: {}, value: [] },
+    { context: { slot: -1 }, value: [null] },
+    { context: { slot: 1e15 }, value: [{ slot: 1, err: null, confirmationStatus: 'finalized' }] },
+    { context: { slot: 460_000_100 }, value: [{ slot: 460_000_099, confirmationStatus: 'finalized' }] },
+    { context: { slot: 460_000_100 }, value: [{ slot: 460_000_099, err: null, confirmationStatus: 'rooted' }] },
+    { context: { slot: 460_000_100 }, value: [null, null] },
+    { context: { slot: 460_000_100 }, value: 'finalized' },
+  ];
+  let said = 0;
+  const nonsense: Tampering = async ({ method }, answer) => {
+    if (method === 'getSignatureStatuses') return shapes[said++ % shapes.length];
+    return method === 'sendTransaction' ? 'another signature' : await answer();
+  };
+  for (const node of world.nodes) node.tampering = nonsense;
+  const order = await begin(gateway, world.prepare(buy));
+  await until(() => said >= shapes.length, 'nonsense enough', 25_000);
+  expect(['submitted', 'unknown']).toContain(await world.stateOf(order));
+  expect(gateway.follower.counters.malformed + gateway.follower.counters.unanswered).toBeGreaterThanOrEqual(shapes.length / 2);
+  expect(decodeBase58(order.signature!)).not.toBeNull();
+});

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface NodeCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** What a node does with a call: the true answer, another `result`, no answer at all, or a cut connection. */
+export type Tampering = (call: NodeCall, answer: () => Promise<unknown>) => Promise<unknown>;
+export const silent: unique symbol = Symbol('no answer');
+export const cut: unique symbol = Symbol('cut');
+
+/** A node in front of a true one, that lies, is silent, or fails as it is told. */
+export interface TamperedNode {
+  readonly url: string;
+  readonly calls: readonly NodeCall[];
+  /** Null: the truth. */
+  tampering: Tampering | null;
+  count(method: string): number;
+  close(): Promise<void>;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
+
+interface Answered {
+  readonly result?: unknown;
+}
+
+export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
+  const calls: NodeCall[] = [];
+  const closing = new AbortController();
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request);
+    const { id, method, params } = JSON.parse(body) as NodeCall & { readonly id: number };
+    calls.push({ method, params });
+    let told: Answered | null = null;
+    const truth = async (): Promise<unknown> => {
+      const headers = { 'content-type': 'application/json' };
+      const answered = await fetch(rpcUrl, { method: 'POST', headers, body, signal: closing.signal });
+      told = (await answered.json()) as Answered;
+      return told.result;
+    };
+    const result = await (node.tampering ?? ((_call, answer) => answer()))({ method, params }, truth);
+    if (result === silent) return;
+    if (result === cut) {
+      request.socket.destroy();
+      return;
+    }
+    const whole = told as Answered | null;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(whole !== null && result === whole.result ? whole : { jsonrpc: '2.0', id, result }));
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      request.socket.destroy();
+      // The node behind may be gone by now, too.
+      if (!closing.signal.aborted) throw error;
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const node: TamperedNode = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    tampering: null,
+    count: (method) => calls.filter((call) => call.method === method).length,
+    async close() {
+      closing.abort();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return node;
+}
