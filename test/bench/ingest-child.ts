@@ -51,6 +51,7 @@ const config = {
   trading: 'off',
   keystorePassphraseFile: null,
   signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
+  broadcast: { jitoUrl: null, senderUrl: null },
   plans: defaultPlans,
   corsOrigins: [],
   trustedProxies: [],

@@ -54,6 +54,7 @@ describe('settings', () => {
       trading: 'live',
       keystorePassphraseFile: null,
       signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
+      broadcast: { jitoUrl: null, senderUrl: null },
       plans: defaultPlans,
       corsOrigins: [],
       trustedProxies: [],
@@ -91,6 +92,8 @@ describe('settings', () => {
       KEYSTORE_PASSPHRASE_FILE: file,
       SIGNER_MAX_ORDER_SOL: '0.000000001',
       SIGNER_MAX_DAY_SOL: '2.5',
+      JITO_URL: 'https://jito.example.com/api/v1/transactions?uuid=u',
+      SENDER_URL: 'http://sender.example.com/fast',
       LOG_LEVEL: 'silent',
       DATABASE_URL: 'postgresql://user:word@db.example.com/sluice',
       CORS_ORIGINS: 'https://App.example.com:443/, http://127.0.0.1:3000',
@@ -105,6 +108,7 @@ describe('settings', () => {
       publicUrl: 'https://sluice.example.com',
       signUp: 'closed',
       signerLimits: { maxOrderLamports: 1n, maxDayLamports: 2_500_000_000n },
+      broadcast: { jitoUrl: 'https://jito.example.com/api/v1/transactions?uuid=u', senderUrl: 'http://sender.example.com/fast' },
     });
     expect(config).toMatchObject({ host: '::1', port: 0, trading: 'paper', logLevel: 'silent' });
     expect(config.redisUrls).toHaveLength(2);
@@ -137,6 +141,8 @@ describe('settings', () => {
     ['DATABASE_URL', 'postgres://a/x,postgres://b/x'],
     ['DATABASE_URL', 'localhost'],
     ['TRADING', 'yes'],
+    ['JITO_URL', 'jito.example.com'],
+    ['SENDER_URL', 'https://a.example.com,https://b.example.com'],
     ['SIGNER_MAX_ORDER_SOL', '0'],
     ['SIGNER_MAX_ORDER_SOL', '-1'],
     ['SIGNER_MAX_ORDER_SOL', '1e3'],

@@ -17,6 +17,8 @@ export interface Config {
   readonly keystorePassphraseFile: string | null;
   /** What the signing process lets out of a custodial wallet, lamports. */
   readonly signerLimits: { readonly maxOrderLamports: bigint; readonly maxDayLamports: bigint };
+  /** Where orders are sent beside the RPC nodes: a Jito block engine, a Helius Sender. */
+  readonly broadcast: { readonly jitoUrl: string | null; readonly senderUrl: string | null };
   /** What each plan grants: the defaults, overridden by PLANS_FILE. */
   readonly plans: Plans;
   /** Origins whose pages may call the interface from a browser, as browsers send them; `['*']`: any. */

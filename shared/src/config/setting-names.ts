@@ -15,6 +15,8 @@ const ourPrefixes = [
   'TRADING_',
   'KEYSTORE_',
   'SIGNER_MAX_',
+  'JITO_URL',
+  'SENDER_URL',
   'LOG_LEVEL',
   'PLANS_FILE',
   'CORS_ORIGIN',

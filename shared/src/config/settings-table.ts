@@ -77,6 +77,18 @@ export const settingsTable = [
       'Most SOL that what is signed on one day (UTC) may take from one custodial wallet. All that was signed counts, whether it landed or not.',
   },
   {
+    name: 'JITO_URL',
+    default: null,
+    meaning: "A Jito block engine's `sendTransaction`; orders are sent there too, once each. It takes only what carries a tip.",
+    example: 'https://frankfurt.mainnet.block-engine.jito.wtf/api/v1/transactions',
+  },
+  {
+    name: 'SENDER_URL',
+    default: null,
+    meaning: "A Helius Sender's `sendTransaction`; orders are sent there too. It takes only what carries a tip.",
+    example: 'https://sender.helius-rpc.com/fast',
+  },
+  {
     name: 'PLANS_FILE',
     default: null,
     meaning:

@@ -53,6 +53,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     trading: readOneOf('TRADING', tradingModes, get, fault) ?? (rpc === null ? 'live' : 'off'),
     keystorePassphraseFile: readFileName('KEYSTORE_PASSPHRASE_FILE', get, fault),
     signerLimits: readSignerLimits(get, fault),
+    broadcast: { jitoUrl: readUrl('JITO_URL', get, fault), senderUrl: readUrl('SENDER_URL', get, fault) },
     plans: readPlans(get, fault),
     corsOrigins: readCorsOrigins(get, fault),
     trustedProxies: readTrustedProxies(get, fault),
@@ -137,6 +138,13 @@ function readDatabase(get: Get, fault: Fault): string | null {
   if (text !== null && text.includes(',')) fault('DATABASE_URL', 'names several addresses; the store is one database');
   const [url] = readUrls('DATABASE_URL', ['postgres:', 'postgresql:'], get, fault) ?? [];
   return url ?? null;
+}
+
+/** One address over HTTP. */
+function readUrl(name: SettingName, get: Get, fault: Fault): string | null {
+  const urls = readUrls(name, ['http:', 'https:'], get, fault);
+  if (urls !== null && urls.length > 1) fault(name, 'names several addresses; one is taken');
+  return urls?.[0] ?? null;
 }
 
 /** Addresses may carry passwords and keys: a fault tells the place in the list, never the text. */
