@@ -1,15 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { makeFile } from '../make-file.ts';
 import { StoreAwayError } from '../store-away.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
+import { whileBusy } from './sqlite-busy.ts';
+import { createGroups, type Turns } from './sqlite-groups.ts';
 
-/** How long a call waits for other processes before it rejects, milliseconds. */
-const busyTimeoutMs = 10_000;
-/** Pauses between the attempts, milliseconds: the first at most, and the longest. */
-const firstPauseMs = 4;
-const longestPauseMs = 64;
-/** Calls that wait for their turn on the one connection; one more is refused. */
+/** Calls that wait for their turn on the one connection; one more is refused. A group of transactions is one. */
 const maxWaiting = 10_000;
 
 const dialect: Dialect = {
@@ -43,30 +39,25 @@ export async function openSqlite(file: string): Promise<Database> {
     run: async (sql, ...values) => run(sql, values),
   };
   const inTurn = createTurns();
-  const once = <T>(work: () => T): Promise<T> => inTurn(() => whileBusy(work));
+  const inGroup = createGroups(db, inTurn);
+  const once = <T>(work: () => T): Promise<T> => {
+    // What is asked for behind this comes behind it.
+    inGroup.close();
+    return inTurn(() => whileBusy(work));
+  };
   return {
     dialect,
     get: (sql, ...values) => once(() => all(sql, values)[0] ?? null),
     all: (sql, ...values) => once(() => all(sql, values)),
     run: (sql, ...values) => once(() => run(sql, values)),
-    transaction: (_area, work) =>
-      inTurn(async () => {
-        // The write lock is taken at once, so nothing behind it finds the file busy.
-        await whileBusy(() => db.exec('BEGIN IMMEDIATE'));
-        try {
-          const result = await work(inTransaction);
-          db.exec('COMMIT');
-          return result;
-        } catch (error) {
-          if (db.inTransaction) db.exec('ROLLBACK');
-          throw error;
-        }
-      }),
-    close: () =>
-      inTurn(async () => {
+    transaction: (_area, work) => inGroup(() => work(inTransaction)),
+    close: () => {
+      inGroup.close();
+      return inTurn(async () => {
         statements.clear();
         db.close();
-      }),
+      });
+    },
   };
 }
 
@@ -88,28 +79,8 @@ function connect(file: string): Libsql.Database {
   }
 }
 
-/** Tries again while another process holds the lock that `work` needs; what finds the file busy has done nothing. */
-async function whileBusy<T>(work: () => T): Promise<T> {
-  const deadlineMs = performance.now() + busyTimeoutMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (performance.now() > deadlineMs) throw new StoreAwayError(error);
-    }
-    // Not all at the same moment again.
-    await delay(1 + Math.random() * pauseMs);
-  }
-}
-
-/** `SQLITE_BUSY`, and its kinds for recovery and snapshots. */
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
-}
-
 /** One after the other: what is begun first ends first. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return (work) => {
