@@ -86,7 +86,7 @@ export class Hub {
   #linkUp = false;
   #caughtUp = false;
   #draining = false;
-  #follower: LogFollower | null = null;
+  readonly #followers: LogFollower[] = [];
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -128,7 +128,7 @@ export class Hub {
 
   /** Tells somebody of the log as well; before `start`. */
   follow(follower: LogFollower): void {
-    this.#follower = follower;
+    this.#followers.push(follower);
   }
 
   /** Reads the history of the bus, then follows it. Resolves once caught up. */
@@ -359,7 +359,7 @@ export class Hub {
       const cell = new EventCell(entry);
       this.fanout.onEntry(entry, cell);
       this.dialect.onEntry(entry, cell);
-      this.#follower?.onEntry(entry, cell, replayed);
+      for (const follower of this.#followers) follower.onEntry(entry, cell, replayed);
     }
     if (this.#catchUps.size > 0) this.#catchUps.wake();
     if (!replayed) this.#sampleLatency(entry);
@@ -388,7 +388,7 @@ export class Hub {
       this.#pauses.clear();
     }
     this.fanout.onLost(reason);
-    this.#follower?.onLost(to, reason);
+    for (const follower of this.#followers) follower.onLost(to, reason);
     if (reason === 'epoch') this.#catchUps.onEpoch();
     this.#catchUps.wake();
   }

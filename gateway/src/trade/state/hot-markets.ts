@@ -9,6 +9,8 @@ import type { WatchedAccounts } from './watched-accounts.ts';
 export const maxHotMarkets = 256;
 /** Of these, coins that nobody asked for yet; the oldest is let go. */
 export const maxWarmedAhead = 64;
+/** Reads of such coins under way at a time; a coin beyond it is not followed before it is asked for. */
+const maxWarming = 16;
 /** A coin that nobody asks for is no longer followed. */
 const idleAfterMs = 10 * 60_000;
 const warmedIdleAfterMs = 60_000;
@@ -37,6 +39,8 @@ export interface MarketCounts {
   reads: number;
   shared: number;
   evicted: number;
+  /** Coins not followed ahead because too many are being read. */
+  notWarmed: number;
 }
 
 export interface HotMarketsOptions {
@@ -49,10 +53,11 @@ export interface HotMarketsOptions {
 
 /** Markets of coins out of followed accounts; what is not, or no longer, told by any endpoint is read before it is answered. */
 export class HotMarkets {
-  readonly counts: MarketCounts = { hits: 0, reads: 0, shared: 0, evicted: 0 };
+  readonly counts: MarketCounts = { hits: 0, reads: 0, shared: 0, evicted: 0, notWarmed: 0 };
   readonly #options: HotMarketsOptions;
   /** Accounts of all coins that are followed; a quote coin that several share may be missing. */
   readonly #followed = new Set<string>();
+  #warming = 0;
   /** The one used longest ago comes first. */
   readonly #markets = new Map<string, HotMarket>();
 
@@ -83,6 +88,10 @@ export class HotMarkets {
   /** Follows a coin that may soon be asked for. */
   warm(mint: string): void {
     if (this.#markets.has(mint)) return;
+    if (this.#warming >= maxWarming) {
+      this.counts.notWarmed++;
+      return;
+    }
     let ahead = 0;
     let oldest: HotMarket | null = null;
     for (const market of this.#markets.values()) {
@@ -92,8 +101,11 @@ export class HotMarkets {
     }
     if (ahead >= maxWarmedAhead && oldest !== null) this.#evict(oldest);
     const market = this.#add(mint, false);
+    this.#warming++;
     // Where it fails the coin is read once it is asked for.
-    this.#readShared(market).catch(() => this.#evict(market));
+    void this.#readShared(market)
+      .catch(() => this.#evict(market))
+      .finally(() => this.#warming--);
   }
 
   /** Lets go what nobody asks for; called now and then. */

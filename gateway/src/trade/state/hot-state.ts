@@ -39,7 +39,7 @@ export interface HotStateCounts {
     readonly connects: number;
     readonly refusedSubscriptions: number;
   })[];
-  readonly watched: WatchCounts & { readonly size: number };
+  readonly watched: WatchCounts & { readonly size: number; readonly stale: number };
   readonly keeper: KeeperCounts;
   readonly markets: MarketCounts & { readonly size: number };
   readonly wallets: WalletCounts & { readonly size: number };
@@ -56,6 +56,8 @@ export interface HotState {
   blockHeight(): BlockHeight | null;
   /** Newest slot that the endpoints agree on; 0 before the first. */
   slot(): number;
+  /** Newest slot that the chain can have reached: an answer from beyond it is a lie. */
+  newestSlot(): number;
   /** At once where its accounts are followed. Rejects with an `RpcError`; throws TypeError where the mint is no address. */
   market(mint: string): MarketRead | Promise<MarketRead>;
   /** Begins to follow a coin that may be asked for soon, a new one say. */
@@ -114,6 +116,7 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
     blockhash: () => blockhashes.current,
     blockHeight: () => blockhashes.height,
     slot: () => chain.slot,
+    newestSlot: () => chain.newestSlot,
     market: (mint) => markets.read(mint),
     warm: (mint) => markets.warm(mint),
     wallet: (publicKey, tokenAccounts = []) => wallets.read(publicKey, tokenAccounts),
@@ -128,7 +131,7 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
         const { connects, refusedSubscriptions } = socket.counts;
         return { ...counts, state: socket.state, slot, connects, refusedSubscriptions };
       }),
-      watched: { ...watched.counts, size: watched.size },
+      watched: { ...watched.counts, size: watched.size, stale: watched.stale },
       keeper: { ...keeper.counts },
       markets: { ...markets.counts, size: markets.size },
       wallets: { ...wallets.counts, size: wallets.size },

@@ -95,6 +95,13 @@ export class WatchedAccounts {
     return this.#watched.size;
   }
 
+  /** Accounts that would have to be read if somebody asked for them now. */
+  get stale(): number {
+    let count = 0;
+    for (const address of this.#watched.keys()) if (this.current([address]) === null) count++;
+    return count;
+  }
+
   start(): void {
     for (const { socket } of this.links) socket.start();
   }

@@ -1,0 +1,19 @@
+import { newTokensTopic } from '@sluice/shared/wire/topics.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { LogFollower } from '../../stream/hub.ts';
+import type { HotState } from './hot-state.ts';
+
+/** Follows the accounts of every new coin for a while: who buys it first need not wait for a read. */
+export function warmNewTokens(state: Pick<HotState, 'warm'>, venues: readonly Venue[]): LogFollower {
+  const traded = new Set(venues.filter(({ quoting }) => quoting !== null).map(({ name }) => name));
+  return {
+    onEntry(entry, cell, replayed) {
+      if (replayed || !entry.topics.some(({ topic }) => topic === newTokensTopic)) return;
+      const { event } = cell;
+      if (event.type === 'newToken' && traded.has(event.pool)) state.warm(event.mint);
+    },
+    onLost() {
+      // Coins whose birth was not told are read when they are asked for.
+    },
+  };
+}
