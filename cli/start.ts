@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { keystoreName, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { startGateway } from '@sluice/gateway/gateway.ts';
 import { aboutDataDir } from '@sluice/gateway/store/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Custody } from '@sluice/gateway/trade/trading.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -37,7 +38,9 @@ async function start(config: Config): Promise<void> {
     const simnet = config.rpc === null ? await startSimnet({ host: '127.0.0.1', port: 0, seed: 1, log, signal }) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
-    const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), store, log, closers, signal);
+    // Wallets of the simulated chain, although the product itself is told an RPC.
+    const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
+    const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, log, closers, signal);
     if (signal.aborted) return;
     console.log(simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url));
   } catch (error) {
@@ -55,7 +58,14 @@ function lockDataDir({ dataDir }: Config): Lock {
   throw new SettingError('DATA_DIR', `another start runs on ${dataDir}; stop that one, or name another folder for this one`);
 }
 
-async function startProduct(config: Config, store: Store, log: Logger, closers: Closers, signal: AbortSignal): Promise<string> {
+async function startProduct(
+  config: Config,
+  custody: Custody,
+  store: Store,
+  log: Logger,
+  closers: Closers,
+  signal: AbortSignal,
+): Promise<string> {
   const bus = await createBus({ redisUrls: config.redisUrls, log });
   closers.add('bus', () => bus.close());
   const market = await createMarket({ redisUrls: config.redisUrls, log });
@@ -65,7 +75,7 @@ async function startProduct(config: Config, store: Store, log: Logger, closers: 
   const metadata = new TokenMetadataBook(fetcher);
   const ingest = await startIngest({ config, bus, market, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
-  const gateway = await startGateway({ config, bus, market, metadata, log, signal, store });
+  const gateway = await startGateway({ config, custody, bus, market, metadata, log, signal, store });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }

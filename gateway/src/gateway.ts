@@ -35,7 +35,9 @@ import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
+import { keystoreName, passphraseFileOf } from './custody/passphrase.ts';
 import { orderEndpoints } from './trade/order-endpoints.ts';
+import { createTrading, noTrading, type Custody, type Trading } from './trade/trading.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
@@ -54,6 +56,8 @@ export interface GatewayOptions {
   readonly authenticator?: Authenticator;
   /** Counts the requests of keys; closed by whoever made it. Made here where none is given: over all gateways where there is Redis. */
   readonly limiter?: CountingLimiter;
+  /** Where the custodial wallets are; those of the settings' chain where it is not given. */
+  readonly custody?: Custody;
   /** Pages and routes beside the gateway's own. */
   readonly routes?: readonly Route[];
   /** Endpoints beside those of the interface. */
@@ -118,6 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const reads = createReads({ hub, health, reader, rpc, market, venues, metadata, log, signal: reading.signal });
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
+  const trading = openTrading(options, keys.store, hub, () => health.simulated === true);
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
     ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
@@ -125,6 +130,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metricsBinding(() => metricsOf({ hub, limiter, startedAtMs })),
     ...reads.endpoints,
     ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
+    ...trading.endpoints,
     ...orderEndpoints({ orders: keys.store?.orders ?? null }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
     ...documentEndpoints(config),
@@ -148,6 +154,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     health.close();
     fetcher.close();
     await transport?.close();
+    await trading.close();
     await subscriber.close();
     await fleet.close();
     await keys.close();
@@ -155,6 +162,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await hub.start();
     await health.start();
+    await trading.start();
     signal.throwIfAborted();
     const { host, port, tls } = config;
     const outcome = await startTransport(
@@ -208,6 +216,13 @@ function running({ transport, hub, config: { host, tls }, log, endpoints, beginD
     disconnect: (credential) => hub.disconnect(credential),
     close: () => (closing ??= drainAndEnd()),
   };
+}
+
+function openTrading({ config, custody, bus, log }: GatewayOptions, store: Store | null, hub: Hub, simulated: () => boolean): Trading {
+  const { rpc } = config;
+  if (rpc === null || store === null) return noTrading();
+  const used = custody ?? { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
+  return createTrading({ config, rpc, custody: used, store, bus, hub, simulated, log });
 }
 
 interface OpenKeys {

@@ -46,7 +46,7 @@ describe.each([
     store = await place.open();
     bus = await createBus({ redisUrls: null, log });
     server = await startTestGateway({ transport, bus, store, config: { dataDir: place.settings.dataDir } });
-    publisher = createOrderPublisher({ bus, simulated: true, log });
+    publisher = createOrderPublisher({ bus, simulated: () => true, log });
     ledger = createOrderLedger({ orders: store.orders, publisher, log });
     server.keys.add('mine', { scopes: ['stream', 'read', 'trade'] });
     server.keys.add('other', { scopes: ['stream', 'read', 'trade'] });

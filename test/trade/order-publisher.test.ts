@@ -44,7 +44,7 @@ const upTo = (last: number): readonly number[] => Array.from({ length: last }, (
 describe('the publisher of orders', () => {
   it('tells every change once, in order, also over an outage of which a part came through', async () => {
     const bus = new MoodyBus();
-    const publisher = createOrderPublisher({ bus, simulated: false, log });
+    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
     bus.takes = 3;
     for (const version of upTo(1_000)) publisher.tell(changeOf(version));
     await until('the bus to refuse twice', () => publisher.counts.failures >= 2);
@@ -60,7 +60,7 @@ describe('the publisher of orders', () => {
   it('drops the oldest of those that wait beyond its bound, and counts them', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
-    const publisher = createOrderPublisher({ bus, simulated: false, log });
+    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
     publisher.tell(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     for (let version = 2; version <= maxQueuedOrders + 11; version++) publisher.tell(changeOf(version));
@@ -73,7 +73,7 @@ describe('the publisher of orders', () => {
 
   it('does not let a change that cannot be told keep back the others', async () => {
     const bus = new MoodyBus();
-    const publisher = createOrderPublisher({ bus, simulated: false, log });
+    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
     const error = { message: '', detailsJson: '{}' };
     publisher.tell(changeOf(1));
     publisher.tell(changeOf(2, { state: 'failed', error: { ...error, code: 'NO_SUCH_CODE' } }));
@@ -88,7 +88,7 @@ describe('the publisher of orders', () => {
   it('ends also while the bus is away, and takes nothing after it', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
-    const publisher = createOrderPublisher({ bus, simulated: false, log });
+    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
     publisher.tell(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     await publisher.close();

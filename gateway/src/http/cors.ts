@@ -2,7 +2,7 @@ import type { HttpRequest } from '../transport/transport.ts';
 import { linesOf } from './answers.ts';
 import { rateHeaderNames } from './rate-headers.ts';
 
-const exposed = [...rateHeaderNames, 'X-Request-Id', 'X-API-Version', 'Deprecation', 'Sunset', 'Link'].join(', ');
+const exposed = [...rateHeaderNames, 'X-Request-Id', 'X-API-Version', 'Deprecation', 'Sunset', 'Link', 'Idempotency-Replayed'].join(', ');
 const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
 /** For how long a browser may remember what it was told, seconds. */
 const maxAge = '7200';

@@ -15,7 +15,7 @@ export interface Call<E extends EndpointSpec> {
 
 /** What an endpoint answers. `json` is encoded by the wrapper; `jsonBytes` is sent as it is; `file` is anything but JSON. */
 export type EndpointAnswer<E extends EndpointSpec> =
-  | { readonly json: AnswerOf<E> }
+  | { readonly json: AnswerOf<E>; readonly headers?: Readonly<Record<string, string>> }
   | { readonly jsonBytes: string | Uint8Array }
   | {
       readonly file: {

@@ -132,7 +132,10 @@ function readCall(
 
 function render(endpoint: Prepared, request: HttpRequest, answer: Answer, callerLines: string): HttpAnswer {
   if ('jsonBytes' in answer) return { status: 200, lines: endpoint.lines + callerLines, headers: {}, body: answer.jsonBytes };
-  if ('json' in answer) return { status: 200, lines: endpoint.lines + callerLines, headers: {}, body: JSON.stringify(answer.json) };
+  if ('json' in answer) {
+    const { json, headers = {} } = answer;
+    return { status: 200, lines: endpoint.lines + callerLines, headers, body: JSON.stringify(json) };
+  }
   const lines = endpoint.deprecation + callerLines;
   if ('file' in answer) {
     const { contentType, body, headers } = answer.file;

@@ -17,8 +17,8 @@ const maxPauseMs = 2_000;
 
 export interface OrderPublisherOptions {
   readonly bus: Pick<Bus, 'publisher'>;
-  /** The chain is a simulated one. */
-  readonly simulated: boolean;
+  /** Whether the chain is a simulated one, as far as it is known. */
+  readonly simulated: () => boolean;
   readonly log: Logger;
 }
 
@@ -55,7 +55,7 @@ export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOpti
   const entriesOf = (orders: readonly StoredOrder[]): BusEntry[] =>
     orders.flatMap((order) => {
       try {
-        const entry = entryOf(order, simulated);
+        const entry = entryOf(order, simulated());
         checkEntry(entry);
         return [entry];
       } catch (error) {

@@ -4,7 +4,15 @@ import { tokenImageEndpoint } from './image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
 import { portfolioEndpoint } from './portfolio.ts';
 import { quoteEndpoint } from './quote.ts';
-import { orderEndpoint, orderPageEndpoint } from './trade.ts';
+import {
+  orderEndpoint,
+  orderPageEndpoint,
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
+} from './trade.ts';
 import { tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
@@ -21,6 +29,11 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenImageEndpoint,
   portfolioEndpoint,
   quoteEndpoint,
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
   orderEndpoint,
   orderPageEndpoint,
   usageEndpoint,

@@ -1,0 +1,395 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import {
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  type BuyBody,
+  type OrderTiming,
+  type SellBody,
+  type TradeAnswer,
+} from '@sluice/shared/wire/rest/trade.ts';
+import type { Principal } from '../auth/principal.ts';
+import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
+import type { HttpRequest } from '../transport/transport.ts';
+import type { QuoteRefusal } from '../quote/quoted.ts';
+import {
+  ownerOf,
+  type IdempotencyUse,
+  type InsertOutcome,
+  type NewOrder,
+  type OrderTable,
+  type SignedMessage,
+} from '../store/order-table.ts';
+import { StoreAwayError } from '../store/store-away.ts';
+import type { MessageBuilder } from './build/message-builder.ts';
+import type { Halt } from './halt.ts';
+import { readIdempotency } from './idempotency.ts';
+import { KeyLocks } from './key-locks.ts';
+import type { OrderLedger } from './order-ledger.ts';
+import { newOrderId } from './order-id.ts';
+import type { StoredOrder } from './order.ts';
+import { prepareTrade, type PreparedTrade } from './prepare.ts';
+import { lamportsOfSignature, readTradeRequest, type TradeRequest } from './request.ts';
+import type { Broadcaster } from './send/broadcaster.ts';
+import type { Follower } from './send/follower.ts';
+import type { Simulator } from './send/simulator.ts';
+import type { OrderSigner } from './signer.ts';
+import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
+import type { HotState } from './state/hot-state.ts';
+import { replayedTrade, termsOf, tradeAnswer, tradedQuote } from './trade-answer.ts';
+import type { WalletAccess } from './wallet-access.ts';
+
+type Answer = EndpointAnswer<typeof tradeBuyEndpoint>;
+type Refusal = QuoteRefusal & { readonly retryAfterSeconds?: number };
+type Told = Extract<Answer, { json: unknown }> | Refusal;
+
+export interface LightningParts {
+  readonly mode: 'off' | 'paper' | 'live';
+  readonly venues: readonly Venue[];
+  readonly state: HotState;
+  readonly builder: MessageBuilder;
+  readonly simulator: Pick<Simulator, 'simulate'>;
+  readonly signer: OrderSigner;
+  readonly halt: Pick<Halt, 'halted'>;
+  readonly wallets: WalletAccess;
+  readonly orders: Pick<OrderTable, 'lookUp'>;
+  readonly ledger: OrderLedger;
+  readonly broadcaster: Pick<Broadcaster, 'send'>;
+  readonly follower: Pick<Follower, 'follow' | 'hasRoom'>;
+  readonly gatewayId: string;
+  readonly maxDayLamports: bigint;
+  readonly log: Logger;
+}
+
+/** A request that was let in, and what it may not do twice. */
+interface Admitted {
+  readonly principal: Principal;
+  readonly request: TradeRequest;
+  readonly use: IdempotencyUse | null;
+  readonly startedMs: number;
+}
+
+interface Signed {
+  readonly orderId: string;
+  readonly prepared: PreparedTrade;
+  readonly wire: Uint8Array;
+  readonly message: SignedMessage;
+  readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
+  readonly timing: Partial<OrderTiming>;
+}
+
+/** Attempts of one order; each begins with a new quote, and nothing of the one before was sent. */
+const maxAttempts = 2;
+/** How long the state at hand may take to reach what a simulation has seen. */
+const catchUpMs = 400;
+const catchUpStepMs = 10;
+
+export const tradingOff: Refusal = {
+  error: 'TRADING_HALTED',
+  message: 'This server does not trade (TRADING is off).',
+  retryAfterSeconds: 60,
+};
+export const halted: Refusal = { error: 'TRADING_HALTED', retryAfterSeconds: 1 };
+
+/** `POST /trade/buy` and `/trade/sell`: quoted, built, signed, simulated, stored and sent on one request. */
+export function lightningEndpoints(parts: LightningParts): BoundEndpoint[] {
+  const locks = new KeyLocks();
+  const handler =
+    (side: 'buy' | 'sell', endpoint: string) =>
+    async ({
+      principal,
+      body,
+      request,
+    }: {
+      principal: Principal | null;
+      body: BuyBody | SellBody;
+      request: HttpRequest;
+    }): Promise<Answer> => {
+      const startedMs = performance.now();
+      if (principal === null) return { error: 'UNAUTHENTICATED' };
+      const read = readTradeRequest(side, body, parts.venues);
+      if ('error' in read) return read;
+      const idempotency = readIdempotency(request.headers.get('idempotency-key'), endpoint, body);
+      if (!idempotency.ok) return { error: 'INVALID_REQUEST', details: { fields: { 'Idempotency-Key': idempotency.fault } } };
+      // A dry run spends nothing, and makes no order that could be told again.
+      const use = read.dryRun ? null : idempotency.use;
+      const lock = locks.take(ownerOf(principal), use);
+      if (lock.kind === 'busy') return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+      if (lock.kind === 'other') return { error: 'IDEMPOTENCY_MISMATCH' };
+      try {
+        return await trade({ principal, request: read, use, startedMs }, parts);
+      } catch (error) {
+        return fromOutside(error);
+      } finally {
+        lock.release();
+      }
+    };
+  return [
+    bindEndpoint(tradeBuyEndpoint, handler('buy', tradeBuyEndpoint.id)),
+    bindEndpoint(tradeSellEndpoint, handler('sell', tradeSellEndpoint.id)),
+  ];
+}
+
+/** What others did not answer; anything else is a fault of ours. */
+export function fromOutside(error: unknown): { readonly error: ErrorCode; readonly message: string; readonly retryAfterSeconds: number } {
+  const message = error instanceof RpcError ? 'No node of the chain answers.' : 'The store does not answer.';
+  if (error instanceof RpcError || error instanceof StoreAwayError) return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 };
+  throw error;
+}
+
+async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer> {
+  const { principal, request, use } = admitted;
+  if (parts.mode === 'off') return tradingOff;
+  if (use !== null) {
+    const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
+    if (known.kind !== 'fresh') return toldBefore(known, admitted);
+  }
+  if (parts.halt.halted) return halted;
+  if (!(await parts.wallets.mayUse(principal, request.publicKey))) {
+    return {
+      error: 'FORBIDDEN',
+      message: 'There is no such custodial wallet that this key may use.',
+      details: { publicKey: request.publicKey },
+    };
+  }
+  if (!parts.follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
+  if (parts.mode === 'paper') return paper(admitted, parts);
+  for (let attempt = 1; ; attempt++) {
+    const prepared = await prepareTrade(request, parts);
+    if ('error' in prepared) return prepared;
+    const signed = request.dryRun ? await dryRun(admitted, prepared, parts) : await sign(admitted, prepared, parts);
+    if ('json' in signed || 'error' in signed) return signed;
+    if ('again' in signed) {
+      if (attempt === maxAttempts || !(await caughtUp(request, prepared, signed.slot, parts.state))) return signed.again;
+      continue;
+    }
+    return send(admitted, signed, parts);
+  }
+}
+
+/** Whether the market at hand has moved beyond the one that was quoted. */
+async function caughtUp({ order: { mint } }: TradeRequest, { slot }: PreparedTrade, seenSlot: number, state: HotState): Promise<boolean> {
+  const deadlineMs = performance.now() + catchUpMs;
+  do {
+    const market = await state.market(mint);
+    if (market.slot > slot || market.slot >= seenSlot) return true;
+    await pause(catchUpStepMs);
+  } while (performance.now() < deadlineMs);
+  return false;
+}
+
+async function dryRun(
+  { request, startedMs }: Admitted,
+  prepared: PreparedTrade,
+  parts: LightningParts,
+): Promise<Told | { again: Refusal; slot: number }> {
+  const wire = assembleTransaction(prepared.built.message, [new Uint8Array(64)]);
+  const beforeMs = performance.now();
+  const checked = await checkedOrSimulated(request, prepared, wire, false, parts);
+  if (checked.kind === 'refused') return checked.refusal;
+  if (checked.kind === 'again') return { again: checked.refusal, slot: checked.slot };
+  const nowMs = performance.now();
+  const { quoteMs, buildMs } = prepared;
+  const timing = { totalMs: nowMs - startedMs, quoteMs, buildMs, ...(checked.simulation === null ? {} : { simulateMs: nowMs - beforeMs }) };
+  return {
+    json: tradeAnswer(request, prepared, {
+      orderId: null,
+      status: 'simulated',
+      signature: null,
+      simulation: checked.simulation,
+      timing,
+      dryRun: true,
+    }),
+  };
+}
+
+async function checkedOrSimulated(
+  request: TradeRequest,
+  prepared: PreparedTrade,
+  wire: Uint8Array,
+  isSigned: boolean,
+  { simulator }: Pick<LightningParts, 'simulator'>,
+): Promise<SimulatedTrade> {
+  if (!request.skipSimulation) return simulateTrade(simulator, wire, prepared, isSigned);
+  const refusal = checkTrade(prepared);
+  return refusal === null ? { kind: 'passed', simulation: null } : { kind: 'refused', refusal };
+}
+
+/** Signs the message, and has the signed bytes simulated. Nothing is stored or sent yet. */
+async function sign(
+  { request }: Admitted,
+  prepared: PreparedTrade,
+  parts: LightningParts,
+): Promise<Signed | Refusal | { again: Refusal; slot: number }> {
+  const orderId = newOrderId(Date.now());
+  const { message } = prepared.built;
+  const beforeMs = performance.now();
+  const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message });
+  if (!outcome.ok) return refusedBySigner(outcome);
+  const signedMs = performance.now();
+  const wire = assembleTransaction(message, [outcome.signature]);
+  const checked = await checkedOrSimulated(request, prepared, wire, true, parts);
+  if (checked.kind === 'refused') return checked.refusal;
+  if (checked.kind === 'again') return { again: checked.refusal, slot: checked.slot };
+  const { quoteMs, buildMs, blockhash } = prepared;
+  return {
+    orderId,
+    prepared,
+    wire,
+    message: {
+      signature: encodeBase58(outcome.signature),
+      signedBytes: wire,
+      blockhash: blockhash.blockhash,
+      lastValidBlockHeight: blockhash.lastValidBlockHeight,
+    },
+    simulation: checked.simulation,
+    timing: {
+      quoteMs,
+      buildMs,
+      signMs: signedMs - beforeMs,
+      ...(checked.simulation === null ? {} : { simulateMs: performance.now() - signedMs }),
+    },
+  };
+}
+
+function refusedBySigner(outcome: Exclude<Awaited<ReturnType<OrderSigner['sign']>>, { ok: true }>): Refusal {
+  switch (outcome.reason) {
+    case 'refused':
+      return { error: 'FORBIDDEN', message: outcome.message, details: { rule: outcome.rule } };
+    case 'unknown_wallet':
+      return { error: 'FORBIDDEN', message: 'The keystore does not open this wallet.' };
+    case 'halted':
+      return halted;
+    case 'unavailable':
+      return { error: 'UPSTREAM_UNAVAILABLE', message: 'The signing process does not answer.', retryAfterSeconds: 1 };
+  }
+}
+
+/** From here on the order is in the store: first its bytes, then that they are about to be sent, then they are sent. */
+async function send(admitted: Admitted, signed: Signed, parts: LightningParts): Promise<Answer> {
+  const { ledger, follower, broadcaster } = parts;
+  const beforeMs = performance.now();
+  const { startedMs, request } = admitted;
+  const inserted = await ledger.insert(
+    newOrder(admitted, signed.prepared, { id: signed.orderId, state: 'simulated', kind: 'lightning', message: signed.message }),
+    {
+      idempotency: admitted.use,
+      spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
+      followedBy: parts.gatewayId,
+    },
+  );
+  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted);
+  if (parts.halt.halted) {
+    await ledger.apply(inserted.order, {
+      kind: 'refused',
+      error: { code: 'TRADING_HALTED', message: 'Trading was halted before it was sent.', detailsJson: '{}' },
+    });
+    return halted;
+  }
+  const stored = performance.now();
+  const timing = { ...signed.timing, storeMs: stored - beforeMs };
+  const sending = await ledger.apply(
+    inserted.order,
+    { kind: 'sending' },
+    { timingJson: JSON.stringify({ ...timing, totalMs: performance.now() - startedMs }) },
+  );
+  follower.follow(sending);
+  const sentMs = performance.now();
+  const { signature, lastValidBlockHeight } = signed.message;
+  const first = await broadcaster.send({ signature, wire: signed.wire, lastValidBlockHeight });
+  const order = first.kind === 'unanswered' ? await ledger.apply(sending, { kind: 'silence' }) : sending;
+  const nowMs = performance.now();
+  const all = { ...timing, storeMs: sentMs - beforeMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs };
+  return {
+    json: tradeAnswer(request, signed.prepared, {
+      orderId: order.id,
+      status: order.state,
+      signature,
+      simulation: signed.simulation,
+      timing: all,
+      lastValidBlockHeight,
+    }),
+  };
+}
+
+/** Fills the order by its quote, on live state, without a signature. */
+async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer> {
+  const { request, startedMs, use } = admitted;
+  const prepared = await prepareTrade(request, parts);
+  if ('error' in prepared) return prepared;
+  const short = checkTrade(prepared);
+  if (short !== null) return short;
+  const { quoteMs, buildMs } = prepared;
+  const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
+  const told = { signature: null, simulation: null, timing, paper: true } as const;
+  if (request.dryRun) return { json: tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }) };
+  const order = newOrder(admitted, prepared, { id: newOrderId(Date.now()), state: 'finalized', kind: 'paper', message: null });
+  const { quoted, priorityFeeLamports, slot } = prepared;
+  const { baseAmount, quoteAmount, traderQuote, fees } = quoted.quote;
+  const networkFee = lamportsOfSignature + priorityFeeLamports;
+  const fill = {
+    pool: quoted.venue.name,
+    baseAmount,
+    quoteAmount,
+    traderQuote,
+    venueFees: fees.total,
+    networkFee,
+    otherLamports: 0n,
+    slot,
+    blockTime: null,
+  };
+  const filled = { ...order, fill, timingJson: JSON.stringify(timing) };
+  const inserted = await parts.ledger.insert(filled, { idempotency: use, spend: null, followedBy: parts.gatewayId });
+  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted);
+  return { json: tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }) };
+}
+
+function newOrder(
+  { principal, request }: Admitted,
+  prepared: PreparedTrade,
+  { id, state, kind, message }: { id: string; state: StoredOrder['state']; kind: StoredOrder['kind']; message: SignedMessage | null },
+): NewOrder {
+  return {
+    id,
+    kind,
+    keyId: principal.keyId,
+    accountId: principal.accountId,
+    state,
+    terms: termsOf(request, prepared),
+    quoteJson: JSON.stringify(tradedQuote(prepared)),
+    signature: message?.signature ?? null,
+    signedBytes: message?.signedBytes ?? null,
+    blockhash: message?.blockhash ?? null,
+    lastValidBlockHeight: message?.lastValidBlockHeight ?? null,
+    fill: null,
+    error: null,
+    timingJson: null,
+    createdAtMs: Date.now(),
+  };
+}
+
+/** The store knows this `Idempotency-Key`, or has no room for the order in the wallet's day. */
+function toldBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, { startedMs }: Admitted): Answer {
+  switch (known.kind) {
+    case 'replay':
+    case 'known': {
+      const json: TradeAnswer | null = replayedTrade(known.order, performance.now() - startedMs);
+      return json === null ? { error: 'IDEMPOTENCY_MISMATCH' } : { json, headers: { 'Idempotency-Replayed': 'true' } };
+    }
+    case 'in_progress':
+      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+    case 'mismatch':
+      return { error: 'IDEMPOTENCY_MISMATCH' };
+    case 'over_day_limit':
+      return {
+        error: 'FORBIDDEN',
+        message: 'The order would take the wallet beyond its limit of the day.',
+        details: { limitLamports: String(known.limitLamports), spentLamports: String(known.spentLamports) },
+      };
+  }
+}

@@ -1,0 +1,230 @@
+import { decodeTransaction, assembleTransaction, signatureFromText, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
+import {
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
+  type BuyBody,
+  type SellBody,
+  type SendAnswer,
+} from '@sluice/shared/wire/rest/trade.ts';
+import type { Principal } from '../auth/principal.ts';
+import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../http/endpoint.ts';
+import { wrongFields } from '../quote/quoted.ts';
+import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder } from '../store/order-table.ts';
+import { readIdempotency } from './idempotency.ts';
+import { KeyLocks } from './key-locks.ts';
+import { fromOutside, halted, tradingOff, type LightningParts } from './lightning.ts';
+import { newOrderId } from './order-id.ts';
+import { orderObject } from './order-object.ts';
+import type { StoredOrder } from './order.ts';
+import { prepareTrade } from './prepare.ts';
+import { readTradeRequest } from './request.ts';
+import { checkTrade, simulateTrade } from './simulate-trade.ts';
+import { rounded, termsOf, tradedQuote } from './trade-answer.ts';
+
+type UnsignedAnswer = EndpointAnswer<typeof transactionBuyEndpoint>;
+type SentAnswer = EndpointAnswer<typeof transactionSendEndpoint>;
+export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxDayLamports'>;
+
+/** Blocks that a blockhash lives for. */
+const blockhashLifetime = 150;
+const noSignature = new Uint8Array(64);
+
+/** `POST /transaction/buy` and `/sell`, whose transactions the caller signs, and `/transaction/send`, which takes them back. */
+export function selfCustodyEndpoints(parts: SelfCustodyParts): BoundEndpoint[] {
+  const locks = new KeyLocks();
+  return [
+    bindEndpoint(transactionBuyEndpoint, ({ body }) => unsigned('buy', body, parts)),
+    bindEndpoint(transactionSellEndpoint, ({ body }) => unsigned('sell', body, parts)),
+    bindEndpoint(transactionSendEndpoint, (call) => takeSigned(call, parts, locks)),
+  ];
+}
+
+async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: SelfCustodyParts): Promise<UnsignedAnswer> {
+  const startedMs = performance.now();
+  const request = readTradeRequest(side, body, parts.venues);
+  if ('error' in request) return request;
+  try {
+    const prepared = await prepareTrade(request, parts);
+    if ('error' in prepared) return prepared;
+    const { built, blockhash, priorityFeeLamports, quoteMs, buildMs } = prepared;
+    const wire = assembleTransaction(built.message, [noSignature]);
+    const beforeMs = performance.now();
+    const short = request.skipSimulation ? checkTrade(prepared) : null;
+    if (short !== null) return short;
+    const checked = request.skipSimulation ? null : await simulateTrade(parts.simulator, wire, prepared, false);
+    if (checked !== null && checked.kind !== 'passed') return checked.refusal;
+    const nowMs = performance.now();
+    return {
+      json: {
+        transaction: Buffer.from(wire).toString('base64'),
+        ...termsJson(termsOf(request, prepared)),
+        quote: tradedQuote(prepared),
+        blockhash: blockhash.blockhash,
+        lastValidBlockHeight: blockhash.lastValidBlockHeight,
+        computeUnitLimit: built.computeUnitLimit,
+        priorityFee: String(priorityFeeLamports),
+        priorityFeeUi: toUi(priorityFeeLamports, solDecimals),
+        simulation: checked?.simulation ?? null,
+        timing: rounded({ totalMs: nowMs - startedMs, quoteMs, buildMs, ...(checked === null ? {} : { simulateMs: nowMs - beforeMs }) }),
+      },
+    };
+  } catch (error) {
+    return fromOutside(error);
+  }
+}
+
+function termsJson({
+  side,
+  mint,
+  pool,
+  poolAddress,
+  quoteMint,
+  publicKey,
+}: ReturnType<typeof termsOf>): Pick<ReturnType<typeof termsOf>, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
+  return { side, mint, pool, poolAddress, quoteMint, publicKey };
+}
+
+interface Taken {
+  readonly principal: Principal;
+  readonly wire: Uint8Array;
+  readonly transaction: DecodedTransaction;
+  readonly use: IdempotencyUse | null;
+  readonly skipSimulation: boolean;
+  readonly startedMs: number;
+}
+
+async function takeSigned(
+  { principal, body, request }: Call<typeof transactionSendEndpoint>,
+  parts: SelfCustodyParts,
+  locks: KeyLocks,
+): Promise<SentAnswer> {
+  const startedMs = performance.now();
+  if (principal === null) return { error: 'UNAUTHENTICATED' };
+  const wire = new Uint8Array(Buffer.from(body.transaction, 'base64'));
+  const transaction = decodeTransaction(wire);
+  if (transaction.kind === 'malformed') return wrongFields({ transaction: `is no transaction: ${transaction.reason}` });
+  const fault = signatureFault(transaction);
+  if (fault !== null) return wrongFields({ transaction: fault });
+  const idempotency = readIdempotency(request.headers.get('idempotency-key'), transactionSendEndpoint.id, body);
+  if (!idempotency.ok) return wrongFields({ 'Idempotency-Key': idempotency.fault });
+  const { use } = idempotency;
+  const lock = locks.take(ownerOf(principal), use);
+  if (lock.kind === 'busy') return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+  if (lock.kind === 'other') return { error: 'IDEMPOTENCY_MISMATCH' };
+  try {
+    return await sendSigned({ principal, wire, transaction, use, skipSimulation: body.skipSimulation === true, startedMs }, parts);
+  } catch (error) {
+    return fromOutside(error);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Every signature must be there, and fit: a message that nobody takes is worth no order. */
+function signatureFault({ signatures, accountKeys, header, messageBytes }: DecodedTransaction): string | null {
+  for (let index = 0; index < header.requiredSignatures; index++) {
+    const signature = signatureFromText(signatures[index] ?? '');
+    if (signature === null || !verifySignature(accountKeys[index]!, messageBytes, signature))
+      return `lacks the signature of ${accountKeys[index]}`;
+  }
+  return null;
+}
+
+async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAnswer> {
+  const { principal, wire, transaction, use, skipSimulation, startedMs } = taken;
+  const { ledger, follower, broadcaster, state } = parts;
+  if (parts.mode !== 'live') return tradingOff;
+  if (use !== null) {
+    const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
+    if (known.kind !== 'fresh') return toldBefore(known, startedMs);
+  }
+  if (parts.halt.halted) return halted;
+  if (!follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
+  const beforeMs = performance.now();
+  const simulated = skipSimulation ? null : await parts.simulator.simulate({ wire, isSigned: true, minContextSlot: null, terms: null });
+  if (simulated?.kind === 'unavailable')
+    return { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${simulated.reason}.` };
+  if (simulated?.kind === 'failed')
+    return { error: simulated.failure.code, message: simulated.failure.message, details: simulated.failure.details };
+  const simulatedMs = performance.now();
+  const height = state.blockHeight();
+  // Its blockhash is no younger than now.
+  const lastValidBlockHeight = height === null ? null : height.height + blockhashLifetime;
+  const inserted = await ledger.insert(newOrder(taken, lastValidBlockHeight), {
+    idempotency: use,
+    spend: null,
+    followedBy: parts.gatewayId,
+  });
+  if (inserted.kind !== 'stored') return toldBefore(inserted, startedMs);
+  const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
+  const sending = await ledger.apply(
+    inserted.order,
+    { kind: 'sending' },
+    { timingJson: JSON.stringify({ ...timing, totalMs: performance.now() - startedMs }) },
+  );
+  follower.follow(sending);
+  const sentMs = performance.now();
+  const signature = transaction.signatures[0]!;
+  const first = await broadcaster.send({ signature, wire, lastValidBlockHeight });
+  const order = first.kind === 'unanswered' ? await ledger.apply(sending, { kind: 'silence' }) : sending;
+  const nowMs = performance.now();
+  const simulation = simulated === null ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
+  const json: SendAnswer = {
+    orderId: order.id,
+    status: order.state,
+    signature,
+    publicKey: transaction.accountKeys[0]!,
+    lastValidBlockHeight,
+    simulation,
+    error: null,
+    timing: rounded({ ...timing, storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs }),
+  };
+  return { json };
+}
+
+function newOrder({ principal, wire, transaction }: Taken, lastValidBlockHeight: number | null): NewOrder {
+  return {
+    id: newOrderId(Date.now()),
+    kind: 'sent',
+    keyId: principal.keyId,
+    accountId: principal.accountId,
+    state: 'simulated',
+    terms: null,
+    quoteJson: null,
+    signature: transaction.signatures[0]!,
+    signedBytes: wire,
+    blockhash: transaction.recentBlockhash,
+    lastValidBlockHeight,
+    fill: null,
+    error: null,
+    timingJson: null,
+    createdAtMs: Date.now(),
+  };
+}
+
+function toldBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): SentAnswer {
+  switch (known.kind) {
+    case 'replay':
+    case 'known':
+      return { json: sentBefore(known.order, performance.now() - startedMs), headers: { 'Idempotency-Replayed': 'true' } };
+    case 'in_progress':
+      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+    case 'mismatch':
+      return { error: 'IDEMPOTENCY_MISMATCH' };
+    case 'over_day_limit':
+      throw new Error('an order without a reservation is over its limit');
+  }
+}
+
+/** An order of a transaction that was sent before, as it is now. */
+function sentBefore(order: StoredOrder, totalMs: number): SendAnswer {
+  const { orderId, status, signature, lastValidBlockHeight, error, timing } = orderObject(order);
+  const decoded = decodeTransaction(order.signedBytes ?? new Uint8Array(0));
+  if (signature === null || decoded.kind === 'malformed') throw new Error(`order ${order.id} has no transaction`);
+  const [publicKey = ''] = decoded.accountKeys;
+  return { orderId, status, signature, publicKey, lastValidBlockHeight, simulation: null, error, timing: rounded(timing ?? { totalMs }) };
+}

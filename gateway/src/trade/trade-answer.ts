@@ -1,0 +1,87 @@
+import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import { quoteObject } from '../quote/answer.ts';
+import { orderObject } from './order-object.ts';
+import type { OrderTerms, StoredOrder } from './order.ts';
+import type { PreparedTrade } from './prepare.ts';
+import type { TradeRequest } from './request.ts';
+
+export interface TradeOutcome {
+  readonly orderId: string | null;
+  readonly status: StoredOrder['state'];
+  readonly signature: string | null;
+  readonly simulation: TradeAnswer['simulation'];
+  readonly timing: OrderTiming;
+  readonly lastValidBlockHeight?: number;
+  readonly dryRun?: true;
+  readonly paper?: true;
+}
+
+/** What the prepared trade was quoted at, with the bounds that stand in its message. */
+export function tradedQuote({ quoted: { quote, market, quoteDecimals }, bounds }: PreparedTrade): QuoteObject {
+  return quoteObject({ quote, bounds, baseDecimals: market.decimals, quoteDecimals });
+}
+
+export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { quoted }: PreparedTrade): OrderTerms {
+  const { venue, pool, market, quoteDecimals } = quoted;
+  return {
+    side,
+    mint,
+    pool: venue.name,
+    poolAddress: pool.address,
+    quoteMint: pool.quoteMint,
+    baseDecimals: market.decimals,
+    quoteDecimals,
+    publicKey,
+  };
+}
+
+/** The answer of a trade that was made now. */
+export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outcome: TradeOutcome): TradeAnswer {
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = termsOf(request, prepared);
+  const { lastValidBlockHeight = null, timing, ...told } = outcome;
+  return {
+    ...told,
+    side,
+    mint,
+    pool,
+    poolAddress,
+    quoteMint,
+    publicKey,
+    quote: tradedQuote(prepared),
+    lastValidBlockHeight,
+    error: null,
+    timing: rounded(timing),
+  };
+}
+
+/** The answer of an order that was made before, as it is now; null where it is no trade. */
+export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer | null {
+  const { orderId, status, signature, lastValidBlockHeight, quote, timing, error } = orderObject(order);
+  const { terms } = order;
+  if (terms === null || quote === null) return null;
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = terms;
+  return {
+    orderId,
+    status,
+    signature,
+    side,
+    mint,
+    pool,
+    poolAddress,
+    quoteMint,
+    publicKey,
+    quote,
+    lastValidBlockHeight,
+    simulation: null,
+    error,
+    ...(order.kind === 'paper' ? { paper: true } : {}),
+    timing: rounded(timing ?? { totalMs }),
+  };
+}
+
+/** Milliseconds with microseconds. */
+export function rounded(timing: OrderTiming): OrderTiming {
+  const entries = Object.entries(timing).map(([name, ms]) => [name, Math.round(ms * 1_000) / 1_000]);
+  return Object.fromEntries(entries) as OrderTiming;
+}

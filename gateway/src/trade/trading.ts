@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import {
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
+} from '@sluice/shared/wire/rest/trade.ts';
+import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
+import { createSigner } from '../signer/client.ts';
+import type { Store } from '../store/store.ts';
+import type { Hub } from '../stream/hub.ts';
+import { createMessageBuilder } from './build/message-builder.ts';
+import { createHalt } from './halt.ts';
+import { lightningEndpoints, tradingOff } from './lightning.ts';
+import { createOrderLedger } from './order-ledger.ts';
+import { createOrderPublisher } from './order-publisher.ts';
+import { createBroadcaster } from './send/broadcaster.ts';
+import { Follower } from './send/follower.ts';
+import { createSendNodes } from './send/nodes.ts';
+import { createSimulator } from './send/simulator.ts';
+import { selfCustodyEndpoints } from './self-custody.ts';
+import { createHotState } from './state/hot-state.ts';
+import { warmNewTokens } from './state/warm-ahead.ts';
+import { createWalletAccess } from './wallet-access.ts';
+
+/** Where the custodial wallets are. */
+export interface Custody {
+  readonly keystore: string;
+  /** Null: there is no passphrase, and nothing is signed. */
+  readonly passphraseFile: string | null;
+}
+
+export interface TradingOptions {
+  readonly config: Config;
+  readonly rpc: NonNullable<Config['rpc']>;
+  readonly custody: Custody;
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly hub: Hub;
+  /** Whether the chain is a simulated one, as far as it is known. */
+  readonly simulated: () => boolean;
+  readonly log: Logger;
+}
+
+/** The trading half of a gateway. */
+export interface Trading {
+  readonly endpoints: readonly BoundEndpoint[];
+  /** Takes up the orders that this store still has open. Rejects where it cannot be read. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Of a gateway without a chain or a store: there is nothing to trade on. */
+export function noTrading(): Trading {
+  const specs = [tradeBuyEndpoint, tradeSellEndpoint, transactionBuyEndpoint, transactionSellEndpoint, transactionSendEndpoint];
+  return {
+    endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
+    start: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+export function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingOptions): Trading {
+  const life = new AbortController();
+  const { signal } = life;
+  const { trading: mode, signerLimits: limits } = config;
+  const state = createHotState({ ...rpc, venues, log, signal });
+  const nodes = createSendNodes(rpc.httpUrls);
+  const newestSlot = (): number => state.newestSlot();
+  const simulator = createSimulator({ nodes, newestSlot, signal });
+  const builder = createMessageBuilder();
+  const gatewayId = randomUUID();
+  const halt = createHalt(store, log);
+  const signer = createSigner({ store, ...custody, limits, halt, log });
+  const broadcaster = createBroadcaster({
+    nodes,
+    jitoUrl: null,
+    senderUrl: null,
+    blockHeight: () => state.blockHeight()?.height ?? null,
+    signal,
+  });
+  const publisher = createOrderPublisher({ bus, simulated, log });
+  const { orders, wallets } = store;
+  const ledger = createOrderLedger({ orders, publisher, log });
+  const follower = new Follower({ nodes, broadcaster, orders, gatewayId, onChange: (order) => publisher.tell(order), newestSlot, log });
+  hub.follow(warmNewTokens(state, venues));
+  hub.follow({
+    onEntry: (_entry, cell, replayed) => {
+      if (replayed || follower.size === 0) return;
+      const { event } = cell;
+      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
+    },
+    // What the stream did not tell, the nodes' statuses do.
+    onLost: () => undefined,
+  });
+  const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, log };
+  return {
+    endpoints: [
+      ...lightningEndpoints({
+        ...parts,
+        signer,
+        wallets: createWalletAccess(wallets, custody.keystore),
+        maxDayLamports: limits.maxDayLamports,
+      }),
+      ...selfCustodyEndpoints(parts),
+    ],
+    start: () => follower.start(),
+    close: async () => {
+      await signer.close();
+      await follower.close();
+      broadcaster.close();
+      await publisher.close();
+      halt.close();
+      life.abort();
+      state.close();
+    },
+  };
+}
