@@ -16,6 +16,7 @@ export const headerComponents: JsonObject = {
   'WWW-Authenticate': text('How to authenticate.', 'Bearer'),
   Deprecation: text('Since when it is deprecated: `@` and Unix seconds (RFC 9745).', '@1900000000'),
   Sunset: text('When it may go (RFC 8594).', 'Fri, 01 Jan 2027 00:00:00 GMT'),
+  'Idempotency-Replayed': text('`true` where the order was there already, by its Idempotency-Key.', 'true'),
   Link: text('What takes its place (RFC 5829).', '</v2/quote>; rel="successor-version"'),
 };
 
@@ -26,7 +27,7 @@ const deprecation = ['Deprecation', 'Sunset', 'Link'];
 /** References to the headers of an answer with this status. */
 export function headersOf(
   status: number,
-  { isOpen, isDeprecated }: { readonly isOpen: boolean; readonly isDeprecated: boolean },
+  { isOpen, isDeprecated, isIdempotent }: { readonly isOpen: boolean; readonly isDeprecated: boolean; readonly isIdempotent: boolean },
 ): JsonObject {
   const names = [
     ...always,
@@ -34,6 +35,7 @@ export function headersOf(
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(status === 429 || status === 503 ? ['Retry-After'] : []),
     ...(isDeprecated ? deprecation : []),
+    ...(isIdempotent && status === 200 ? ['Idempotency-Replayed'] : []),
   ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -151,8 +151,8 @@ function failures(spec: EndpointSpec, errorSchema: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-function noteOf({ access, deprecated }: EndpointSpec): { readonly isOpen: boolean; readonly isDeprecated: boolean } {
-  return { isOpen: access === 'open', isDeprecated: deprecated !== undefined };
+function noteOf({ access, deprecated, idempotent }: EndpointSpec): Parameters<typeof headersOf>[1] {
+  return { isOpen: access === 'open', isDeprecated: deprecated !== undefined, isIdempotent: idempotent === true };
 }
 
 function errorExample(code: ErrorCode): JsonObject {

@@ -1,0 +1,40 @@
+import { openStore } from '@sluice/gateway/store/store.ts';
+import type { OrderChange } from '@sluice/gateway/store/order-table.ts';
+import { newOrder, orderFill } from '../support/orders.ts';
+
+/**
+ * A gateway that is killed at any moment: it stores orders and moves them on, many at once, and tells each thing that the store said
+ * was done, a line each: `<id> <version> <key>`.
+ */
+const [dataDir = '', databaseUrl = '', round = ''] = process.argv.slice(2);
+const lanes = 4;
+const nowMs = 1_800_000_000_000;
+const course: readonly OrderChange[] = [
+  { state: 'simulated' },
+  { state: 'submitted' },
+  { state: 'processed', fill: orderFill },
+  { state: 'failed', error: { code: 'SLIPPAGE_EXCEEDED', message: 'It moved.', detailsJson: '{}' } },
+];
+
+const store = await openStore({ dataDir, databaseUrl: databaseUrl === '' ? null : databaseUrl });
+const tell = (line: string): Promise<void> => new Promise((resolve) => void process.stdout.write(`${line}\n`, () => resolve()));
+
+async function lane(number: number): Promise<never> {
+  for (let i = 0; ; i++) {
+    const key = `${round}-${number}-${i}`;
+    const outcome = await store.orders.insert(newOrder(nowMs), {
+      idempotency: { endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32) },
+      spend: { wallet: 'wallet', lamports: 1n, dayLimitLamports: null },
+      followedBy: round,
+    });
+    if (outcome.kind !== 'stored') throw new Error(outcome.kind);
+    await tell(`${outcome.order.id} 1 ${key}`);
+    for (const [step, change] of course.slice(0, i % (course.length + 1)).entries()) {
+      const moved = await store.orders.advance({ id: outcome.order.id, fromVersion: step + 1, change, atMs: nowMs });
+      if (moved.kind !== 'advanced') throw new Error(moved.kind);
+      await tell(`${outcome.order.id} ${moved.order.version} ${key}`);
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
+
+const child = fileURLToPath(new URL('order-child.ts', import.meta.url));
+const rounds = 6;
+const nowMs = 1_800_000_000_000;
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+
+interface Told {
+  readonly version: number;
+  readonly key: string;
+}
+
+/** Lets a gateway work until it has told `lines` lines, kills it, and returns what it told of each order last. */
+async function killAfter(lines: number, { settings }: StorePlace, round: string): Promise<ReadonlyMap<string, Told>> {
+  const { dataDir, databaseUrl } = settings;
+  const started = spawn(process.execPath, ['--import', 'tsx', child, dataDir, databaseUrl ?? '', round], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const told = new Map<string, Told>();
+  let count = 0;
+  for await (const line of createInterface({ input: started.stdout })) {
+    const [id = '', version = '', key = ''] = line.split(' ');
+    told.set(id, { version: Number(version), key });
+    if (++count === lines) started.kill('SIGKILL');
+  }
+  if (started.exitCode === null && started.signalCode === null) await once(started, 'exit');
+  expect(started.signalCode).toBe('SIGKILL');
+  return told;
+}
+
+async function allOrders(store: Store): Promise<readonly StoredOrder[]> {
+  const all: StoredOrder[] = [];
+  for (let before: string | null = null; ;) {
+    const page = await store.orders.page({ owner: 'key:key', before, state: null, limit: 500 });
+    all.push(...page);
+    before = page.at(-1)?.id ?? null;
+    if (page.length < 500) return all;
+  }
+}
+
+describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
+  it('are all there as they were told, whole, and followed by another', { timeout: 120_000 }, async () => {
+    const place = await newPlace(kind, postgres);
+    onTestFinished(() => place.end());
+    const store = await place.open();
+    const told = new Map<string, Told>();
+    for (let round = 0; round < rounds; round++) {
+      for (const [id, one] of await killAfter(10 + 17 * round, place, `gateway-${round}`)) told.set(id, one);
+    }
+    const orders = await allOrders(store);
+    const byId = new Map(orders.map((order) => [order.id, order]));
+    for (const [id, { version, key }] of told) {
+      const order = byId.get(id);
+      expect(order?.version, id).toBeGreaterThanOrEqual(version);
+      const use = { endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32) };
+      expect(await store.orders.lookUp('key:key', use, nowMs)).toMatchObject({ order: { id } });
+    }
+    for (const { id, version, state } of orders) {
+      const events = await store.orders.events(id);
+      expect(events.map((event) => event.version)).toEqual(Array.from({ length: version }, (_, i) => i + 1));
+      expect(events.at(-1)?.state).toBe(state);
+    }
+    // A wallet's day counts what is stored and has not come back: not a lamport less, not one more.
+    const counted = orders.filter(({ state }) => state !== 'failed').length;
+    expect(await store.orders.spentLamports('wallet', nowMs)).toBe(BigInt(counted));
+    const open = orders.filter(({ state }) => !endStates.has(state)).map(({ id }) => id);
+    const taken = await store.orders.claim({ gatewayId: 'another', nowMs, untilMs: nowMs + 5_000, limit: 1_000 });
+    expect(taken.map(({ id }) => id)).toEqual(open.toSorted());
+    expect(told.size).toBeGreaterThan(rounds * 4);
+  });
+});
