@@ -1,7 +1,7 @@
 import { associatedTokenAddress } from './pda.ts';
 
 /** Addresses kept by one derivation, about 0.4 KB each; when full, the oldest goes and is derived again when it is asked for. */
-export const maxDerived = 20_000;
+const maxDerived = 20_000;
 
 /**
  * Derives each address once: about 30 µs the first time, a look-up after that. The arguments are addresses; `derive` must depend on

@@ -10,6 +10,7 @@ const anchorFaults: ReadonlyMap<number, TradeFault> = new Map([
   [2009, 'stale_accounts'], // ConstraintAssociated
   [2012, 'stale_accounts'], // ConstraintAddress
   [2014, 'invalid_mint'], // ConstraintTokenMint
+  [2015, 'stale_accounts'], // ConstraintTokenOwner: a token account of another recipient
   [2022, 'invalid_mint'], // ConstraintMintTokenProgram
   [3002, 'invalid_mint'], // AccountDiscriminatorMismatch
   [3003, 'invalid_mint'], // AccountDidNotDeserialize

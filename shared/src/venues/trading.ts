@@ -22,6 +22,18 @@ export interface TradeOrder {
   readonly recipient: number;
 }
 
+/** An account that the program may make, or let grow. */
+export interface ProgramAccount {
+  readonly address: string;
+  readonly bytes: number;
+  /** Bytes that it has: it grows to `bytes`, and the rent of the difference is paid. Null: it is made where it is missing. */
+  readonly grownFrom: number | null;
+}
+
+export function madeAccount(address: string, bytes: number): ProgramAccount {
+  return { address, bytes, grownFrom: null };
+}
+
 /** A trade on the venue, without what stands around it: compute budget, token accounts, wrapping. */
 export interface BuiltTrade {
   readonly instruction: Instruction;
@@ -34,8 +46,8 @@ export interface BuiltTrade {
    * is made, filled and closed around the trade.
    */
   readonly quoteAccount: string | null;
-  /** Lamports that leave `user` beside the trade's amounts, for accounts that the program makes where they are missing. */
-  readonly programAccounts: readonly { readonly address: string; readonly bytes: number }[];
+  /** Accounts whose rent leaves `user` beside the trade's amounts, where the program has to make or to grow them. */
+  readonly programAccounts: readonly ProgramAccount[];
   /** What the instruction takes at most as measured, what it makes included; without a margin. */
   readonly computeUnits: number;
 }

@@ -2,7 +2,15 @@ import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction.ts';
 import { associatedTokenProgram, systemProgram, zeroAddress } from '../../solana/well-known.ts';
-import { recipientAt, tokenAccountBytes, volumeAccumulatorBytes, type BuiltTrade, type TradeOrder } from '../trading.ts';
+import {
+  madeAccount,
+  recipientAt,
+  tokenAccountBytes,
+  volumeAccumulatorBytes,
+  type BuiltTrade,
+  type ProgramAccount,
+  type TradeOrder,
+} from '../trading.ts';
 import type { PoolAccount } from '../venue.ts';
 import * as program from './program.ts';
 import type { PumpAmmSettings } from './settings.ts';
@@ -16,6 +24,8 @@ export interface TradedPool {
   readonly address: string;
   readonly pool: PoolAccount;
   readonly settings: PumpAmmSettings;
+  /** Bytes of the pool's account. */
+  readonly bytes: number;
 }
 
 /** Compute units of the instruction alone, with what it may have to make: the most of the real program (README.md), rounded up. */
@@ -23,6 +33,9 @@ const units = { buy: 145_000, sell: 110_000 } as const;
 
 /** The traders' volume counts, as in the official client's purchases. */
 const trackVolume = 1;
+
+/** The layout of 2026-10; the first trade on a shorter pool lets it grow. */
+const newestPoolBytes = 287;
 
 interface Parties {
   readonly user: string;
@@ -45,6 +58,10 @@ function partiesOf({ pool }: TradedPool, { user, baseTokenProgram, quoteTokenPro
   };
 }
 
+function feeRecipientOf({ pool, settings }: TradedPool, { recipient }: TradeOrder): string {
+  return recipientAt(pool.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, recipient);
+}
+
 /** Behind the accounts of the IDL: where cashback goes, the pool's second account where it has a coin creator, the buyback recipient. */
 function remainingAccounts({ pool, settings }: TradedPool, order: TradeOrder, { volume, quoteOf }: Parties): AccountMeta[] {
   const isSell = order.trade.exact === 'baseIn';
@@ -58,9 +75,9 @@ function remainingAccounts({ pool, settings }: TradedPool, order: TradeOrder, { 
 }
 
 function accountsOf(traded: TradedPool, order: TradeOrder, parties: Parties): AccountMeta[] {
-  const { address, pool, settings } = traded;
+  const { address, pool } = traded;
   const { user, base, quote, volume, creatorAuthority, quoteOf } = parties;
-  const feeRecipient = recipientAt(pool.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, order.recipient);
+  const feeRecipient = feeRecipientOf(traded, order);
   const isSell = order.trade.exact === 'baseIn';
   return [
     writableAccount(address),
@@ -99,6 +116,17 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
   return data;
 }
 
+/** What the real program was seen to make (README.md), each where it is missing. */
+function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, creatorAuthority, quoteOf }: Parties): ProgramAccount[] {
+  const { address, bytes, pool } = traded;
+  const { cashback } = pool;
+  const receivers = [feeRecipientOf(traded, order), creatorAuthority, ...(cashback ? [volume] : [])];
+  const made = receivers.map((owner) => madeAccount(quoteOf(owner), tokenAccountBytes));
+  if (bytes < newestPoolBytes) made.push({ address, bytes: newestPoolBytes, grownFrom: bytes });
+  if (cashback || order.trade.exact !== 'baseIn') made.push(madeAccount(volume, volumeAccumulatorBytes));
+  return made;
+}
+
 /**
  * `buy_exact_quote_in` (a sum to spend), `buy` (tokens to get) or `sell`. Quote coins move between token accounts, wrapped SOL too.
  * Throws TypeError where an address of the order is none.
@@ -106,19 +134,14 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
 export function buildPoolTrade(traded: TradedPool, order: TradeOrder): BuiltTrade {
   const { pool } = traded;
   const parties = partiesOf(traded, order);
-  const { base, quote, volume, creatorAuthority, quoteOf } = parties;
   const isBuy = order.trade.exact !== 'baseIn';
-  const made: { readonly address: string; readonly bytes: number }[] = [];
-  if (isBuy || pool.cashback) made.push({ address: volume, bytes: volumeAccumulatorBytes });
-  if (pool.coinCreator !== zeroAddress)
-    made.push({ address: quoteOf(pool.cashback ? volume : creatorAuthority), bytes: tokenAccountBytes });
   return {
     instruction: { programId: program.programId, accounts: accountsOf(traded, order, parties), data: dataOf(order) },
     baseMint: pool.baseMint,
     quoteMint: pool.quoteMint,
-    baseAccount: base,
-    quoteAccount: quote,
-    programAccounts: made,
+    baseAccount: parties.base,
+    quoteAccount: parties.quote,
+    programAccounts: programAccountsOf(traded, order, parties),
     computeUnits: isBuy ? units.buy : units.sell,
   };
 }

@@ -150,7 +150,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
     feeConfig: fees.settings,
     mintSupply: mint.supply,
   };
-  const traded = { address, pool, settings: settings.settings };
+  const traded = { address, pool, settings: settings.settings, bytes: data.length };
   return {
     kind: 'open',
     pool: {

@@ -2,7 +2,15 @@ import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
-import { recipientAt, tokenAccountBytes, volumeAccumulatorBytes, type BuiltTrade, type TradeOrder } from '../trading.ts';
+import {
+  madeAccount,
+  recipientAt,
+  tokenAccountBytes,
+  volumeAccumulatorBytes,
+  type BuiltTrade,
+  type ProgramAccount,
+  type TradeOrder,
+} from '../trading.ts';
 import type { CurveAccount } from '../venue.ts';
 import * as program from './program.ts';
 import type { PumpSettings } from './settings.ts';
@@ -17,6 +25,8 @@ export interface TradedCurve {
   readonly address: string;
   readonly curve: CurveAccount;
   readonly settings: PumpSettings;
+  /** Bytes of the curve's account. */
+  readonly bytes: number;
 }
 
 /** Compute units of the instruction alone, with what it may have to make: the most of the real program (README.md), rounded up. */
@@ -25,6 +35,9 @@ const units = {
   token: { buy: 150_000, sell: 120_000 },
   token2022: { buy: 300_000, sell: 250_000 },
 } as const;
+
+/** The layout of 2026-10; the first trade on a shorter curve lets it grow. */
+const newestCurveBytes = 166;
 
 interface Parties {
   readonly user: string;
@@ -92,13 +105,13 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
   return withU64s(buyV2, quote.baseAmount, maxIn);
 }
 
-function programAccountsOf({ curve }: TradedCurve, isBuy: boolean, isSol: boolean, parties: Parties): BuiltTrade['programAccounts'] {
+/** What the real program was seen to make (README.md), each where it is missing. */
+function programAccountsOf({ address, curve, bytes }: TradedCurve, isBuy: boolean, isSol: boolean, parties: Parties): ProgramAccount[] {
   const { volume, creatorVault, quoteOf } = parties;
-  const made: { readonly address: string; readonly bytes: number }[] = [];
-  if (isBuy || curve.cashback) made.push({ address: volume, bytes: volumeAccumulatorBytes });
-  if (curve.creator === zeroAddress) return made;
-  if (isSol && !curve.cashback) made.push({ address: creatorVault, bytes: 0 });
-  if (!isSol) made.push({ address: quoteOf(curve.cashback ? volume : creatorVault), bytes: tokenAccountBytes });
+  const made: ProgramAccount[] = bytes < newestCurveBytes ? [{ address, bytes: newestCurveBytes, grownFrom: bytes }] : [];
+  if (isBuy || curve.cashback) made.push(madeAccount(volume, volumeAccumulatorBytes));
+  if (curve.creator !== zeroAddress && !curve.cashback) made.push(madeAccount(creatorVault, 0));
+  if (!isSol) for (const owner of [creatorVault, volume]) made.push(madeAccount(quoteOf(owner), tokenAccountBytes));
   return made;
 }
 

@@ -140,7 +140,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   if (fees.kind === 'malformed') return fees;
   const state: CurveState = { curve, settings: settings.settings, feeConfig: fees.settings, mintSupply: mint.supply };
   const { quoteMint, complete, reserves } = curve;
-  const traded = { mint: mint.address, address, curve, settings: settings.settings };
+  const traded = { mint: mint.address, address, curve, settings: settings.settings, bytes: data.length };
   return {
     kind: 'open',
     pool: {

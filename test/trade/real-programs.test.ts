@@ -1,0 +1,135 @@
+import { systemProgram, token2022Program, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
+import { pool as poolLayout } from '@sluice/shared/venues/pump-amm/layout.ts';
+import { curve as curveLayout } from '@sluice/shared/venues/pump/layout.ts';
+import { bondingCurveAddress, creatorVaultAddress } from '@sluice/shared/venues/pump/program.ts';
+import { describe, expect, it } from 'vitest';
+import { minimumBalance } from '../simnet/ledger/rent.ts';
+import type { NewCoin } from '../simnet/market/instructions.ts';
+import { wallet } from '../simnet/market/wallets.ts';
+import type { SimChain } from '../simnet/sim-chain.ts';
+import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import { programsNote, programsPresent, RealPrograms } from '../support/real-programs.ts';
+import { buyTheRest, changed, faultOf, openPoolOf, sendTrade, startChain, tokensHeld, tradeAll, tradeAsQuoted } from './built-trades.ts';
+
+/**
+ * Our transactions in the venues' real programs, in the real machine: what they do is what was quoted, to the lamport. Coins and
+ * pools begin as the simulated chain made them; the programs' settings are those recorded from the network where they are at hand.
+ */
+const timeout = 60_000;
+
+/** A coin whose curve was sold out and moved to its pool. */
+function launchPool(chain: SimChain, parts: Partial<NewCoin> = {}, boost = true): QuotedCoin {
+  const coin = launchCoin(chain, parts);
+  const { err } = tradeOnChain(
+    chain,
+    coin,
+    'pump',
+    { exact: 'quoteIn', amount: coin.quoteMint === usdcMint ? 10n ** 12n : 10n ** 14n },
+    1n,
+  );
+  expect(err).toBeNull();
+  moveToPool(chain, coin, boost);
+  return coin;
+}
+
+const kinds: readonly (readonly [string, Partial<NewCoin>])[] = [
+  ['an ordinary coin', {}],
+  ['a mayhem coin', { mayhem: true }],
+  ['a cashback coin', { cashback: true }],
+  ['a holder-reward coin', { holderReward: true }],
+  ['a coin with its own creator fee', { creatorFeeBps: 120n }],
+  ['a coin against USDC', { quoteMint: usdcMint }],
+  ['a cashback coin against USDC', { quoteMint: usdcMint, cashback: true }],
+  ['a mayhem coin against USDC', { quoteMint: usdcMint, mayhem: true }],
+];
+
+describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
+  it.each(kinds)('%s on its curve, to its end', { timeout }, (_, parts) => {
+    const chain = startChain();
+    const coin = launchCoin(chain, parts);
+    const world = new RealPrograms(chain);
+    tradeAll(world, coin);
+    buyTheRest(world, coin);
+  });
+
+  it.each(kinds)('%s on its pool', { timeout }, (_, parts) => {
+    const chain = startChain();
+    const coin = launchPool(chain, parts);
+    tradeAll(new RealPrograms(chain), coin);
+  });
+
+  it('pools of older and shorter layouts trade as they are', { timeout }, () => {
+    const chain = startChain();
+    const coin = launchPool(chain, {}, false);
+    const at = canonicalPoolAddress(coin.mint, coin.quoteMint);
+    for (const bytes of [211, 243, 244, 245, 261, 270, 271, 287]) {
+      const world = new RealPrograms(chain);
+      const pool = world.account(at)!;
+      world.put(at, { ...pool, lamports: minimumBalance(bytes), data: pool.data.slice(0, bytes) });
+      tradeAll(world, coin);
+    }
+  });
+
+  it(
+    'the smallest sum, of a new wallet and for a creator who never had a fee, buys what was quoted: rent is paid beside it',
+    { timeout },
+    () => {
+      const chain = startChain();
+      const creator = wallet('built', 'new creator').publicKey;
+      const coin = launchCoin(chain, { creator });
+      const world = new RealPrograms(chain);
+      world.put(creatorVaultAddress(creator), { lamports: 0n, owner: systemProgram, data: new Uint8Array(0) });
+      const { before, built } = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 1_000_000n });
+      const made = built.trade.programAccounts
+        .filter(({ grownFrom }) => grownFrom === null)
+        .map(({ address, bytes }) => ({ address, bytes }));
+      expect(made.map(({ bytes }) => bytes)).toEqual([137, 0]);
+      for (const { address, bytes } of made) {
+        expect(before.get(address)).toBeNull();
+        expect(world.account(address)?.data.length).toBe(bytes);
+      }
+      tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 1_000_000n });
+    },
+  );
+
+  it('coins without a creator', { timeout }, () => {
+    const chain = startChain();
+    for (const [coin, at, creatorAt] of [
+      [launchCoin(chain), bondingCurveAddress, curveLayout.creator],
+      [launchPool(chain), (mint: string) => canonicalPoolAddress(mint, wrappedSolMint), poolLayout.coinCreator],
+    ] as const) {
+      const world = new RealPrograms(chain);
+      const account = world.account(at(coin.mint))!;
+      const data = Uint8Array.from(account.data);
+      data.fill(0, creatorAt, creatorAt + 32);
+      world.put(at(coin.mint), { ...account, data });
+      tradeAll(world, coin);
+    }
+  });
+
+  it('errors mean what they are taken for', { timeout }, () => {
+    const chain = startChain();
+    for (const coin of [launchCoin(chain), launchPool(chain)]) {
+      const world = new RealPrograms(chain);
+      tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 1_000_000_000n });
+      const { pool, venue } = openPoolOf(world, coin);
+      const tight = changed(pool, (order) => pool.build({ ...order, minOut: order.minOut + 1n, maxIn: order.maxIn - 1n }));
+      for (const exact of ['quoteIn', 'baseOut', 'baseIn'] as const)
+        expect(faultOf(sendTrade(world, coin, { exact, amount: 9_000_000n }, { pool: tight })), exact).toBe('slippage');
+      const feeRecipientAt = venue === 'pump' ? 6 : 9;
+      const stranger = changed(pool, (order) => {
+        const built = pool.build(order);
+        const replaced = built.instruction.accounts.map((meta, i) => (i === feeRecipientAt ? { ...meta, address: order.user } : meta));
+        return { ...built, instruction: { ...built.instruction, accounts: replaced } };
+      });
+      expect(faultOf(sendTrade(world, coin, { exact: 'baseIn', amount: 9_000_000n }, { pool: stranger }))).toBe('stale_accounts');
+      const more = sendTrade(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) + 1n });
+      // PumpSwap leaves it to the token program: its error 1.
+      expect(faultOf(more)).toBe(venue === 'pump' ? 'insufficient_tokens' : `${token2022Program} 1`);
+      if (venue !== 'pump') continue;
+      buyTheRest(world, coin);
+      expect(faultOf(sendTrade(world, coin, { exact: 'baseIn', amount: 9_000_000n }, { pool }))).toBe('complete');
+    }
+  });
+});
