@@ -21,7 +21,8 @@ export const watchCommand: Command = {
   interval  of candles: ${candleIntervalNames.join(', ')}; 1m unless said.
 
 Connects to the running gateway (HOST and PORT, or --url) with the key of --key or SLUICE_API_KEY. Without one it makes a key in
-the store under DATA_DIR and takes it back when it ends. --json prints one event per line. Ctrl-C ends it.`,
+the store under DATA_DIR and takes it back when it ends; orders are those of a key, which has to be given. --json prints one event per
+line. Ctrl-C ends it.`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       url: { type: 'string' },
@@ -30,9 +31,12 @@ the store under DATA_DIR and takes it back when it ends. --json prints one event
       interval: { type: 'string' },
     });
     const subscription = readSubscription(positionals, values.interval);
+    const given = values.key ?? process.env['SLUICE_API_KEY'];
+    if ('own' in channels[subscription.channel] && !given)
+      throw new UsageError(`${subscription.channel} are those of a key: give it with --key`);
     const config = loadConfig();
     const url = streamUrl(values.url ?? gatewayUrl(config));
-    const key = await openKey(values.key ?? process.env['SLUICE_API_KEY'], config);
+    const key = await openKey(given, config);
     const controller = new AbortController();
     const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
     process.on('SIGINT', stop);

@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
+import { orderEvent } from '@sluice/gateway/trade/order-object.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startProgram, sluice } from '../support/command-line.ts';
 import { testConfig } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
+import { newOrder, orderFill } from '../support/orders.ts';
 import { addressOf, candleEvent, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
@@ -116,6 +119,24 @@ describe('sluice watch', () => {
     for (const args of [['candles', mint, '--interval', '2s'], ['trades', '--interval', '5s'], ['candles']]) {
       expect((await sluice(['watch', ...args, '--url', gateway.url], { folder })).code).toBe(2);
     }
+  });
+
+  it('shows the orders of the key that it is given, and asks for one', { timeout: 40_000 }, async () => {
+    const refused = await sluice(['watch', 'orders', '--url', gateway.url], { folder });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')]);
+    const { id, key } = await makeKey(store, { scopes: ['stream', 'trade'] });
+    const { lines, notices } = watch('orders', '--key', key);
+    await waitFor(() => expect(notices()).toContain('connected'));
+    const order = {
+      ...newOrder(Date.now(), { keyId: id, fill: orderFill }),
+      state: 'confirmed',
+      updatedAtMs: Date.now(),
+      version: 4,
+    } as const;
+    await publisher.publish([entryOf(orderEvent(order, Date.now() * 1000, true), [ordersTopic(id)])]);
+    await waitFor(() => expect(lines).toHaveLength(1));
+    expect(lines[0]).toContain(`ORDER ${order.id}  confirmed  BUY `);
+    expect(lines[0]).toContain('(simulated)');
   });
 
   it('ends when its key is revoked', { timeout: 40_000 }, async () => {
