@@ -9,7 +9,7 @@ const withinMs = 2_000;
 /** Those that answer later than the first are waited for this long, to be compared with it. */
 const graceMs = 150;
 /** An older one is not traded with: it lives some 30 seconds. */
-export const maxBlockhashAgeMs = 10_000;
+const maxBlockhashAgeMs = 10_000;
 
 export interface Blockhash {
   readonly blockhash: string;

@@ -2,7 +2,7 @@ import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 
 /** Groups of accounts whose fees are kept; the one asked for longest ago is let go. */
-export const maxFeeGroups = 512;
+const maxFeeGroups = 512;
 const refreshEveryMs = 2_000;
 /** A group that nobody asks for is no longer refreshed. */
 const idleAfterMs = 60_000;

@@ -5,7 +5,7 @@ import type { WatchedAccounts } from './watched-accounts.ts';
 /** Wallets that are followed; the one that was asked for longest ago is let go. */
 export const maxHotWallets = 256;
 /** Token accounts of one wallet that are followed; the one that was asked for longest ago is let go. */
-export const maxAccountsAWallet = 8;
+const maxAccountsAWallet = 8;
 const idleAfterMs = 10 * 60_000;
 
 /** A wallet at one moment. */

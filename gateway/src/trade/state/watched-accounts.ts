@@ -4,7 +4,7 @@ import type { ChainView } from './chain-view.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
 
 /** Accounts followed at a time, on every endpoint; one more is not followed, and so read whenever it is needed. */
-export const maxWatched = 4_096;
+const maxWatched = 4_096;
 /** Slots that an endpoint may be behind the others, or behind what its own HTTP tells, before its accounts are read anew. */
 export const maxBehindSlots = 4;
 /** Slots that a read may be behind; its slot is told with it. */

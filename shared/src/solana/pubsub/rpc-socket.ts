@@ -21,6 +21,8 @@ const firstBackoffMs = 200;
 const maxBackoffMs = 10_000;
 /** A connection that held this long begins the backoff anew. */
 const stableAfterMs = 10_000;
+/** Refused subscriptions of one connection that are logged; all are counted. */
+const maxLoggedRefusals = 5;
 
 export type EndpointState = 'down' | 'up' | 'lagging';
 
@@ -84,6 +86,7 @@ export class RpcSocket {
   #lastPingAtMs = 0;
   #settled = false;
   #lastRequestId = 0;
+  #loggedRefusals = 0;
   /** Request id -> subscription not yet answered. */
   readonly #pending = new Map<number, Subscription>();
   /** Id that the endpoint gave -> subscription. */
@@ -140,6 +143,7 @@ export class RpcSocket {
     this.#pending.clear();
     this.#active.clear();
     this.#ending.clear();
+    this.#loggedRefusals = 0;
     this.#lastSlotAtMs = 0;
     this.#openedAtMs = this.#lastNotificationAtMs = this.#lastPingAtMs = performance.now();
     let socket: WebSocket;
@@ -235,8 +239,10 @@ export class RpcSocket {
     if (typeof subscriptionId === 'number') this.#begin(subscriptionId, subscription);
     else {
       this.counts.refusedSubscriptions++;
-      const error = isRecord(message['error']) ? { code: message['error']['code'], message: message['error']['message'] } : null;
-      this.#options.log.warn({ endpoint: this.index, subscription: subscription.name, error }, 'subscription_refused');
+      if (this.#loggedRefusals++ < maxLoggedRefusals) {
+        const error = isRecord(message['error']) ? { code: message['error']['code'], message: message['error']['message'] } : null;
+        this.#options.log.warn({ endpoint: this.index, subscription: subscription.name, error }, 'subscription_refused');
+      }
       if (subscription.required) {
         this.#abandon('a required subscription was refused');
         return;
