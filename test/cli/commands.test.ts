@@ -226,7 +226,7 @@ describe('sluice accounts', { timeout: 60_000 }, () => {
 });
 
 describe('sluice trading', () => {
-  it('halts, tells so, and resumes', async () => {
+  it('halts, tells so, and resumes', { timeout: 60_000 }, async () => {
     expect(await json(['trading', 'status'])).toEqual({ halted: false, reason: null, changedAtMs: 0 });
     const halted = { halted: true, reason: 'a node lies', changedAtMs: expect.any(Number) };
     expect(await json(['trading', 'halt', '--reason', 'a node lies'])).toEqual(halted);
@@ -239,7 +239,7 @@ describe('sluice trading', () => {
 });
 
 describe('sluice wallets', () => {
-  it('makes a wallet for an account that is not disabled', async () => {
+  it('makes a wallet for an account that is not disabled', { timeout: 60_000 }, async () => {
     const { id } = (await json(['accounts', 'create', '--plan', 'standard'])) as { readonly id: string };
     expect(await json(['wallets', 'create', '--account', id])).toMatchObject({ accountId: id });
     expect(await json(['wallets', 'create', '--account', 'operator'])).toMatchObject({ accountId: null });
@@ -251,7 +251,7 @@ describe('sluice wallets', () => {
     expect(await json(['wallets', 'list'])).toHaveLength(2);
   });
 
-  it('has nothing to audit before anything was signed', async () => {
+  it('has nothing to audit before anything was signed', { timeout: 60_000 }, async () => {
     expect(await json(['wallets', 'audit'])).toEqual([]);
     await json(['wallets', 'create']);
     expect(await json(['wallets', 'audit'])).toEqual([]);

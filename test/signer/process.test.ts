@@ -1,7 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jitoTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import type { SignOutcome } from '@sluice/gateway/trade/signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newSignerPlace, type SignerPlace } from './harness.ts';
-import { buyMessage, stranger } from './messages.ts';
+import { buyMessage, messageOf, pumpTrade, stranger, transfer } from './messages.ts';
 
 let place: SignerPlace;
 beforeEach(async () => {
@@ -9,14 +15,220 @@ beforeEach(async () => {
 });
 afterEach(() => place.end());
 
-describe('the signing process', () => {
-  it('signs a trade of its wallet', async () => {
-    const wallet = await place.wallet();
+const mint = stranger(50);
+const sol = 1_000_000_000n;
+
+function goodSignature(wallet: string, message: Uint8Array, outcome: SignOutcome): boolean {
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+  return verifySignature(wallet, message, outcome.signature);
+}
+
+/** Whether a process runs, and is no zombie. */
+function runs(pid: number): boolean {
+  return existsSync(`/proc/${pid}/stat`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+}
+
+describe('the signing process', { timeout: 60_000 }, () => {
+  it('signs trades of its wallets, and nothing else', async () => {
+    const [wallet, other] = [await place.wallet(), await place.wallet()];
     const signer = place.signer();
     expect(await signer.started).toEqual({ ok: true });
-    const message = buyMessage(wallet, stranger(), 1_000_000_000n);
-    const outcome = await signer.sign({ orderId: 'one', publicKey: wallet, message });
-    if (!outcome.ok) throw new Error(JSON.stringify(outcome));
-    expect(verifySignature(wallet, message, outcome.signature)).toBe(true);
+    const message = buyMessage(wallet, mint, sol);
+    expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
+    const theft = messageOf(wallet, [pumpTrade('sellV2', { wallet, mint }), transfer(wallet, stranger(), 1n)]);
+    expect(await signer.sign({ orderId: 'two', publicKey: wallet, message: theft })).toMatchObject({ ok: false, rule: 'transfer' });
+    expect(await signer.sign({ orderId: 'three', publicKey: other, message })).toMatchObject({ ok: false, rule: 'signers' });
+    expect(await signer.sign({ orderId: 'four', publicKey: stranger(), message })).toEqual({ ok: false, reason: 'unknown_wallet' });
+    for (const request of [
+      { orderId: 'no order id', publicKey: wallet, message },
+      { orderId: 'five', publicKey: wallet, message: new Uint8Array(10_000) },
+    ])
+      expect(await signer.sign(request)).toMatchObject({ ok: false, rule: 'malformed' });
+    expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
+  });
+
+  it('lets no more SOL out of a wallet for one order, and on one day, than it may, also after it ended', async () => {
+    const [wallet, other] = [await place.wallet(), await place.wallet()];
+    // Beside 1 SOL each message may take the fee, rent and priority: less than 0.005 SOL.
+    const limits = { maxOrderLamports: sol + 5_000_000n, maxDayLamports: 3n * sol + 50_000_000n };
+    const first = place.signer({ limits });
+    const sign = (signer: typeof first, publicKey: string, lamports: bigint): Promise<SignOutcome> =>
+      signer.sign({ orderId: 'one', publicKey, message: buyMessage(publicKey, mint, lamports) });
+    expect(await sign(first, wallet, sol + 5_000_000n)).toMatchObject({ ok: false, rule: 'order_limit' });
+    const tip = { to: jitoTipAccounts[1], lamports: 5_000_000n };
+    const tipped = { orderId: 'tipped', publicKey: wallet, message: buyMessage(wallet, mint, sol, tip) };
+    expect(await first.sign(tipped)).toMatchObject({ ok: false, rule: 'order_limit' });
+    const burst = await Promise.all(Array.from({ length: 20 }, () => sign(first, wallet, sol)));
+    expect(burst.filter(({ ok }) => ok)).toHaveLength(3);
+    for (const outcome of burst) if (!outcome.ok) expect(outcome).toMatchObject({ rule: 'day_limit' });
+    expect(await sign(first, other, sol)).toMatchObject({ ok: true });
+    await first.close();
+    const second = place.signer({ limits });
+    await second.started;
+    expect(await sign(second, wallet, sol)).toMatchObject({ ok: false, rule: 'day_limit' });
+    expect(await sign(second, other, sol)).toMatchObject({ ok: true });
+  });
+
+  it('starts anew when it was killed, and answers whoever waited', async () => {
+    const wallet = await place.wallet();
+    const signer = place.signer();
+    await signer.started;
+    const message = buyMessage(wallet, mint, 1_000n);
+    for (let kills = 0; kills < 3; kills++) {
+      await vi.waitFor(async () => expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toMatchObject({ ok: true }), {
+        timeout: 20_000,
+      });
+      const { pid } = signer;
+      const waiting = Array.from({ length: 40 }, () => signer.sign({ orderId: 'two', publicKey: wallet, message }));
+      process.kill(pid ?? 0, 'SIGKILL');
+      for (const outcome of await Promise.all(waiting)) {
+        if (outcome.ok) expect(goodSignature(wallet, message, outcome)).toBe(true);
+        else expect(outcome).toEqual({ ok: false, reason: 'unavailable' });
+      }
+      await vi.waitFor(() => expect(runs(pid ?? 0)).toBe(false));
+    }
+  });
+
+  it('answers nobody for ever: a process that hangs is ended', async () => {
+    const wallet = await place.wallet();
+    const signer = place.signer();
+    await signer.started;
+    const pid = signer.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    const message = buyMessage(wallet, mint, 1_000n);
+    expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unavailable' });
+    await vi.waitFor(() => expect(runs(pid)).toBe(false));
+    await vi.waitFor(async () => expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toMatchObject({ ok: true }), {
+      timeout: 20_000,
+    });
+  });
+
+  it('takes signals for nothing, opens no debugger, and ends when its gateway closes it', async () => {
+    const wallet = await place.wallet();
+    const signer = place.signer();
+    await signer.started;
+    const pid = signer.pid ?? 0;
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1'] as const) process.kill(pid, signal);
+    const message = buyMessage(wallet, mint, 1_000n);
+    expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toMatchObject({ ok: true });
+    expect(signer.pid).toBe(pid);
+    // Its sockets, of whatever kind, are pipes to its gateway and to its own loader: none of them is of a network.
+    const inodes = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? []);
+    const network = ['tcp', 'tcp6', 'udp', 'udp6'].map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');
+    for (const inode of inodes) expect(network).not.toMatch(new RegExp(`\\s${inode}\\s`));
+    await signer.close();
+    expect(runs(pid)).toBe(false);
+    expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unavailable' });
+  });
+
+  it('signs nothing while trading is halted, and goes on after it', async () => {
+    const wallet = await place.wallet();
+    const signer = place.signer();
+    await signer.started;
+    const message = buyMessage(wallet, mint, 1_000n);
+    const sign = (): Promise<SignOutcome> => signer.sign({ orderId: 'one', publicKey: wallet, message });
+    expect(await sign()).toMatchObject({ ok: true });
+    await place.store.halt.set(true, null, Date.now());
+    await vi.waitFor(async () => expect(await sign()).toEqual({ ok: false, reason: 'halted' }), { timeout: 1_000, interval: 20 });
+    await place.store.halt.set(false, null, Date.now());
+    await vi.waitFor(async () => expect(await sign()).toMatchObject({ ok: true }), { timeout: 5_000 });
+  });
+
+  it('believes no old word that trading goes on, nor one from the future', async () => {
+    const wallet = await place.wallet();
+    const offsets = [2_000_000_000n, -2_000_000_000n];
+    for (const offset of offsets) {
+      const halt = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() - offset }) };
+      const signer = place.signer({ halt });
+      await signer.started;
+      const message = buyMessage(wallet, mint, 1_000n);
+      expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unavailable' });
+      await signer.close();
+    }
+    const log = readFileSync(join(place.dataDir, 'audit', 'cluster-0.log'), 'utf8');
+    expect(log.match(/"rule":"halted"/g)?.length).toBeGreaterThanOrEqual(2);
+    expect(log).not.toContain('"verdict":"signed"');
+  });
+
+  it('needs no process before there is a wallet, and has one as soon as there is', async () => {
+    const signer = place.signer();
+    expect(await signer.started).toEqual({ ok: true });
+    expect(signer.pid).toBeNull();
+    expect(await signer.sign({ orderId: 'one', publicKey: stranger(), message: new Uint8Array(3) })).toEqual({
+      ok: false,
+      reason: 'unknown_wallet',
+    });
+    const wallet = await place.wallet();
+    const message = buyMessage(wallet, mint, 1_000n);
+    expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
+  });
+
+  it('does not start with a wrong passphrase, none, or no file with it', async () => {
+    const wallet = await place.wallet();
+    const file = (name: string, content: string): string => {
+      writeFileSync(join(place.dataDir, name), content);
+      return join(place.dataDir, name);
+    };
+    for (const [passphraseFile, reason] of [
+      [file('wrong', 'another passphrase\n'), 'wrong_passphrase'],
+      [file('empty', '\n'), 'passphrase_unreadable'],
+      [join(place.dataDir, 'nowhere'), 'passphrase_unreadable'],
+      [null, 'no_passphrase'],
+    ] as const) {
+      const signer = place.signer({ passphraseFile });
+      expect(await signer.started).toMatchObject({ ok: false, reason });
+      const message = buyMessage(wallet, mint, 1_000n);
+      expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unavailable' });
+      await signer.close();
+    }
+  });
+
+  it('signs with no wallet of which a bit was changed, and does not unlock a keystore of which one was', async () => {
+    const wallet = await place.wallet();
+    const db = await openSqlite(join(place.dataDir, 'sluice.db'));
+    const message = buyMessage(wallet, mint, 1_000n);
+    const signer = place.signer();
+    await signer.started;
+    const sealed = (await place.store.wallets.byPublicKey('cluster', wallet))?.sealedSeed ?? new Uint8Array();
+    const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
+      bytes.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+    for (const bit of [0, 9, 13 * 8, 29 * 8, sealed.length * 8 - 1]) {
+      await db.run('UPDATE wallets SET sealed_seed = ?', flipped(sealed, bit));
+      expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unknown_wallet' });
+    }
+    await db.run('UPDATE wallets SET sealed_seed = ?', sealed);
+    expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toMatchObject({ ok: true });
+    await signer.close();
+    const { salt, proof } = (await place.store.wallets.keystore('cluster')) ?? { salt: new Uint8Array(), proof: new Uint8Array() };
+    for (const [column, bytes] of [
+      ['salt', salt],
+      ['proof', proof],
+    ] as const) {
+      await db.run(`UPDATE keystores SET ${column} = ?`, flipped(bytes, 100));
+      const damaged = place.signer();
+      expect(await damaged.started).toMatchObject({ ok: false, reason: 'wrong_passphrase' });
+      await damaged.close();
+      await db.run(`UPDATE keystores SET ${column} = ?`, bytes);
+    }
+    await db.close();
+  });
+
+  it('writes an audit log of its own beside that of another gateway on the folder, readable by its owner only', async () => {
+    const wallet = await place.wallet();
+    const signers = [place.signer(), place.signer()];
+    const message = buyMessage(wallet, mint, 1_000n);
+    for (const signer of signers) {
+      await signer.started;
+      expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toMatchObject({ ok: true });
+    }
+    for (const name of ['cluster-0.log', 'cluster-1.log']) {
+      const file = join(place.dataDir, 'audit', name);
+      expect(readFileSync(file, 'utf8').match(/"verdict":"signed"/g)).toHaveLength(1);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    }
   });
 });
+
+function linkOf(path: string): string {
+  return execFileSync('readlink', [path], { encoding: 'utf8' }).trim();
+}

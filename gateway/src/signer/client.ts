@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reasonOf } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
-import { maxHaltAgeMs, type Halt } from '../trade/halt.ts';
+import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
 import type { OrderSigner, SignOutcome, SignRequest } from '../trade/signer.ts';
 import { takeAuditPlace, type AuditPlace } from './audit-place.ts';
 import type { LogHead } from './protocol.ts';
@@ -98,16 +98,28 @@ async function signBy(supervisor: Supervisor, options: SignerOptions, request: S
   }
   const kill = (): void => session.kill();
   gaveUp.addEventListener('abort', kill);
-  const answer = await session.sign({ orderId, publicKey, message, runningAtNs: reading.readAtNs });
+  const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
+    session.sign({ orderId, publicKey, message, runningAtNs: readAtNs });
+  let answer = await ask(reading);
+  if (isTooLate(answer)) {
+    // The process came to it so late that the reading was too old; a new one may be younger.
+    const next = await halt.read();
+    if (next.halted) return { ok: false, reason: 'halted' };
+    answer = await ask(next);
+  }
   gaveUp.removeEventListener('abort', kill);
-  return outcomeOf(answer);
+  return isTooLate(answer) ? unavailable : outcomeOf(answer);
+}
+
+function isTooLate(answer: SignAnswer | null): boolean {
+  return answer?.op === 'refused' && answer.rule === 'halted';
 }
 
 function outcomeOf(answer: SignAnswer | null): SignOutcome {
   if (answer === null || answer.op === 'busy') return unavailable;
   if (answer.op === 'signed') return { ok: true, signature: answer.signature };
   const { rule, message } = answer;
-  if (rule === 'halted' || rule === 'unknown_wallet') return { ok: false, reason: rule };
+  if (rule === 'unknown_wallet') return { ok: false, reason: rule };
   return { ok: false, reason: 'refused', rule, message };
 }
 

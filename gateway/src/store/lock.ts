@@ -21,5 +21,11 @@ export function takeLock(file: string): Lock | null {
     if (isCode(error, 'SQLITE_BUSY')) return null;
     throw error;
   }
-  return { release: () => db.close() };
+  return {
+    release: () => {
+      // To close alone lets go only when the handle is collected.
+      db.exec('ROLLBACK');
+      db.close();
+    },
+  };
 }
