@@ -47,7 +47,7 @@ test('an order is followed from its first block to the finalized one, with its f
   expect(gateway.changes.findLast(({ state }) => state === 'confirmed')?.fill).toEqual(end.fill);
   const record = world.chain.transaction(prepared.signature)!;
   const { quote } = prepared;
-  const made = record.postBalances.reduce((sum, after, at) => (at > 0 && record.preBalances[at] === 0n ? sum + after : sum), 0n);
+  const made = world.rentOf(prepared);
   expect(end.fill).toEqual({
     pool: 'pump',
     baseAmount: quote.baseAmount,

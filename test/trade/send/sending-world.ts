@@ -16,6 +16,7 @@ import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/tr
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { minimumBalance } from '../../simnet/ledger/rent.ts';
 import { wallet } from '../../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';
@@ -29,6 +30,8 @@ export const pauper = wallet('sending', 'pauper');
 const lamports = 400_000n * 10n ** 9n;
 /** Ten times as fast as the network: an order that expires takes seconds. */
 const slotMs = 20;
+/** A token account of Token-2022 that cannot change hands, as this program's coins have them. */
+const baseAccountBytes = 170;
 export const newestSlot = (): number => newestPossibleSlot(Date.now());
 export const log = createLog({ level: 'silent', name: 'test' });
 
@@ -39,7 +42,8 @@ export interface Prepared {
   readonly lastValidBlockHeight: number;
   readonly terms: OrderTerms;
   readonly quote: Quote;
-  readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
+  /** Accounts that it makes where they are missing. */
+  readonly makes: readonly { readonly address: string; readonly bytes: number }[];
 }
 
 export interface Gateway {
@@ -127,7 +131,8 @@ export class World {
       quoteDecimals: 9,
       publicKey: by.publicKey,
     };
-    return { wire, signature: signatureOf(wire), blockhash, lastValidBlockHeight, terms, quote, bounds };
+    const makes = [{ address: built.trade.baseAccount, bytes: baseAccountBytes }, ...built.trade.programAccounts];
+    return { wire, signature: signatureOf(wire), blockhash, lastValidBlockHeight, terms, quote, makes };
   }
 
   /** Stored as the order path does: accepted, simulated, and then about to be sent. */
@@ -160,6 +165,16 @@ export class World {
   async ended(order: StoredOrder, withinMs?: number): Promise<StoredOrder> {
     await until(async () => endStates.has((await this.store.orders.byId(order.id))!.state), `the end of ${order.id}`, withinMs);
     return (await this.store.orders.byId(order.id))!;
+  }
+
+  /** Rent of the accounts that this transaction made. */
+  rentOf({ signature, makes }: Prepared): bigint {
+    const { accountKeys, preBalances, postBalances } = this.chain.transaction(signature)!;
+    const isMade = (address: string): boolean => {
+      const at = accountKeys.indexOf(address);
+      return preBalances[at] === 0n && postBalances[at] !== 0n;
+    };
+    return makes.reduce((sum, { address, bytes }) => (isMade(address) ? sum + minimumBalance(bytes) : sum), 0n);
   }
 
   /** Transactions of this wallet that are in the chain now. */

@@ -34,7 +34,8 @@ export interface BroadcastMessage {
 export interface Broadcaster {
   /**
    * Sends the message on all lanes at once and goes on sending the same bytes until `stop`, or until its last block has passed.
-   * Resolves with the first lane that took it, or when all have answered. A message that is being sent already is not begun anew.
+   * Resolves with the first lane that took it, or when all have answered. A message that is being sent already is not begun anew:
+   * its first round is told again.
    * Never rejects.
    */
   send(message: BroadcastMessage): Promise<FirstRound>;
@@ -62,6 +63,7 @@ class NotAccepted extends Error {}
 interface Held {
   readonly message: SentMessage;
   readonly lastValidBlockHeight: number | null;
+  readonly first: Promise<FirstRound>;
   dueMs: number;
 }
 
@@ -150,11 +152,12 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
     },
     async send({ signature, wire, lastValidBlockHeight }) {
       const known = held.get(signature);
-      if (known !== undefined) return { kind: 'unanswered', by: null };
+      if (known !== undefined) return await known.first;
       const message: SentMessage = { signature, wireBase64: Buffer.from(wire).toString('base64') };
       counters.messages++;
-      hold({ message, lastValidBlockHeight, dueMs: performance.now() + againEveryMs });
-      return await firstRound(message);
+      const first = firstRound(message);
+      hold({ message, lastValidBlockHeight, first, dueMs: performance.now() + againEveryMs });
+      return await first;
     },
     stop(signature) {
       held.delete(signature);
