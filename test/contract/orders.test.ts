@@ -114,8 +114,24 @@ describe.each(storeKinds)('orders in %s', (kind) => {
         await expect(advance(order, { state })).rejects.toThrow(RangeError);
       }
       expect(await store.orders.byId(order.id)).toEqual(order);
-      await expect(insert(newOrder(nowMs, { state: 'submitted' }))).rejects.toThrow(RangeError);
+      await expect(insert(newOrder(nowMs, { state: 'submitted', signature: null }))).rejects.toThrow(RangeError);
+      await expect(insert(newOrder(nowMs, { state: 'processed' }))).rejects.toThrow(RangeError);
       await expect(insert(newOrder(nowMs, { state: 'finalized' }))).rejects.toThrow(RangeError);
+    });
+
+    it('may begin as sent, and is then answered by its key at once', async () => {
+      const order = await stored({ state: 'submitted' }, { idempotency: use('sent') });
+      expect(await elsewhere.orders.lookUp('key:key', use('sent'), nowMs)).toEqual({ kind: 'replay', order });
+      expect(await elsewhere.orders.openOf(gatewayId, null, 10)).toEqual([order]);
+      expect(await store.orders.events(order.id)).toEqual([{ version: 1, state: 'submitted', atMs: nowMs, changed: ['signed'] }]);
+    });
+
+    it('of paper may begin filled', async () => {
+      const unsigned = { signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null } as const;
+      const order = await stored({ ...unsigned, kind: 'paper', state: 'finalized', fill: orderFill, timingJson: '{"totalMs":1}' });
+      expect(await elsewhere.orders.byId(order.id)).toEqual(order);
+      expect(await store.orders.events(order.id)).toEqual([{ version: 1, state: 'finalized', atMs: nowMs, changed: ['fill', 'timing'] }]);
+      expect(await elsewhere.orders.openOf(gatewayId, null, 10)).toEqual([]);
     });
 
     it('is there once for a signature of an owner, and for each owner', async () => {

@@ -30,13 +30,13 @@ const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
 
 const anyBeginning: fc.Arbitrary<OrderStanding> = fc
   .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
-  .filter(({ kind, state }) => mayBegin(kind, state) && !endStates.has(state))
   .map(({ kind, state, isSigned }) => ({
     kind,
     state,
     signature: isSigned && kind !== 'paper' ? messages[0].signature : null,
     fill: null,
-  }));
+  }))
+  .filter((order) => mayBegin(order) && !endStates.has(order.state));
 
 /** How far a state is known to have come; the unknown one says nothing. */
 const rank: Readonly<Record<OrderState, number | null>> = {

@@ -66,10 +66,10 @@ export function mayFollow(kind: OrderKind, from: OrderState, to: OrderState): bo
   return followers[from].includes(to);
 }
 
-/** Whether an order may be stored for the first time in this state. */
-export function mayBegin(kind: OrderKind, state: OrderState): boolean {
+/** Whether an order may be stored for the first time in this state. `submitted`: stored just before its first byte leaves. */
+export function mayBegin({ kind, state, signature }: OrderStanding): boolean {
   if (kind === 'paper') return state === 'accepted' || state === 'finalized' || state === 'failed';
-  return state === 'accepted' || state === 'simulated';
+  return state === 'accepted' || state === 'simulated' || (state === 'submitted' && signature !== null);
 }
 
 /** Not sent yet, nor refused: whoever asks again with the same key is told to wait. */

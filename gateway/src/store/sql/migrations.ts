@@ -111,6 +111,7 @@ const steps: readonly string[] = [
      UNIQUE (signature, owner)
    ) STRICT;
    CREATE INDEX orders_by_owner ON orders (owner, id);
+   CREATE INDEX orders_by_state ON orders (owner, state, id);
    CREATE INDEX orders_open ON orders (followed_by, id) WHERE ended = 0;
    CREATE INDEX orders_ended ON orders (updated_at_ms) WHERE ended = 1;
    CREATE TABLE order_events (

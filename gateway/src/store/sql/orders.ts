@@ -88,7 +88,7 @@ async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: numbe
 class Taken extends Error {}
 
 async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
-  if (!mayBegin(order.kind, order.state)) throw new RangeError(`no order of kind ${order.kind} begins as ${order.state}`);
+  if (!mayBegin(order)) throw new RangeError(`no order of kind ${order.kind} begins as ${order.state}`);
   const owner = ownerOf(order);
   const { idempotency } = with_;
   const lockKey = idempotency === null ? order.id : JSON.stringify([owner, idempotency.endpoint, idempotency.key]);
@@ -125,7 +125,7 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
     ...Object.values(columns),
   );
   if (inserted === 0) throw new Taken(`order ${order.id}, or its signature, is stored already`);
-  await addEvent(sql, stored, order.signature === null ? [] : ['signed']);
+  await addEvent(sql, stored, namesOf({ signed: order.signature, fill: order.fill, error: order.error, timing: order.timingJson }));
   if (idempotency !== null) await addKey(sql, owner, idempotency, stored);
   return { kind: 'stored', order: stored };
 }
@@ -204,7 +204,12 @@ async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, 
 }
 
 function changedNames({ signed, fill, error, timingJson }: OrderChange): readonly string[] {
-  return Object.entries({ signed, fill, error, timing: timingJson }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  return namesOf({ signed, fill, error, timing: timingJson });
+}
+
+/** Of those parts that are there. */
+function namesOf(parts: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(parts).filter((name) => (parts[name] ?? null) !== null);
 }
 
 /** Throws RangeError where the change is none that may be made. */
