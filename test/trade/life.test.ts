@@ -210,6 +210,8 @@ describe('the life of an order', () => {
     ['a refusal after it was sent', at('submitted'), { kind: 'refused', error }],
     ['landing after it could land no more', at('expired'), landed('confirmed')],
     ['landing well after it failed', at('failed'), landed('finalized')],
+    ['sending after it was refused', at('failed'), { kind: 'sending' }],
+    ['sending after it could land no more', at('expired'), { kind: 'sending' }],
     ['a failure after it landed for good', at('finalized'), landed('finalized', { error })],
     ['being too old after it landed for good', at('finalized'), { kind: 'expired' }],
     ['landing on paper', { ...at('accepted', 'paper'), signature: null }, landed('processed')],

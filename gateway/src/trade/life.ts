@@ -14,7 +14,10 @@ export type Evidence =
   | { readonly kind: 'simulated' }
   /** Nothing was sent and nothing will be: the simulation, the signer or a check refused it. */
   | { readonly kind: 'refused'; readonly error: OrderError }
-  /** About to be sent for the first time: stored before the first byte leaves, so that an order in an earlier state never was. */
+  /**
+   * About to be sent for the first time: stored before the first byte leaves, so that an order in an earlier state never was. Only
+   * an order that is `submitted` by it may be sent: another gateway may have ended it meanwhile.
+   */
   | { readonly kind: 'sending' }
   /** A node, or our own stream, has it in a block. */
   | {
@@ -143,5 +146,7 @@ function judgeEnded({ state, fill, kind }: OrderStanding, evidence: Evidence): V
     }
     return evidence.error === null && evidence.commitment === 'finalized' ? contradiction : nothing;
   }
+  // Whoever is about to send it has to look: it ended meanwhile, and its message must stay where it is.
+  if (evidence.kind === 'sending') return state === 'finalized' ? nothing : contradiction;
   return evidence.kind === 'expired' && state === 'finalized' ? contradiction : nothing;
 }
