@@ -1,0 +1,42 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { importsOf, type Import } from '../house/imports.ts';
+import { sourceFiles, type SourceFile } from '../house/source-files.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const entry = 'gateway/src/signer/main.ts';
+/** What the signing process has of Node: ciphers, files, paths; no network, no other process. */
+const allowed: ReadonlySet<string> = new Set(['node:crypto', 'node:fs', 'node:path']);
+
+/** Types leave nothing behind when the program runs. */
+function withoutTypes({ path, text }: SourceFile): SourceFile {
+  return { path, text: text.replaceAll(/^(import|export) type [^;]*;$/gm, '') };
+}
+
+function closure(files: ReadonlyMap<string, SourceFile>): readonly Import[] {
+  const seen = new Set<string>();
+  const queue = [entry];
+  const imports: Import[] = [];
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const file = files.get(path);
+    if (file === undefined || seen.has(path)) continue;
+    seen.add(path);
+    const own = importsOf(withoutTypes(file));
+    imports.push(...own);
+    queue.push(...own.flatMap(({ to }) => (to === null ? [] : [to])));
+  }
+  return imports;
+}
+
+it('the signing process runs no code but ours and Node’s, and opens no connection', () => {
+  const imports = closure(new Map(sourceFiles(root).map((file) => [file.path, file])));
+  const packages = new Set(imports.flatMap((one) => (one.package === null ? [] : [one.package])));
+  expect([...packages].filter((name) => !allowed.has(name))).toEqual([]);
+  // The scanner saw what there is to see.
+  expect(packages).toEqual(allowed);
+  const modules = new Set(imports.flatMap((one) => (one.to === null ? [] : [one.to])));
+  for (const path of ['gateway/src/signer/policy.ts', 'gateway/src/custody/seal.ts', 'shared/src/solana/transaction.ts']) {
+    expect(modules).toContain(path);
+  }
+});
