@@ -25,7 +25,7 @@ import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProg
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
 const sdk = pumpSdk.PUMP_SDK;
 const bn = (value: bigint): BN => new BN(value.toString());
-const runs = 300;
+const runs = 200;
 const seed = 20261121;
 
 afterEach(() => vi.restoreAllMocks());

@@ -4,7 +4,7 @@ import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
-import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import type { TradeFees, VenueEvent } from '@sluice/shared/venues/venue.ts';
@@ -15,7 +15,7 @@ import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
 
 /** Trades built and signed by one wallet, sent to whatever executes them, and compared with their quotes to the lamport. */
-export const buyer = wallet('built', 'buyer');
+const buyer = wallet('built', 'buyer');
 export const user = buyer.publicKey;
 const tip = { to: wallet('built', 'tip').publicKey, lamports: 2_000_000n };
 const microLamportsPerUnit = 12_345n;
@@ -70,13 +70,16 @@ export interface OpenPool {
 }
 
 /** The open pool of a coin, from the world's own accounts in the way of `POST /quote`. */
-export function openPoolOf(world: World, { mint }: QuotedCoin): OpenPool {
-  const assembled = assembleMarket(planMarket(mint, [...usualQuotes.keys()], venues), (address) => world.account(address));
+export function openPoolOf(world: World, { mint, quoteMint }: QuotedCoin): OpenPool {
+  const known = new Set([...usualQuotes.keys(), quoteMint]);
+  const assembled = assembleMarket(planMarket(mint, [...known], venues), (address) => world.account(address));
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
   const open = assembled.market.pools.find(({ pool }) => !pool.complete);
   if (open === undefined) throw new Error('no open pool');
   return { venue: open.venue.name, pool: open.pool };
 }
+
+const quoteProgramOf = (world: World, { quoteMint }: QuotedCoin): string => world.account(quoteMint)!.owner;
 
 const builder = createMessageBuilder();
 
@@ -99,7 +102,7 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
     quote,
     ...slippageBounds(trade, quote, 0n),
     baseTokenProgram: coin.tokenProgram,
-    quoteTokenProgram: tokenProgram,
+    quoteTokenProgram: quoteProgramOf(world, coin),
   };
   const around = { baseAccountExists: null, closeBaseAccount: false, computeUnitLimit: null, tip, microLamportsPerUnit };
   const built = builder.build({ pool, order, blockhash: world.newBlockhash(), ...around, ...parts });
@@ -109,7 +112,7 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
   return { ...world.send(assembleTransaction(built.message, [signMessage(buyer, built.message)])), quote, built, before };
 }
 
-export function eventsIn({ logs }: Executed): readonly VenueEvent[] {
+function eventsIn({ logs }: Executed): readonly VenueEvent[] {
   const events: VenueEvent[] = [];
   readLogs(logs, (programId, _path, data) => {
     const decoded = venueByProgram.get(programId)?.decodeEvent(data);
@@ -125,7 +128,9 @@ function tokensAt(world: World, address: string): bigint {
 }
 export const tokensHeld = (world: World, { mint, tokenProgram: program }: QuotedCoin): bigint =>
   tokensAt(world, associatedTokenAddress(user, mint, program));
-const usdcHeld = (world: World): bigint => tokensAt(world, associatedTokenAddress(user, usdcMint, tokenProgram));
+/** What it has of the quote coin; SOL is wrapped for the time of a trade only. */
+const quoteHeld = (world: World, coin: QuotedCoin): bigint =>
+  tokensAt(world, associatedTokenAddress(user, coin.quoteMint, quoteProgramOf(world, coin)));
 const lamportsAt = (world: World, address: string): bigint => world.account(address)?.lamports ?? 0n;
 
 /** Lamports that the wallet must have lost beside the trade: the fee, the tip, and rent of what was made, less that of what was closed. */
@@ -149,7 +154,7 @@ function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: Tr
 
 /** Trades, and expects exactly what the quote said: tokens, quote coins, fees, reserves, lamports, and compute units within what was asked for. */
 export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
-  const [tokens, usdc, held] = [tokensHeld(world, coin), usdcHeld(world), lamportsAt(world, user)];
+  const [tokens, quoteCoins, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
   const sent = sendTrade(world, coin, trade, parts);
   const { quote, logs, built } = sent;
   expect(sent.failed, logs.join('\n')).toBe(false);
@@ -159,7 +164,7 @@ export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade
   const sign = quote.side === 'buy' ? 1n : -1n;
   expect(tokensHeld(world, coin) - tokens).toBe(sign * baseAmount);
   const inSol = coin.quoteMint === wrappedSolMint;
-  expect(usdc - usdcHeld(world)).toBe(inSol ? 0n : sign * quote.traderQuote);
+  expect(quoteCoins - quoteHeld(world, coin)).toBe(inSol ? 0n : sign * quote.traderQuote);
   expect(held - lamportsAt(world, user)).toBe(besideTrade(world, sent) + (inSol ? sign * quote.traderQuote : 0n));
   // Enough is asked for, and not as much as would be paid for in vain.
   expect(built.computeUnitLimit).toBeGreaterThan(sent.units * 1.1);
@@ -184,7 +189,7 @@ export function changed(
 
 /** Purchases and sales of every form, the last of all that is held, whose token account is closed. */
 export function tradeAll(world: World, coin: QuotedCoin): void {
-  const sum = coin.quoteMint === usdcMint ? 20_000_000n : 500_000_000n;
+  const sum = coin.quoteMint === wrappedSolMint ? 500_000_000n : 20_000_000n;
   // The first one makes what there is to make, beside its sum.
   tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum });
   tradeAsQuoted(world, coin, { exact: 'baseOut', amount: 5_000_000_000n });
@@ -197,7 +202,7 @@ export function tradeAll(world: World, coin: QuotedCoin): void {
 
 /** Offers far more than the curve has tokens for: it sells what is left, and is complete. */
 export function buyTheRest(world: World, coin: QuotedCoin): void {
-  const amount = coin.quoteMint === usdcMint ? 10n ** 12n : 10n ** 14n;
+  const amount = coin.quoteMint === wrappedSolMint ? 10n ** 14n : 10n ** 12n;
   const last = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount });
   expect(last.quote).toMatchObject({ cut: true, completes: true });
   expect(eventsIn(last).some(({ type }) => type === 'completed')).toBe(true);

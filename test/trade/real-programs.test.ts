@@ -4,13 +4,27 @@ import { pool as poolLayout } from '@sluice/shared/venues/pump-amm/layout.ts';
 import { curve as curveLayout } from '@sluice/shared/venues/pump/layout.ts';
 import { bondingCurveAddress, creatorVaultAddress } from '@sluice/shared/venues/pump/program.ts';
 import { describe, expect, it } from 'vitest';
+import { associatedTokenAddress, addressBytes } from '@sluice/shared/solana/pda.ts';
+import { buybackFeeRecipients, feeRecipients } from '../simnet/programs/recipients.ts';
+import { mintData, tokenAccountData } from '../simnet/programs/token-state.ts';
 import { minimumBalance } from '../simnet/ledger/rent.ts';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/market/wallets.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
 import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
 import { programsNote, programsPresent, RealPrograms } from '../support/real-programs.ts';
-import { buyTheRest, changed, faultOf, openPoolOf, sendTrade, startChain, tokensHeld, tradeAll, tradeAsQuoted } from './built-trades.ts';
+import {
+  buyTheRest,
+  changed,
+  faultOf,
+  openPoolOf,
+  sendTrade,
+  startChain,
+  tokensHeld,
+  tradeAll,
+  tradeAsQuoted,
+  user,
+} from './built-trades.ts';
 
 /**
  * Our transactions in the venues' real programs, in the real machine: what they do is what was quoted, to the lamport. Coins and
@@ -106,6 +120,30 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
       world.put(at(coin.mint), { ...account, data });
       tradeAll(world, coin);
     }
+  });
+
+  it('a coin against any other coin, of Token-2022', { timeout }, () => {
+    const chain = startChain();
+    const launched = launchCoin(chain, { quoteMint: usdcMint });
+    const world = new RealPrograms(chain);
+    const quoteMint = wallet('built', 'quote coin').publicKey;
+    const coin = { ...launched, quoteMint };
+    const put = (address: string, data: Uint8Array): void =>
+      world.put(address, { lamports: minimumBalance(data.length), owner: token2022Program, data });
+    put(quoteMint, mintData(8, 10n ** 16n, null));
+    const curve = bondingCurveAddress(coin.mint);
+    const ata = (owner: string): string => associatedTokenAddress(owner, quoteMint, token2022Program);
+    put(ata(user), tokenAccountData(quoteMint, user, 10n ** 14n));
+    const account = world.account(curve)!;
+    const data = Uint8Array.from(account.data);
+    data.set(addressBytes(quoteMint), curveLayout.quoteMint);
+    world.put(curve, { ...account, data });
+    const held = Buffer.from(data).readBigUInt64LE(curveLayout.realQuote);
+    put(ata(curve), tokenAccountData(quoteMint, curve, held));
+    // Whoever takes fees has an account before the program lists a quote coin.
+    for (const owner of [...feeRecipients, ...buybackFeeRecipients]) put(ata(owner), tokenAccountData(quoteMint, owner, 0n));
+    tradeAll(world, coin);
+    buyTheRest(world, coin);
   });
 
   it('errors mean what they are taken for', { timeout }, () => {

@@ -1,7 +1,7 @@
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { token2022Program, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
-import { tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
+import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
 import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
 import type { MarketRead } from '../quote/markets.ts';
 import { quoteOn, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/quoted.ts';
@@ -140,9 +140,6 @@ function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOu
   return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn };
 }
 
-/** Of Token-2022, with the extension that its owner never changes. */
-const token2022AccountBytes = 170;
-
 /** Rent of what the transaction makes at most; accounts of the program may be there already. */
 function rentOf(
   { trade: { programAccounts, quoteAccount, quoteMint } }: BuiltMessage,
@@ -150,8 +147,10 @@ function rentOf(
   state: PrepareParts['state'],
 ): bigint {
   const wrapped = quoteAccount !== null && quoteMint === wrappedSolMint ? [tokenAccountBytes] : [];
-  const made = makesAccountOf === null ? [] : [makesAccountOf === token2022Program ? token2022AccountBytes : tokenAccountBytes];
-  return [...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)].reduce((sum, bytes) => sum + (state.rent(bytes) ?? 0n), 0n);
+  const made = makesAccountOf === null ? [] : [associatedAccountBytes(makesAccountOf)];
+  const rent = (all: readonly number[]): bigint => all.reduce((sum, bytes) => sum + (state.rent(bytes) ?? 0n), 0n);
+  const paid = programAccounts.flatMap(({ grownFrom }) => (grownFrom === null ? [] : [grownFrom]));
+  return rent([...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)]) - rent(paid);
 }
 
 function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, priority: bigint, rent: bigint): bigint {

@@ -1,4 +1,5 @@
 import type { Instruction } from '../solana/transaction.ts';
+import { token2022Program } from '../solana/well-known.ts';
 import type { Quote, QuotedTrade } from './quoting.ts';
 
 /**
@@ -52,9 +53,18 @@ export interface BuiltTrade {
   readonly computeUnits: number;
 }
 
-/** Bytes of accounts that trades make. */
-export const tokenAccountBytes = 165;
+/** Bytes of the traders' volume accumulators. */
 export const volumeAccumulatorBytes = 137;
+
+/** Bytes of a token account. */
+export const tokenAccountBytes = 165;
+/** One of Token-2022 that is associated has the extension of an immutable owner. */
+const token2022AccountBytes = 170;
+
+/** Bytes of an associated token account; what the mint's own extensions add is not counted. */
+export function associatedAccountBytes(tokenProgramId: string): number {
+  return tokenProgramId === token2022Program ? token2022AccountBytes : tokenAccountBytes;
+}
 
 /** The recipient that an order's number stands for. Throws TypeError where the settings name none, which they always do. */
 export function recipientAt(recipients: readonly string[], number: number): string {

@@ -12,7 +12,7 @@ export const unitsOf = {
 } as const;
 
 /** Most that a transaction may ask for (runtime). */
-export const maxComputeUnits = 1_400_000;
+const maxComputeUnits = 1_400_000;
 /** What is asked for beyond what was measured: bumps of addresses cost 1,500 units each, and each pool's differ. */
 const marginPct = 30;
 

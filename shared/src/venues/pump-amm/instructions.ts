@@ -3,9 +3,9 @@ import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../..
 import type { AccountMeta } from '../../solana/transaction.ts';
 import { associatedTokenProgram, systemProgram, zeroAddress } from '../../solana/well-known.ts';
 import {
+  associatedAccountBytes,
   madeAccount,
   recipientAt,
-  tokenAccountBytes,
   volumeAccumulatorBytes,
   type BuiltTrade,
   type ProgramAccount,
@@ -121,7 +121,7 @@ function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, crea
   const { address, bytes, pool } = traded;
   const { cashback } = pool;
   const receivers = [feeRecipientOf(traded, order), creatorAuthority, ...(cashback ? [volume] : [])];
-  const made = receivers.map((owner) => madeAccount(quoteOf(owner), tokenAccountBytes));
+  const made = receivers.map((owner) => madeAccount(quoteOf(owner), associatedAccountBytes(order.quoteTokenProgram)));
   if (bytes < newestPoolBytes) made.push({ address, bytes: newestPoolBytes, grownFrom: bytes });
   if (cashback || order.trade.exact !== 'baseIn') made.push(madeAccount(volume, volumeAccumulatorBytes));
   return made;

@@ -3,9 +3,9 @@ import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../..
 import type { AccountMeta } from '../../solana/transaction.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 import {
+  associatedAccountBytes,
   madeAccount,
   recipientAt,
-  tokenAccountBytes,
   volumeAccumulatorBytes,
   type BuiltTrade,
   type ProgramAccount,
@@ -31,9 +31,9 @@ export interface TradedCurve {
 
 /** Compute units of the instruction alone, with what it may have to make: the most of the real program (README.md), rounded up. */
 const units = {
-  sol: { buy: 105_000, sell: 90_000 },
-  token: { buy: 150_000, sell: 120_000 },
-  token2022: { buy: 300_000, sell: 250_000 },
+  sol: { buy: 107_000, sell: 93_000 },
+  token: { buy: 158_000, sell: 121_000 },
+  token2022: { buy: 230_000, sell: 170_000 },
 } as const;
 
 /** The layout of 2026-10; the first trade on a shorter curve lets it grow. */
@@ -106,12 +106,14 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
 }
 
 /** What the real program was seen to make (README.md), each where it is missing. */
-function programAccountsOf({ address, curve, bytes }: TradedCurve, isBuy: boolean, isSol: boolean, parties: Parties): ProgramAccount[] {
+function programAccountsOf(traded: TradedCurve, order: TradeOrder, isSol: boolean, parties: Parties): ProgramAccount[] {
+  const { address, curve, bytes } = traded;
   const { volume, creatorVault, quoteOf } = parties;
   const made: ProgramAccount[] = bytes < newestCurveBytes ? [{ address, bytes: newestCurveBytes, grownFrom: bytes }] : [];
-  if (isBuy || curve.cashback) made.push(madeAccount(volume, volumeAccumulatorBytes));
+  if (order.trade.exact !== 'baseIn' || curve.cashback) made.push(madeAccount(volume, volumeAccumulatorBytes));
   if (curve.creator !== zeroAddress && !curve.cashback) made.push(madeAccount(creatorVault, 0));
-  if (!isSol) for (const owner of [creatorVault, volume]) made.push(madeAccount(quoteOf(owner), tokenAccountBytes));
+  if (!isSol)
+    for (const owner of [creatorVault, volume]) made.push(madeAccount(quoteOf(owner), associatedAccountBytes(order.quoteTokenProgram)));
   return made;
 }
 
@@ -130,7 +132,7 @@ export function buildCurveTrade(pool: TradedCurve, order: TradeOrder): BuiltTrad
     quoteMint: pool.curve.quoteMint,
     baseAccount: parties.base,
     quoteAccount: isSol ? null : parties.quote,
-    programAccounts: programAccountsOf(pool, isBuy, isSol, parties),
+    programAccounts: programAccountsOf(pool, order, isSol, parties),
     computeUnits: units[quoteKind][isBuy ? 'buy' : 'sell'],
   };
 }
