@@ -22,6 +22,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),
   'trade-build': () => import('./trade-build.ts'),
+  'trade-sign': () => import('./trade-sign.ts'),
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);

@@ -1,4 +1,5 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { AccountReader, ChainAccount } from './account-reader.ts';
 
@@ -91,19 +92,21 @@ export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0
   async function ask(addresses: readonly string[]): Promise<CallAnswer> {
     counters.calls++;
     const askedAtMs = Date.now();
-    const within = AbortSignal.any([signal, AbortSignal.timeout(callWithinMs)]);
+    const deadline = startDeadline(callWithinMs, signal);
     const params = [addresses, { encoding: 'base64', commitment: 'processed' }];
     const usable: Omit<CallAnswer, 'askedAtMs'>[] = [];
     try {
-      await rpc.call('getMultipleAccounts', params, within, (answer) => {
+      await rpc.call('getMultipleAccounts', params, deadline.signal, (answer) => {
         const read = readAccounts(answer, addresses.length, newestSlot());
         const isUsable = read !== null && read.slot >= oldestSlot();
         if (isUsable) usable.push(read);
         return isUsable;
       });
     } catch (error) {
-      if (!within.aborted || signal.aborted) throw error;
+      if (!deadline.passed) throw error;
       throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
+    } finally {
+      deadline.end();
     }
     const read = usable[0];
     if (read === undefined) throw new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form and of now.');

@@ -1,3 +1,5 @@
+import { startDeadline } from './deadline.ts';
+
 /** Longest answer that is read where nothing else is said; a block with all its transactions has some ten million bytes. */
 const defaultMaxAnswerBytes = 64 * 1024 * 1024;
 /** How long an endpoint that failed stays behind the others; doubled with each failure in a row. */
@@ -114,13 +116,13 @@ async function attempt(
   { timeoutMs, maxAnswerBytes }: AttemptBounds,
   signal: AbortSignal | undefined,
 ): Promise<Attempt> {
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const deadline = startDeadline(timeoutMs, signal);
   try {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      signal: deadline.signal,
     });
     const text = await readText(response, maxAnswerBytes);
     if (text === null) return failed('malformed', `The answer is longer than ${maxAnswerBytes} bytes.`);
@@ -132,10 +134,12 @@ async function attempt(
       : failed('unreachable', `HTTP status ${response.status}.`);
   } catch (error) {
     if (signal?.aborted === true) return failed('aborted', 'The call was aborted.');
-    if (timeout.aborted) return failed('unreachable', `No answer within ${timeoutMs} ms.`);
+    if (deadline.passed) return failed('unreachable', `No answer within ${timeoutMs} ms.`);
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
     const text = `${error instanceof Error ? error.message : String(error)}${cause}`;
     return failed('unreachable', text.replaceAll(url, 'the endpoint'));
+  } finally {
+    deadline.end();
   }
 }
 

@@ -72,11 +72,14 @@ describe('markets that are traded', () => {
     const [node] = world.nodes;
     await inMemory(state, world.curve.mint, world.pool.mint);
     node!.control.stall();
+    // Nor does it say how far the chain is.
+    node!.control.error429({ methods: ['getSlot'] });
     await askFor(world, state, maxSilenceMs);
+    await until('it noticed', () => !isInMemory(state, world.pool.mint) && !isInMemory(state, world.curve.mint));
     const silent = await askFor(world, state, 500);
     expect(silent.hits).toBe(0);
     expect(silent.worstBehind).toBeLessThanOrEqual(maxBehindSlots);
-    node!.control.clear('stall');
+    node!.control.clear();
     await inMemory(state, world.curve.mint, world.pool.mint);
     await askFor(world, state, 300);
   });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import type { SendNode } from './nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
 
@@ -30,6 +31,8 @@ interface Attempt {
   readonly request: SimulationRequest;
   readonly params: readonly unknown[];
   readonly within: AbortSignal;
+  /** Endpoints that have not answered yet. */
+  open: number;
 }
 
 /**
@@ -43,8 +46,13 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
   let running = 0;
 
   /** What one endpoint answers once it has reached the slot. */
-  async function ask(index: number, { request, params, within }: Attempt): Promise<NodeAnswer> {
+  async function ask(index: number, attempt: Attempt): Promise<NodeAnswer> {
     counters.asked++;
+    attempt.open++;
+    return await askUntilThere(index, attempt).finally(() => attempt.open--);
+  }
+
+  async function askUntilThere(index: number, { request, params, within }: Attempt): Promise<NodeAnswer> {
     for (;;) {
       const answer = await nodes[index]!.rpc.call('simulateTransaction', params, within).then(
         (result) => readSimulation(result, request, newestSlot()),
@@ -103,16 +111,18 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
         commitment: 'processed',
         ...(minContextSlot === null ? {} : { minContextSlot }),
       };
-      const done = new AbortController();
-      const within = AbortSignal.any([signal, done.signal, AbortSignal.timeout(withinMs)]);
+      const deadline = startDeadline(withinMs, signal);
+      const params = [Buffer.from(wire).toString('base64'), options];
+      const attempt: Attempt = { request, params, within: deadline.signal, open: 0 };
       running++;
       try {
-        const outcome = await askAll({ request, params: [Buffer.from(wire).toString('base64'), options], within });
+        const outcome = await askAll(attempt);
         counters[outcome.kind]++;
         return outcome;
       } finally {
         running--;
-        done.abort();
+        if (attempt.open > 0) deadline.cut();
+        deadline.end();
       }
     },
   };
