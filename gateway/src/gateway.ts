@@ -9,8 +9,10 @@ import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { Nonces } from './accounts/nonces.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
+import { openSigningKey } from './auth/pepper.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
@@ -129,7 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...(options.endpoints ?? []),
   ];
   const accounts =
-    keys.store === null ? [] : dashboardRoutes({ ...keys, store: keys.store, config, port: () => transport?.port ?? config.port, log });
+    keys.dashboard === null ? [] : dashboardRoutes({ ...keys.dashboard, ...keys, config, port: () => transport?.port ?? config.port, log });
   const router = createRouter({
     endpoints,
     routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
@@ -211,27 +213,35 @@ function running({ transport, hub, config: { host, tls }, log, endpoints, beginD
 interface OpenKeys {
   readonly authenticator: Authenticator;
   /** Null where the keys are not those of a store: then there is no dashboard to make some. */
-  readonly store: Store | null;
+  readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
   close(): Promise<void>;
 }
 
 async function openKeys({ config, store, authenticator, log }: GatewayOptions): Promise<OpenKeys> {
-  if (authenticator !== undefined) return { authenticator, store: store ?? null, close: async () => undefined };
+  if (authenticator !== undefined) {
+    const dashboard = store === undefined ? null : { store, nonces: await openNonces(store) };
+    return { authenticator, dashboard, close: async () => undefined };
+  }
   const used = store ?? (await openStore(config));
   const closeStore = async (): Promise<void> => {
     if (store === undefined) await used.close();
   };
   try {
+    const nonces = await openNonces(used);
     const made = await createAuthenticator({ store: used, plans: config.plans, log });
     const close = async (): Promise<void> => {
       await made.close();
       await closeStore();
     };
-    return { authenticator: made, store: used, close };
+    return { authenticator: made, dashboard: { store: used, nonces }, close };
   } catch (error) {
     await closeStore();
     throw error;
   }
+}
+
+async function openNonces(store: Store): Promise<Nonces> {
+  return new Nonces(await openSigningKey(store, 'sign-in nonces'));
 }
 
 /** A stream's path without an upgrade. */
@@ -255,7 +265,7 @@ function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub 
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
       const judged = judgeHandshake(request, parts);
-      return judged instanceof Promise ? judged.then(outcomeOf) : outcomeOf(judged);
+      return judged instanceof Promise ? judged.then((lastWord) => () => outcomeOf(lastWord())) : outcomeOf(judged);
     },
   };
 }

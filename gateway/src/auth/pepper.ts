@@ -8,6 +8,8 @@ import type { Store } from '../store/store.ts';
 /** Hashes the secret of an API key. The pepper lies beside the store, not in it: a copy of the database alone checks no key. */
 export type KeyHash = (keyId: string, secret: string) => Uint8Array;
 
+type PepperPlace = Pick<Store, 'dataDir' | 'checks'>;
+
 /** Under this name the store keeps what the pepper makes of a constant, so that every machine knows whether its pepper is the right one. */
 const checkName = 'pepper';
 const checkText = 'sluice pepper check 1';
@@ -16,7 +18,19 @@ const checkText = 'sluice pepper check 1';
  * Reads the pepper, or makes it for a store that has had none. Rejects with a `SettingError` where the store's keys were made with
  * another one: with this one none of them would open, and those made with it would open nowhere else.
  */
-export async function openKeyHash({ dataDir, checks }: Pick<Store, 'dataDir' | 'checks'>): Promise<KeyHash> {
+export async function openKeyHash(store: PepperPlace): Promise<KeyHash> {
+  const pepper = await openPepper(store);
+  return (keyId, secret) => createHmac('sha256', pepper).update(`${keyId}.${secret}`).digest();
+}
+
+/** A key for something else that all gateways of a store sign alike; made of the pepper, so that there is no further secret to keep. */
+export async function openSigningKey(store: PepperPlace, purpose: 'sign-in nonces'): Promise<Uint8Array> {
+  return createHmac('sha256', await openPepper(store))
+    .update(`sluice ${purpose}`)
+    .digest();
+}
+
+async function openPepper({ dataDir, checks }: PepperPlace): Promise<Buffer> {
   const file = join(dataDir, 'pepper');
   const isThere = aboutDataDir(`the pepper ${file} cannot be read`, () => readIfThere(file)) !== null;
   if (!isThere && (await checks.get(checkName)) !== null) {
@@ -30,7 +44,7 @@ export async function openKeyHash({ dataDir, checks }: Pick<Store, 'dataDir' | '
   if (!(await checks.agree(checkName, createHmac('sha256', pepper).update(checkText).digest()))) {
     throw new SettingError('DATA_DIR', `${file} is not the pepper that the keys in the store were made with; ${remedy}`);
   }
-  return (keyId, secret) => createHmac('sha256', pepper).update(`${keyId}.${secret}`).digest();
+  return pepper;
 }
 
 const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup';

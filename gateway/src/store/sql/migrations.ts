@@ -74,6 +74,9 @@ const steps: readonly string[] = [
      PRIMARY KEY (kind, hash)
    ) STRICT;
    CREATE INDEX one_time_by_end ON one_time (kind, expires_at_ms);`,
+
+  `ALTER TABLE accounts ADD COLUMN last_nonce INTEGER;
+   DELETE FROM one_time WHERE kind = 'nonce';`,
 ];
 
 /** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */
