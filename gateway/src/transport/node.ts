@@ -207,7 +207,7 @@ function upgrade(
   try {
     if (streamPaths.includes(request.path)) {
       const outcome = handlers.upgrade(request);
-      if (outcome instanceof Promise) outcome.then(settle).catch(fault);
+      if (outcome instanceof Promise) outcome.then((lastWord) => settle(lastWord())).catch(fault);
       else settle(outcome);
       return;
     }
