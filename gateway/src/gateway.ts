@@ -107,6 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const startedAtMs = Date.now();
   const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
+  const stopReplanning = keys.authenticator.onReplanned((principal) => hub.replan(principal));
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses() });
   const page = readDashboard();
@@ -143,6 +144,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const end = async (): Promise<void> => {
     stopRevocations();
+    stopReplanning();
     hub.close();
     reading.abort();
     health.close();
