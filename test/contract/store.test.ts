@@ -283,6 +283,21 @@ describe.each(storeKinds)('the store in %s', (kind) => {
     });
   });
 
+  it('revokes all keys at once, each once, and forgets a check', async () => {
+    for (const id of ['one', 'two', 'three']) await store.keys.insert(keyOf(id));
+    await store.keys.revoke('two', nowMs + 1);
+    const before = await store.keys.version();
+    expect(await store.keys.revokeAll(nowMs + 2)).toBe(2);
+    const changed = await elsewhere.keys.changed({ version: before + 1, id: '' }, 10);
+    expect(changed.map((key) => [key.id, key.revokedAtMs])).toEqual([
+      ['one', nowMs + 2],
+      ['three', nowMs + 2],
+    ]);
+    expect(await store.keys.revokeAll(nowMs + 3)).toBe(0);
+    await store.checks.agree('a check', hash(1));
+    expect([await elsewhere.checks.remove('a check'), await store.checks.remove('a check')]).toEqual([true, false]);
+  });
+
   describe('accounts', () => {
     it('have the operator among them from the beginning, whose plan and end nobody sets', async () => {
       expect(await elsewhere.accounts.all()).toMatchObject([{ id: 'operator', kind: 'operator', wallet: null, disabledAtMs: null }]);

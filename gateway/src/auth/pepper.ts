@@ -30,10 +30,36 @@ export async function openSigningKey(store: PepperPlace, purpose: 'sign-in nonce
     .digest();
 }
 
-async function openPepper({ dataDir, checks }: PepperPlace): Promise<Buffer> {
-  const file = join(dataDir, 'pepper');
-  const isThere = aboutDataDir(`the pepper ${file} cannot be read`, () => readIfThere(file)) !== null;
-  if (!isThere && (await checks.get(checkName)) !== null) {
+/** Whether keys of the store were made with a pepper: then there has to be that one. */
+export async function needsPepper({ checks }: Pick<Store, 'checks'>): Promise<boolean> {
+  return (await checks.get(checkName)) !== null;
+}
+
+/**
+ * Begins anew where the pepper is lost: revokes every key, none of which can be checked any more, and makes another pepper. Returns
+ * how many keys were revoked. Null where nothing is lost: the file is there, or the store's keys never had one.
+ */
+export async function replaceLostPepper(store: Store, nowMs: number): Promise<number | null> {
+  if (isPepperThere(store) || !(await needsPepper(store))) return null;
+  const revoked = await store.keys.revokeAll(nowMs);
+  await store.checks.remove(checkName);
+  await openPepper(store);
+  return revoked;
+}
+
+function pepperFile({ dataDir }: Pick<Store, 'dataDir'>): string {
+  return join(dataDir, 'pepper');
+}
+
+function isPepperThere(place: Pick<Store, 'dataDir'>): boolean {
+  const file = pepperFile(place);
+  return aboutDataDir(`the pepper ${file} cannot be read`, () => readIfThere(file)) !== null;
+}
+
+async function openPepper(store: PepperPlace): Promise<Buffer> {
+  const { checks } = store;
+  const file = pepperFile(store);
+  if (!isPepperThere(store) && (await needsPepper(store))) {
     throw new SettingError('DATA_DIR', `there is no ${file}, and the store has keys that were made with one; ${remedy}`);
   }
   const digits = aboutDataDir(`the pepper ${file} cannot be read`, () =>
@@ -47,4 +73,4 @@ async function openPepper({ dataDir, checks }: PepperPlace): Promise<Buffer> {
   return pepper;
 }
 
-const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup';
+const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup; where it is lost: sluice keys begin-anew --help';
