@@ -135,7 +135,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     keys.dashboard === null ? [] : dashboardRoutes({ ...keys.dashboard, ...keys, config, port: () => transport?.port ?? config.port, log });
   const router = createRouter({
     endpoints,
-    routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
+    streamPaths,
+    routes: [staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
     authenticator: keys.authenticator,
     limiter,
     addressOf,
@@ -244,15 +245,6 @@ async function openKeys({ config, store, authenticator, log }: GatewayOptions): 
 
 async function openNonces(store: Store): Promise<Nonces> {
   return new Nonces(await openSigningKey(store, 'sign-in nonces'));
-}
-
-/** A stream's path without an upgrade. */
-function streamRoutes(): Route[] {
-  return streamPaths.map((path) => ({
-    method: 'GET',
-    path,
-    handler: (request) => errorAnswer(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
-  }));
 }
 
 function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub }): TransportHandlers {
