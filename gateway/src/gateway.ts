@@ -106,8 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const startedAtMs = Date.now();
-  const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
-  const stopReplanning = keys.authenticator.onReplanned((principal) => hub.replan(principal));
+  const stopHearing = hearOfKeys(keys.authenticator, hub);
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses() });
   const page = readDashboard();
@@ -118,15 +117,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const fetcher = new MetadataFetcher();
   const metadata = options.metadata ?? new TokenMetadataBook(fetcher);
   const reads = createReads({ hub, health, reader, rpc, market, venues, metadata, log, signal: reading.signal });
+  const markets = createMarkets(reader, venues);
+  const readCounters = { tokens: reads.book, accounts: reader.counters, markets: markets.counters };
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
     ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
     statusBinding(report),
-    metricsBinding(() => metricsOf({ hub, limiter, startedAtMs })),
+    metricsBinding(() => metricsOf({ hub, limiter, reads: readCounters, startedAtMs })),
     ...reads.endpoints,
-    ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
+    ...quoteEndpoints({ markets, reader, venues }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
     ...documentEndpoints(config),
     ...(options.endpoints ?? []),
@@ -144,8 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const end = async (): Promise<void> => {
-    stopRevocations();
-    stopReplanning();
+    stopHearing();
     hub.close();
     reading.abort();
     health.close();
@@ -241,6 +241,17 @@ async function openKeys({ config, store, authenticator, log }: GatewayOptions): 
     await closeStore();
     throw error;
   }
+}
+
+/** Open connections follow what becomes of their keys. Returns the way to stop. */
+function hearOfKeys(authenticator: Authenticator, hub: Hub): () => void {
+  const stops = [
+    authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason)),
+    authenticator.onReplanned((principal) => hub.replan(principal)),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
 }
 
 async function openNonces(store: Store): Promise<Nonces> {

@@ -111,7 +111,16 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     const answer = await get('/metrics');
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const text = await answer.text();
-    for (const name of ['connections', 'events_total', 'gaps_total', 'drops_total', 'slow_closes_total', 'publishes_total']) {
+    const ofStream = ['connections', 'events_total', 'gaps_total', 'drops_total', 'slow_closes_total', 'publishes_total'];
+    const ofReads = [
+      'tokens',
+      'token_loads_total',
+      'token_shared_total',
+      'chain_calls_total',
+      'chain_shared_total',
+      'quote_market_reads_total',
+    ];
+    for (const name of [...ofStream, ...ofReads]) {
       expect(text).toMatch(new RegExp(`^sluice_gateway_${name} \\d+`, 'm'));
     }
     expect((await get('/metrics', { headers: { 'X-Forwarded-For': '203.0.113.9' } })).status).toBe(404);
