@@ -157,6 +157,6 @@ export async function run(): Promise<BenchRow[]> {
   pinToOthers(process.pid);
   const rows = [row('Ingest, to a counting bus', await measure(null, 'other'))];
   rows.push(row('Ingest, through Redis', await throughRedis('other')));
-  rows.push(row("The same, keeping the market's state as well", await throughRedis('self'), false));
+  rows.push(row("The same, with the thread that keeps the market's state", await throughRedis('self'), false));
   return rows;
 }
