@@ -1,4 +1,5 @@
 import { connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw-http.ts';
@@ -281,6 +282,32 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     expect(statusesIn(text)).toEqual([status]);
     expect(errorOf(text).error.code).toBe('INVALID_REQUEST');
     if (status === '426') expect(text).toMatch(/sec-websocket-version: 13\r\n/i);
+  });
+
+  it('gives a slow reader a long answer whole, and keeps none for one who asks on without reading', async () => {
+    const ask = 'GET /docs HTTP/1.1\r\nHost: a\r\n\r\n';
+    const slow = connect(port, '127.0.0.1');
+    slow.write(ask);
+    let taken = '';
+    for await (const chunk of slow as AsyncIterable<Buffer>) {
+      taken += chunk.toString('latin1');
+      await delay(1);
+      const end = taken.indexOf('\r\n\r\n') + 4;
+      if (end > 3 && taken.length - end >= Number(/content-length: (\d+)/i.exec(taken)![1])) break;
+    }
+    expect(taken.length).toBeGreaterThan(100_000);
+    expect(taken.trimEnd().endsWith('</html>')).toBe(true);
+    if (transport === 'node') return;
+
+    // All of them would be a hundred million bytes, for some twenty thousand.
+    const hasty = connect(port, '127.0.0.1').pause();
+    let read = 0;
+    const ended = new Promise<void>((resolve) => hasty.on('error', () => hasty.destroy()).on('close', () => resolve()));
+    await new Promise((resolve) => hasty.write(ask.repeat(600), resolve));
+    await until('the server to have read on', async () => (await get('/livez')).ok);
+    hasty.on('data', (chunk: Buffer) => (read += chunk.length)).resume();
+    await ended;
+    expect(read).toBeLessThan(20 * taken.length);
   });
 
   it('counts the query into the length of a URL', async () => {
