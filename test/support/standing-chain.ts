@@ -10,10 +10,10 @@ const tellEveryMs = 1_000;
 export async function standStill(bus: Bus, ingest: Pick<Ingest, 'close'>): Promise<() => void> {
   const told = (await bus.statuses()).filter(({ name }) => name.startsWith('ingest:'));
   await ingest.close();
-  const tell = (): void => {
-    for (const { name, value } of told) void bus.setStatus(name, value, 4 * tellEveryMs);
+  const tell = async (): Promise<void> => {
+    for (const { name, value } of told) await bus.setStatus(name, value, 4 * tellEveryMs);
   };
-  tell();
-  const timer = setInterval(tell, tellEveryMs);
+  await tell();
+  const timer = setInterval(() => void tell(), tellEveryMs);
   return () => clearInterval(timer);
 }

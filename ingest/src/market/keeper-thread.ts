@@ -10,10 +10,10 @@ import type { CloseOrder, ThreadSettings } from './threaded-keeper.ts';
 const tellEveryMs = 250;
 
 /** The keeper as a thread, with connections of its own, until it is told to close. */
-async function main({ redisUrls, level, name }: ThreadSettings): Promise<void> {
+async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
   if (parentPort === null) throw new TypeError('This is a thread of an ingest process.');
   const port = parentPort;
-  const log = createLog({ level, name });
+  const log = createLog({ level, name: 'market' });
   const bus = await createBus({ redisUrls, log });
   let market: Market | null = null;
   try {

@@ -15,7 +15,6 @@ const endWithinMs = leaseTtlMs + 500;
 export interface ThreadSettings {
   readonly redisUrls: readonly string[];
   readonly level: LevelWithSilent;
-  readonly name: string;
 }
 
 /** Told to a thread: to apply what has come, for at most so long, and to end. */
@@ -59,8 +58,7 @@ export class ThreadedKeeper {
     readonly log: Logger;
     readonly begin?: (settings: ThreadSettings) => Worker;
   }) {
-    const { name } = log.bindings();
-    this.#settings = { redisUrls, level: log.level as LevelWithSilent, name: typeof name === 'string' ? name : 'ingest' };
+    this.#settings = { redisUrls, level: log.level as LevelWithSilent };
     this.#log = log;
     this.#begin = begin;
     this.#running = this.#run();
