@@ -62,11 +62,13 @@ export function loadConfig(): Config {
 const durationUnitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const maxDurationMs = 10 * 365 * durationUnitsMs.d;
 
-/** `30s`, `10m`, `24h`, `7d` in milliseconds; throws `UsageError`. */
-export function parseDuration(option: string, text: string): number {
+/** `30s`, `10m`, `24h`, `7d` in milliseconds, `least` or more; throws `UsageError`. */
+export function parseDuration(option: string, text: string, least: 0 | 1000): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text);
   const durationMs = match === null ? Number.NaN : Number(match[1]) * durationUnitsMs[match[2] as keyof typeof durationUnitsMs];
-  if (!(durationMs <= maxDurationMs)) throw new UsageError(`${option} takes a time like 30s, 10m, 24h or 7d, at most ten years`);
+  if (!(durationMs >= least && durationMs <= maxDurationMs)) {
+    throw new UsageError(`${option} takes a time like 30s, 10m, 24h or 7d, at most ten years`);
+  }
   return durationMs;
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-table.ts';
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
@@ -18,7 +19,7 @@ interface Generated {
 
 const generated: readonly Generated[] = [
   { file: '.env.example', render: () => envExample() },
-  { file: 'README.md', render: (current) => fillBlocks(current, { settings: settingsRows() }) },
+  { file: 'README.md', render: (current) => fillBlocks(current, { plans: plansRows(), settings: settingsRows() }) },
   {
     file: 'PROTOCOL.md',
     render: (current) => fillBlocks(current, { endpoints: generateEndpointTable(endpoints), protocol: generateProtocolTables() }),
@@ -41,6 +42,18 @@ function settingsRows(): string {
     return `| \`${name}\` | ${shown} | ${meaning} |`;
   });
   return ['| name | default | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function plansRows(): string {
+  const yes = (has: boolean): string => (has ? 'yes' : 'no');
+  const rows = Object.values(defaultPlans).map(({ name, ...plan }) => {
+    const { requestsPerMinute, burst, connections, subscriptions, commandsPerSecond } = plan;
+    const numbers = [requestsPerMinute, burst, connections, subscriptions, commandsPerSecond].map((number) => number.toLocaleString('en'));
+    return `| ${name[0]!.toUpperCase()}${name.slice(1)} | ${[...numbers, yes(plan.allTrades), yes(plan.batch)].join(' | ')} |`;
+  });
+  const head =
+    '| plan | requests a minute | at once | connections | topics | commands a second, for each connection | trades of all tokens | batches |';
+  return [head, '|---|---|---|---|---|---|---|---|', ...rows].join('\n');
 }
 
 function main(args: readonly string[]): number {

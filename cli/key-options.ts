@@ -28,6 +28,6 @@ export function readLabel(text: string | undefined): string | null {
 export function readRanges(text: string | undefined): readonly string[] {
   if (text === undefined || text === '') return [];
   const outcome = readIpRanges(text.split(','));
-  if (!outcome.ok) throw new UsageError(`--ip takes up to ${maxIpRanges} addresses or ranges, separated by commas: it ${outcome.fault}`);
+  if (!outcome.ok) throw new UsageError(`--ip takes up to ${maxIpRanges} addresses or ranges, separated by commas; this ${outcome.fault}`);
   return outcome.ranges;
 }

@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
+import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
 import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/key-table.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import {
   CommandError,
+  UsageError,
   actionOf,
   loadConfig,
   parseCommand,
@@ -31,6 +34,9 @@ export const keysCommand: Command = {
       gives the key a new secret; the old one ends at once, or works on for the overlap.
   sluice keys revoke <id>
       ends the key; running gateways refuse it, and close its sockets, within a second.
+  sluice keys begin-anew --yes
+      where DATA_DIR/pepper is lost, on every machine and in every backup: ends all keys, which nothing can check any more, and makes
+      a new pepper. Stop the gateways before, and copy the new pepper to every machine.
 
 All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also while gateways run on it.`,
   async run(argv) {
@@ -40,7 +46,7 @@ All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also w
 };
 
 type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, rotate, revoke }));
+const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, rotate, revoke, 'begin-anew': beginAnew }));
 
 async function create(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, {
@@ -59,7 +65,7 @@ async function create(argv: readonly string[]): Promise<number> {
     plan: readPlan('--plan', values.plan),
     scopes: readScopes(values.scopes),
     label: readLabel(values.label),
-    expiresAtMs: values.expires === undefined ? null : Date.now() + parseDuration('--expires', values.expires),
+    expiresAtMs: values.expires === undefined ? null : Date.now() + parseDuration('--expires', values.expires, 1000),
     ipRanges: readRanges(values.ip),
     limits:
       perMinute === undefined ? null : { requestsPerMinute: readInteger('--requests-per-minute', perMinute, 1, maxRequestsPerMinute) },
@@ -113,7 +119,7 @@ async function list(argv: readonly string[]): Promise<number> {
 async function rotate(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { overlap: { type: 'string' }, json: { type: 'boolean' } });
   const [id = ''] = positionalsOf(positionals, '<id>');
-  const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap);
+  const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap, 0);
   const rotated = await withStore(loadConfig(), (store) => rotateApiKey(store, id, overlapMs));
   if (rotated === null) throw noSuchKey(id, 'revoked or expired');
   const note = `The old key ${overlapMs === 0 ? 'has ended' : `works for another ${values.overlap}`}.`;
@@ -130,9 +136,22 @@ async function revoke(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
+async function beginAnew(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { yes: { type: 'boolean' }, json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  if (values.yes !== true) throw new UsageError('this ends every key; --yes says that it is meant');
+  const config = loadConfig();
+  const revoked = await withStore(config, (store) => replaceLostPepper(store, Date.now()));
+  if (revoked === null)
+    throw new CommandError(`The pepper is not lost: ${join(config.dataDir, 'pepper')} is there, or no key was ever made.`);
+  if (values.json === true) printJson({ revoked });
+  else console.log(`There is a new pepper. Keys that have ended: ${revoked}. Wallets and accounts are as they were.`);
+  return 0;
+}
+
 function noSuchKey(id: string, ended: string): CommandError {
-  const hint = id.startsWith('sluice_') ? ' The id is the part between the two underscores.' : '';
-  return new CommandError(`There is no key ${shown(id)} that is not ${ended}.${hint}`);
+  if (id.startsWith('sluice_')) return new CommandError('That is an API key; its id is the part between the two underscores.');
+  return new CommandError(`There is no key ${shown(id)} that is not ${ended}.`);
 }
 
 /** What its owner sees of a key that was shown once. */

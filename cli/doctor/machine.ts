@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
-import { openKeyHash } from '@sluice/gateway/auth/pepper.ts';
+import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -48,7 +48,7 @@ async function checkStore(config: Config): Promise<Finding> {
     const store = await openStore(config);
     try {
       // A pepper that is not the store's is found here.
-      if ((await store.keys.countLive()) > 0) await openKeyHash(store);
+      if (await needsPepper(store)) await openKeyHash(store);
       const keys = await store.keys.countLive();
       return ok('store', `${config.databaseUrl === null ? 'SQLite' : 'PostgreSQL'}, ${keys} ${keys === 1 ? 'key' : 'keys'}`);
     } finally {

@@ -9,8 +9,10 @@ import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { Nonces } from './accounts/nonces.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
+import { openSigningKey } from './auth/pepper.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
@@ -29,15 +31,14 @@ import { quoteEndpoints } from './quote/quotes.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import { MarketHealth } from './reads/market-health.ts';
 import { createReads } from './reads/reads.ts';
-import { metricsOf, statusOf } from './report.ts';
+import { metricsOf, statusOf, type ReadCounters } from './report.ts';
 import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
-import { keystoreName, passphraseFileOf } from './custody/passphrase.ts';
 import { orderEndpoints } from './trade/order-endpoints.ts';
-import { createTrading, noTrading, type Custody, type Trading } from './trade/trading.ts';
+import { openTrading, type Custody } from './trade/trading.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
@@ -109,38 +110,33 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const startedAtMs = Date.now();
-  const stopRevocations = keys.authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason));
+  const stopHearing = hearOfKeys(keys.authenticator, hub);
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
     statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses() });
   const page = readDashboard();
-  const reading = new AbortController();
-  const rpc = chainRpc(config.rpc?.httpUrls ?? null);
-  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
-  const reader = createAccountReader(rpc, { newestSlot: () => health.newestSlot(Date.now()), signal: reading.signal });
-  const fetcher = new MetadataFetcher();
-  const metadata = options.metadata ?? new TokenMetadataBook(fetcher);
-  const reads = createReads({ hub, health, reader, rpc, market, venues, metadata, log, signal: reading.signal });
+  const reading = openReading({ ...options, market }, hub);
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
-  const trading = openTrading(options, keys.store, hub, () => health.simulated === true);
+  const store = keys.dashboard?.store ?? null;
+  const trading = openTrading({ ...options, store, hub, simulated: () => reading.health.simulated === true });
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
     ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
     statusBinding(report),
-    metricsBinding(() => metricsOf({ hub, limiter, startedAtMs })),
-    ...reads.endpoints,
-    ...quoteEndpoints({ markets: createMarkets(reader, venues), reader, venues }),
+    metricsBinding(() => metricsOf({ hub, limiter, reads: reading.counters, startedAtMs })),
+    ...reading.endpoints,
     ...trading.endpoints,
-    ...orderEndpoints({ orders: keys.store?.orders ?? null }),
+    ...orderEndpoints({ orders: store?.orders ?? null }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
     ...documentEndpoints(config),
     ...(options.endpoints ?? []),
   ];
   const accounts =
-    keys.store === null ? [] : dashboardRoutes({ ...keys, store: keys.store, config, port: () => transport?.port ?? config.port, log });
+    keys.dashboard === null ? [] : dashboardRoutes({ ...keys.dashboard, ...keys, config, port: () => transport?.port ?? config.port, log });
   const router = createRouter({
     endpoints,
-    routes: [...streamRoutes(), staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
+    streamPaths,
+    routes: [staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
     authenticator: keys.authenticator,
     limiter,
     addressOf,
@@ -148,11 +144,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const end = async (): Promise<void> => {
-    stopRevocations();
+    stopHearing();
     hub.close();
-    reading.abort();
-    health.close();
-    fetcher.close();
+    reading.close();
     await transport?.close();
     await trading.close();
     await subscriber.close();
@@ -161,7 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     await hub.start();
-    await health.start();
+    await reading.health.start();
     await trading.start();
     signal.throwIfAborted();
     const { host, port, tls } = config;
@@ -218,46 +212,78 @@ function running({ transport, hub, config: { host, tls }, log, endpoints, beginD
   };
 }
 
-function openTrading({ config, custody, bus, log }: GatewayOptions, store: Store | null, hub: Hub, simulated: () => boolean): Trading {
-  const { rpc } = config;
-  if (rpc === null || store === null) return noTrading();
-  const used = custody ?? { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
-  return createTrading({ config, rpc, custody: used, store, bus, hub, simulated, log });
+/** What the endpoints that read stand on. */
+interface Reading {
+  readonly endpoints: readonly BoundEndpoint[];
+  readonly health: MarketHealth;
+  readonly counters: ReadCounters;
+  close(): void;
+}
+
+function openReading({ config, bus, market, metadata, log }: GatewayOptions & { readonly market: MarketReader }, hub: Hub): Reading {
+  const ended = new AbortController();
+  const rpc = chainRpc(config.rpc?.httpUrls ?? null);
+  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
+  const reader = createAccountReader(rpc, { newestSlot: () => health.newestSlot(Date.now()), signal: ended.signal });
+  const fetcher = new MetadataFetcher();
+  const book = metadata ?? new TokenMetadataBook(fetcher);
+  const reads = createReads({ hub, health, reader, rpc, market, venues, metadata: book, log, signal: ended.signal });
+  const markets = createMarkets(reader, venues);
+  return {
+    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues })],
+    health,
+    counters: { tokens: reads.book, accounts: reader.counters, markets: markets.counters },
+    close: () => {
+      ended.abort();
+      health.close();
+      fetcher.close();
+    },
+  };
 }
 
 interface OpenKeys {
   readonly authenticator: Authenticator;
   /** Null where the keys are not those of a store: then there is no dashboard to make some. */
-  readonly store: Store | null;
+  readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
   close(): Promise<void>;
 }
 
 async function openKeys({ config, store, authenticator, log }: GatewayOptions): Promise<OpenKeys> {
-  if (authenticator !== undefined) return { authenticator, store: store ?? null, close: async () => undefined };
+  if (authenticator !== undefined) {
+    const dashboard = store === undefined ? null : { store, nonces: await openNonces(store) };
+    return { authenticator, dashboard, close: async () => undefined };
+  }
   const used = store ?? (await openStore(config));
   const closeStore = async (): Promise<void> => {
     if (store === undefined) await used.close();
   };
   try {
+    const nonces = await openNonces(used);
     const made = await createAuthenticator({ store: used, plans: config.plans, log });
     const close = async (): Promise<void> => {
       await made.close();
       await closeStore();
     };
-    return { authenticator: made, store: used, close };
+    return { authenticator: made, dashboard: { store: used, nonces }, close };
   } catch (error) {
     await closeStore();
     throw error;
   }
 }
 
-/** A stream's path without an upgrade. */
-function streamRoutes(): Route[] {
-  return streamPaths.map((path) => ({
-    method: 'GET',
-    path,
-    handler: (request) => errorAnswer(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
-  }));
+/** Open connections follow what becomes of their keys. Returns the way to stop. */
+function hearOfKeys(authenticator: Authenticator, hub: Hub): () => void {
+  const stops = [
+    authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason)),
+    authenticator.onReplanned((principal) => hub.replan(principal)),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+async function openNonces(store: Store): Promise<Nonces> {
+  return new Nonces(await openSigningKey(store, 'sign-in nonces'));
 }
 
 function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub }): TransportHandlers {
@@ -272,7 +298,7 @@ function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub 
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
       const judged = judgeHandshake(request, parts);
-      return judged instanceof Promise ? judged.then(outcomeOf) : outcomeOf(judged);
+      return judged instanceof Promise ? judged.then((lastWord) => () => outcomeOf(lastWord())) : outcomeOf(judged);
     },
   };
 }

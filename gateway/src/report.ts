@@ -4,7 +4,10 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { apiVersion } from './http/answers.ts';
 import type { Metric } from './http/routes/metrics.ts';
+import type { RpcAccountReader } from './chain/rpc-account-reader.ts';
+import type { Markets } from './quote/markets.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
+import type { TokenBook } from './reads/token-book.ts';
 import type { Hub } from './stream/hub.ts';
 import type { Transport } from './transport/transport.ts';
 
@@ -55,14 +58,23 @@ function simulatedBy(ingests: readonly BusStatus[]): boolean | null {
   return known.length === 0 ? null : known.some(Boolean);
 }
 
+/** What the reading endpoints counted. */
+export interface ReadCounters {
+  readonly tokens: TokenBook;
+  readonly accounts: RpcAccountReader['counters'];
+  readonly markets: Markets['counters'];
+}
+
 /** The gateway's own numbers; no label has an unbounded set of values, so there are none. */
 export function metricsOf({
   hub: { stats, connections, fanout, dialect, history, linkUp },
   limiter,
+  reads: { tokens, accounts, markets },
   startedAtMs,
 }: {
   readonly hub: Hub;
   readonly limiter: CountingLimiter;
+  readonly reads: ReadCounters;
   readonly startedAtMs: number;
 }): Metric[] {
   const counter = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'counter', value });
@@ -96,5 +108,20 @@ export function metricsOf({
     counter('limit_local_total', 'Looks at limits that were counted locally.', limiter.counters.local),
     counter('limit_outages_total', 'Times that Redis stopped answering for limits.', limiter.counters.outages),
     counter('commands_refused_total', 'Messages answered with an error.', stats.refusedCommands),
+    gauge('tokens', 'Tokens kept in memory, as they were asked for.', tokens.size),
+    counter('token_loads_total', 'Tokens that were cold and read.', tokens.counters.loads),
+    counter('token_refreshes_total', 'Tokens that were read again.', tokens.counters.refreshes),
+    counter('token_shared_total', 'Questions for a token that was being read already.', tokens.counters.shared),
+    counter('token_refused_total', 'Questions refused, as too many tokens were being read.', tokens.counters.refused),
+    counter('token_negative_hits_total', 'Questions for an address known to be no token.', tokens.counters.negativeHits),
+    counter('token_evicted_total', 'Tokens that had to make room.', tokens.counters.evicted),
+    counter('chain_calls_total', 'Reads of accounts sent to nodes.', accounts.calls),
+    counter('chain_failures_total', 'Reads of accounts without a usable answer.', accounts.failures),
+    counter('chain_shared_total', 'Reads of accounts that took the answer of one under way.', accounts.shared),
+    counter('chain_refused_total', 'Reads of accounts refused, as too many waited.', accounts.refused),
+    counter('quote_market_hits_total', 'Markets for quotes that were read a moment ago.', markets.hits),
+    counter('quote_market_reads_total', 'Markets for quotes that were read.', markets.reads),
+    counter('quote_market_shared_total', 'Questions for a market that was being read already.', markets.shared),
+    counter('quote_market_malformed_total', 'Markets whose accounts could not be understood.', markets.malformed),
   ];
 }

@@ -11,7 +11,8 @@ import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
-import { Keeper } from './market/keeper.ts';
+import { Keeper, type KeeperStats } from './market/keeper.ts';
+import { ThreadedKeeper } from './market/threaded-keeper.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
@@ -42,12 +43,20 @@ export interface IngestOptions {
   /** `rpc` must be set. */
   readonly config: Config;
   readonly bus: Bus;
-  /** State of the market, kept by one of all ingest processes. One of this process where none is given. */
+  /**
+   * State of the market, kept right here. One of this process where none is given. Where the settings name Redis it is there, and
+   * a thread with connections of its own keeps it, in one of all ingest processes.
+   */
   readonly market?: Market;
   /** Off-chain metadata of new tokens. Where none is given it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
   readonly log: Logger;
   readonly signal: AbortSignal;
+}
+
+interface MarketKeeper {
+  readonly stats: KeeperStats;
+  close(withinMs: number): Promise<void>;
 }
 
 export interface Ingest {
@@ -60,14 +69,14 @@ export interface Ingest {
  * another process does: it then is ready to. Endpoints are connected, and connected again, from then on. Nothing is published before the
  * cluster told which it is: events of simnet must be labelled.
  */
-export async function startIngest({ config, bus, market: given, metadata, log, signal }: IngestOptions): Promise<Ingest> {
+export async function startIngest(options: IngestOptions): Promise<Ingest> {
+  const { config, bus, metadata, log, signal } = options;
   if (config.rpc === null) throw new TypeError('Ingest needs the address of an RPC.');
   const { httpUrls, wsUrls } = config.rpc;
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
   const publisher = new Publisher(bus, log);
-  const market = given ?? new InProcessMarket();
-  const keeper = new Keeper({ bus, market, log });
+  const keeper = beginKeeper(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
@@ -145,10 +154,15 @@ export async function startIngest({ config, bus, market: given, metadata, log, s
       await begun.catch(() => undefined);
       await publisher.close(closeWithinMs);
       await keeper.close(closeWithinMs);
-      if (given === undefined) await market.close();
       report.tell(stats());
     },
   };
+}
+
+/** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */
+function beginKeeper({ config, bus, market = new InProcessMarket(), log }: Omit<IngestOptions, 'signal'>): MarketKeeper {
+  const { redisUrls } = config;
+  return redisUrls === null ? new Keeper({ bus, market, log }) : new ThreadedKeeper({ redisUrls, log });
 }
 
 /** Sets this process's status on the bus; says once that it cannot. */

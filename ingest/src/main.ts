@@ -3,8 +3,6 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { createMarket } from '@sluice/shared/market/create.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
 import { startIngest } from './ingest.ts';
 
 const requires = {
@@ -18,14 +16,11 @@ async function main(config: Config): Promise<void> {
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
   const bus = await createBus({ redisUrls: config.redisUrls, log });
-  let market: Market | null = null;
   try {
-    market = await createMarket({ redisUrls: config.redisUrls, log });
-    const ingest = await startIngest({ config, bus, market, log, signal: ending.signal });
+    const ingest = await startIngest({ config, bus, log, signal: ending.signal });
     if (!ending.signal.aborted) await once(ending.signal, 'abort');
     await ingest.close();
   } finally {
-    await market?.close();
     await bus.close();
   }
   log.info('ingest_ended');

@@ -1,6 +1,6 @@
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
-import type { Keeper, KeeperStats } from './market/keeper.ts';
+import type { KeeperStats } from './market/keeper.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
 import type { EmitCounts } from './pipeline/emit.ts';
 import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
@@ -82,7 +82,7 @@ export function readStats(of: {
   readonly startedAtMs: number;
   readonly running: RunningParts | null;
   readonly publisher: Publisher;
-  readonly keeper: Keeper;
+  readonly keeper: { readonly stats: KeeperStats };
   readonly solUsd: SolUsdFeed;
   readonly tokenMetadata: TokenMetadata;
   readonly report: Report;

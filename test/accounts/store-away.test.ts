@@ -1,13 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
+import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig, until } from '../support/gateway.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { DashboardClient, linkToken } from './dashboard-client.ts';
 
@@ -35,6 +37,25 @@ afterAll(async () => {
 }, testTimeoutMs);
 
 describe('the dashboard while PostgreSQL is away', () => {
+  it('goes on where it breaks off under calls that wait for it', { timeout: testTimeoutMs }, async () => {
+    const db = await openPostgres(await postgres.newDatabase());
+    const calls = [
+      db.get('SELECT pg_sleep(60)'),
+      db.transaction('accounts', (sql) => sql.get('SELECT pg_sleep(60)')),
+      db.transaction('accounts', (sql) => sql.get('SELECT 1 AS one')),
+    ];
+    const outcomes = Promise.allSettled(calls);
+    await until(
+      'the calls to be under way',
+      async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > calls.length,
+    );
+    await postgres.kill();
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreAwayError) });
+    await postgres.restart();
+    expect(await db.get('SELECT 1 AS one')).toEqual({ one: 1 });
+    await db.close();
+  });
+
   it(
     'says that it is, without a fault of its own, and goes on with the same session when it is back',
     { timeout: testTimeoutMs },
@@ -48,7 +69,6 @@ describe('the dashboard while PostgreSQL is away', () => {
         await client.get('me'),
         await client.get('keys'),
         await client.post('keys', { scopes: ['read'] }),
-        await client.post('sign-in/nonce', {}),
         await client.post('sign-in/link', { token: 'f'.repeat(64) }),
       ];
       for (const { status, body, headers } of answers) {

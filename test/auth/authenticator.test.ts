@@ -275,6 +275,27 @@ describe('the authenticator', () => {
     expect(authenticator.authenticate(key)).not.toBeNull();
   });
 
+  it('tells of a key that is on another plan, wherever that was done, and of no other change', async () => {
+    await store.accounts.create({ id: 'holder', wallet: null, plan: 'standard', createdAtMs: 1 });
+    const { id, key } = await knownKey({ accountId: 'holder', plan: 'standard' });
+    const own = await knownKey({ plan: 'standard' });
+    const [replanned, revoked] = [vi.fn(), vi.fn()];
+    authenticator.onReplanned(replanned);
+    authenticator.onRevoked(revoked);
+    await rotateApiKey(elsewhere, own.id, 60_000);
+    await rotateApiKey(elsewhere, id, 60_000);
+    await authenticator.refresh();
+    expect(replanned).not.toHaveBeenCalled();
+    await elsewhere.accounts.setPlan('holder', 'premium');
+    await soon(() => expect(replanned).toHaveBeenCalledTimes(2));
+    expect(replanned.mock.calls.map(([principal]) => [principal.credential, principal.plan])).toEqual([
+      [`${id}.1`, defaultPlans.premium],
+      [`${id}.2`, defaultPlans.premium],
+    ]);
+    expect(authenticator.authenticate(key)?.plan.name).toBe('premium');
+    expect(revoked).not.toHaveBeenCalled();
+  });
+
   it('notes the last use when it ends, and no version changes by it', async () => {
     const { id, key } = await knownKey();
     const version = await store.keys.version();

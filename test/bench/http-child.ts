@@ -26,6 +26,6 @@ const made = await createApiKey(store, {
 });
 if (!made.ok) throw new Error('no key could be made');
 const authenticator = await createAuthenticator({ store, plans: config.plans, log });
-const { server, mints, freeze } = await startMarketGateway({ seed: 5, slots: 60, transport: 'uws', config, authenticator });
-await freeze();
+const { server, mints, ...market } = await startMarketGateway({ seed: 5, slots: 60, transport: 'uws', config, authenticator });
+await market.freeze();
 process.stdout.write(`key ${made.shown.key}\npath /token/info/${mints[0]}\nlistening ${server.gateway.url}\n`);

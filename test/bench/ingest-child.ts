@@ -3,7 +3,6 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { createMarket } from '@sluice/shared/market/create.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 
 /**
@@ -43,7 +42,7 @@ const config = {
   host: '127.0.0.1',
   port: 0,
   tls: null,
-  redisUrls: null,
+  redisUrls: redisUrl === '-' ? null : [redisUrl],
   rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
   grpc: null,
   dataDir: '.data',
@@ -67,8 +66,7 @@ if (redisUrl !== '-' && keeper === 'other') {
     });
   });
 }
-const market = redisUrl === '-' ? {} : { market: await createMarket({ redisUrls: [redisUrl], log }) };
-const ingest = await startIngest({ config, bus, ...market, log, signal: new AbortController().signal });
+const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
 
 process.on('message', (message) => {
   if (message === 'stats') {

@@ -1,6 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +8,7 @@ import type { IngestStats } from '@sluice/ingest/stats.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
 import { buyFrames, curveAccountBytes, firstBuySlot } from '../ingest/pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
+import { nodeFlags } from '../support/command-line.ts';
 import { startRedis } from '../support/redis.ts';
 import type { BenchRow } from './row.ts';
 
@@ -28,16 +28,10 @@ interface Report {
   readonly stats: IngestStats;
 }
 
-/** What `pnpm ingest` tells Node.js. */
-function nodeFlags(): string[] {
-  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { scripts: { ingest: string } };
-  return scripts.ingest.split(' ').filter((word) => word.startsWith('--max-'));
-}
-
 /** The measured process on core 0 where there is more than one; sender and Redis have the others. */
 function startChild(node: ScriptedNode, redisUrl: string | null, keeper: Keeper): ChildProcess {
   const script = fileURLToPath(new URL('ingest-child.ts', import.meta.url));
-  const args = [...nodeFlags(), '--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-', keeper];
+  const args = [...nodeFlags('ingest/src/main.ts'), '--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-', keeper];
   const pinned = cpus().length > 1 ? ['taskset', '-c', '0', process.execPath, ...args] : [process.execPath, ...args];
   return spawn(pinned[0]!, pinned.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 }
@@ -157,6 +151,6 @@ export async function run(): Promise<BenchRow[]> {
   pinToOthers(process.pid);
   const rows = [row('Ingest, to a counting bus', await measure(null, 'other'))];
   rows.push(row('Ingest, through Redis', await throughRedis('other')));
-  rows.push(row("The same, keeping the market's state as well", await throughRedis('self'), false));
+  rows.push(row("The same, with the thread that keeps the market's state", await throughRedis('self'), false));
   return rows;
 }

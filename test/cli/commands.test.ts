@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sluice, type CommandResult } from '../support/command-line.ts';
 import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';
 
@@ -46,6 +46,8 @@ describe('the command line', () => {
     [['wallets', '--json']],
     [['keys', 'create']],
     [['keys', 'create', '--plan', 'gold']],
+    [['keys', 'create', '--plan', 'standard', '--expires', '0s']],
+    [['keys', 'begin-anew']],
     [['keys', 'create', '--plan', 'standard', '--scopes', 'stream,everything']],
     [['keys', 'create', '--plan', 'standard', '--colour', 'red']],
     [['keys', 'create', '--plan', 'standard', '--expires', 'soon']],
@@ -87,7 +89,7 @@ describe('the command line', () => {
   });
 
   it('tells what is missing, and takes --json before what is to be done', async () => {
-    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing: what to do, create, list, rotate, revoke\n/);
+    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing: what to do, create, list, rotate, revoke, begin-anew\n/);
     expect(await run(['keys', '--json', 'list'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
@@ -141,6 +143,31 @@ describe('sluice keys', () => {
     const again = await run(['keys', 'revoke', created.id]);
     expect(again.code).toBe(1);
     expect((await run(['keys', 'rotate', created.id])).code).toBe(1);
+  });
+
+  it('begins anew where the pepper is lost, and only there', async () => {
+    const dataDir = join(folder, '.data');
+    const wantsNothing = await run(['keys', 'begin-anew', '--yes']);
+    expect(wantsNothing).toMatchObject({ code: 1, stdout: '' });
+    const lost = (await json(['keys', 'create', '--plan', 'standard'])) as { readonly id: string; readonly key: string };
+    expect(await run(['keys', 'begin-anew', '--yes'])).toMatchObject({ code: 1, stdout: '' });
+    const store = await openEmbeddedStore(dataDir);
+    onTestFinished(() => store.close());
+    expect(await store.keys.byId(lost.id)).toMatchObject({ revokedAtMs: null });
+
+    rmSync(join(dataDir, 'pepper'));
+    expect(await run(['keys', 'create', '--plan', 'standard'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('keys begin-anew'),
+    });
+    expect((await run(['doctor'])).stdout).toMatch(/^FAIL .*pepper/im);
+    expect(await json(['keys', 'begin-anew', '--yes'])).toEqual({ revoked: 1 });
+    const made = (await json(['keys', 'create', '--plan', 'standard'])) as { readonly id: string; readonly key: string };
+    const authenticator = await authenticatorOf(store);
+    onTestFinished(() => authenticator.close());
+    expect(authenticator.authenticate(lost.key)).toBeNull();
+    expect(authenticator.authenticate(made.key)?.keyId).toBe(made.id);
+    expect(await json(['keys', 'list'])).toMatchObject([{ live: false }, { live: true }]);
   });
 
   it('gives all scopes where none are named, and an end where one is asked for', async () => {

@@ -48,7 +48,7 @@ it('accepts handshakes that were judged for a while, the first as those while ot
       upgrade: () =>
         new Promise((resolve) => {
           setImmediate(() =>
-            resolve({
+            resolve(() => ({
               headers: { 'X-Test': 'late' },
               accept: (socket) => {
                 socket.send('welcome', false);
@@ -60,7 +60,7 @@ it('accepts handshakes that were judged for a while, the first as those while ot
                   onClose: () => undefined,
                 };
               },
-            }),
+            })),
           );
         }),
     },

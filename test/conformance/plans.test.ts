@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';
 import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
-import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
+import type { CountingLimiter, LimitDecision } from '@sluice/gateway/ratelimit/limiter.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import { Usage } from '@sluice/shared/wire/rest/usage.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
@@ -12,6 +12,29 @@ import { StreamClient } from '../support/stream-client.ts';
 import { addressOf } from '../support/stream-events.ts';
 
 const checkUsage = validator(Usage);
+
+/** Admits everything, and answers many at a time. */
+class LimiterInTurns implements CountingLimiter {
+  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  readonly away = false;
+  #waiting: (() => void)[] = [];
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  take(): Promise<LimitDecision> {
+    const decision: LimitDecision = { admitted: true, remaining: 1, resetMs: 0, retryAfterMs: 0, counted: 'shared' };
+    return new Promise((resolve) => this.#waiting.push(() => resolve(decision)));
+  }
+
+  answerAll(): void {
+    for (const answer of this.#waiting.splice(0)) answer();
+  }
+
+  close(): void {}
+}
+
 let keys = 0;
 
 describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
@@ -125,6 +148,26 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
         await until('an outcome', () => client.refused !== null || client.socket.readyState === WebSocket.OPEN);
         return client.refused === null;
       });
+    });
+
+    it('bound the connections that are judged together, as the answers of Redis come', async () => {
+      const limiter = new LimiterInTurns();
+      const late = await startTestGateway({ transport, limiter });
+      try {
+        late.keys.add('sluice_plans_together', { plan: { ...defaultPlans.standard, connections: 3 } });
+        const open = Array.from({ length: 12 }, () => {
+          const client = new StreamClient(`ws://${late.host}/api/data?api-key=sluice_plans_together`);
+          clients.push(client);
+          return client;
+        });
+        await until('all to be judged', () => limiter.waiting === open.length);
+        limiter.answerAll();
+        await until('all outcomes', () => open.every((client) => client.refused !== null || client.socket.readyState === WebSocket.OPEN));
+        expect(open.filter(({ refused }) => refused === null)).toHaveLength(3);
+        expect(open.flatMap(({ refused }) => (refused === null ? [] : [refused.status]))).toEqual(Array(9).fill(429));
+      } finally {
+        await late.close();
+      }
     });
 
     it('bound the subscriptions of all its connections, in both dialects', async () => {

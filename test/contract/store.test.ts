@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NewKey, StoredKey } from '@sluice/gateway/store/key-table.ts';
 import { maxKeys, maxKeysPerAccount } from '@sluice/gateway/store/key-table.ts';
+import { maxNonceAheadUs } from '@sluice/gateway/store/account-table.ts';
 import { maxOneTime } from '@sluice/gateway/store/one-time-table.ts';
 import { maxSessionsPerAccount } from '@sluice/gateway/store/session-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -282,12 +283,47 @@ describe.each(storeKinds)('the store in %s', (kind) => {
     });
   });
 
+  it('revokes all keys at once, each once, and forgets a check', async () => {
+    for (const id of ['one', 'two', 'three']) await store.keys.insert(keyOf(id));
+    await store.keys.revoke('two', nowMs + 1);
+    const before = await store.keys.version();
+    expect(await store.keys.revokeAll(nowMs + 2)).toBe(2);
+    const changed = await elsewhere.keys.changed({ version: before + 1, id: '' }, 10);
+    expect(changed.map((key) => [key.id, key.revokedAtMs])).toEqual([
+      ['one', nowMs + 2],
+      ['three', nowMs + 2],
+    ]);
+    expect(await store.keys.revokeAll(nowMs + 3)).toBe(0);
+    await store.checks.agree('a check', hash(1));
+    expect([await elsewhere.checks.remove('a check'), await store.checks.remove('a check')]).toEqual([true, false]);
+  });
+
   describe('accounts', () => {
     it('have the operator among them from the beginning, whose plan and end nobody sets', async () => {
       expect(await elsewhere.accounts.all()).toMatchObject([{ id: 'operator', kind: 'operator', wallet: null, disabledAtMs: null }]);
       expect(await store.accounts.setPlan('operator', 'standard')).toBe(false);
       expect(await store.accounts.disable('operator', nowMs)).toBe(false);
       expect(await store.accounts.create({ id: 'operator', wallet: 'w', plan: 'standard', createdAtMs: nowMs })).toBe('taken');
+    });
+
+    it('use the number of a nonce once, and none below it', async () => {
+      const us = nowMs * 1000;
+      for (let n = 0; n < 10; n++) {
+        const used = await Promise.all(
+          Array.from({ length: 6 }, (_, i) => (i % 2 ? store : elsewhere).accounts.useNonce('operator', us + n, nowMs)),
+        );
+        expect(used.filter(Boolean)).toHaveLength(1);
+      }
+      expect(await store.accounts.useNonce('operator', us + 8, nowMs)).toBe(false);
+      expect(await store.accounts.useNonce('nobody', us, nowMs)).toBe(false);
+    });
+
+    it('forget the number of a nonce that came from a clock more than a day ahead', async () => {
+      const us = nowMs * 1000;
+      expect(await store.accounts.useNonce('operator', us + maxNonceAheadUs, nowMs)).toBe(true);
+      expect(await store.accounts.useNonce('operator', us, nowMs)).toBe(false);
+      expect(await store.accounts.useNonce('operator', us + maxNonceAheadUs + 1, nowMs)).toBe(true);
+      expect(await store.accounts.useNonce('operator', us, nowMs)).toBe(true);
     });
 
     it('come back as they were put in, one for a wallet', async () => {
@@ -410,10 +446,9 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   });
 
   describe('one-time tokens', () => {
-    it('are taken once, of their kind, before they expire', async () => {
+    it('are taken once, before they expire', async () => {
       const entry = { kind: 'link', hash: hash(1), accountId: 'operator', expiresAtMs: nowMs + 10 } as const;
       expect(await store.oneTime.put(entry, nowMs)).toBe(true);
-      expect(await elsewhere.oneTime.take('nonce', hash(1), nowMs)).toBeNull();
       expect(await elsewhere.oneTime.take('link', hash(2), nowMs)).toBeNull();
       expect(await elsewhere.oneTime.take('link', hash(1), nowMs + 9)).toEqual(entry);
       expect(await store.oneTime.take('link', hash(1), nowMs + 9)).toBeNull();
@@ -423,15 +458,15 @@ describe.each(storeKinds)('the store in %s', (kind) => {
 
     it('are got by one of many that take at once', async () => {
       for (let n = 0; n < 20; n++) {
-        await store.oneTime.put({ kind: 'nonce', hash: hash(n), accountId: null, expiresAtMs: nowMs + 10 }, nowMs);
+        await store.oneTime.put({ kind: 'link', hash: hash(n), accountId: 'operator', expiresAtMs: nowMs + 10 }, nowMs);
         const taken = await Promise.all(
-          Array.from({ length: 6 }, (_, i) => (i % 2 ? store : elsewhere).oneTime.take('nonce', hash(n), nowMs)),
+          Array.from({ length: 6 }, (_, i) => (i % 2 ? store : elsewhere).oneTime.take('link', hash(n), nowMs)),
         );
         expect(taken.filter((entry) => entry !== null)).toHaveLength(1);
       }
     });
 
-    it('are bounded by kind, and make room when they expire', async () => {
+    it('are bounded, and make room when they expire', async () => {
       const db = await place.database();
       const bytes = kind === 'SQLite' ? 'CAST(i AS BLOB)' : "decode(lpad(to_hex(i), 8, '0'), 'hex')";
       await db.run(
@@ -440,7 +475,6 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       );
       const link = { kind: 'link', hash: hash(1), accountId: 'operator', expiresAtMs: nowMs + 100 } as const;
       expect(await store.oneTime.put(link, nowMs + 9)).toBe(false);
-      expect(await store.oneTime.put({ ...link, kind: 'nonce', accountId: null }, nowMs + 9)).toBe(true);
       expect(await store.oneTime.put(link, nowMs + 10)).toBe(true);
     });
   });

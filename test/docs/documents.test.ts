@@ -160,6 +160,8 @@ describe('the OpenAPI document', () => {
         expect((operation['security'] as unknown[]).length).toBe(spec.access === 'open' ? 0 : 2);
         expect(operation['x-sluice-access']).toBe(spec.access);
         expect('requestBody' in operation).toBe(spec.body !== undefined);
+        const mustBeThere = (spec.body as { readonly required?: readonly string[] } | undefined)?.required ?? [];
+        if (spec.body !== undefined) expect(operation['requestBody']).toMatchObject({ required: mustBeThere.length > 0 });
         expect(operation['deprecated'] === true).toBe(spec.deprecated !== undefined);
       }
     }

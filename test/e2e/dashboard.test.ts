@@ -213,6 +213,14 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     expect(complaints).toEqual([expect.stringContaining('401')]);
   });
 
+  it('a holder without a wallet signs in by a link, and is told by the account', async () => {
+    await store.accounts.create({ id: 'walletless', wallet: null, plan: 'premium', createdAtMs: Date.now() });
+    const page = await openPage(`/#sign-in=${await linkToken(store, 'walletless')}`);
+    await page.getByText('Signed in by the link').waitFor();
+    expect(await page.locator('#account').textContent()).toBe('walletless · premium');
+    expect(complaints).toEqual([]);
+  });
+
   it('a fault is said in the dialog, which stays open', async () => {
     const page = await openSignedIn();
     await page.getByRole('button', { name: 'Generate New Key' }).click();

@@ -12,10 +12,13 @@ let folder: string;
 let redis: TestRedis;
 const children: ChildProcess[] = [];
 const sockets: WebSocket[] = [];
+/** What the processes of a test wrote where logs go. */
+let logged = '';
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-processes-'));
   redis = await startRedis();
+  logged = '';
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.terminate();
@@ -37,6 +40,7 @@ function startUntil(program: string, args: readonly string[], env: Readonly<Reco
     };
     child.stdout?.setEncoding('utf8').on('data', onText);
     child.stderr?.setEncoding('utf8').on('data', onText);
+    child.stderr?.on('data', (text: string) => (logged += text));
     child.on('close', (code) => reject(new Error(`${program} ended with ${code}: ${output}`)));
   });
 }
@@ -82,6 +86,9 @@ describe('ingest and gateway as processes of their own', () => {
     expect(shared.length).toBeGreaterThan(20);
     for (const { seq, id: eventId } of shared) expect(idsOnSecond.get(seq)).toBe(eventId);
     expect(new Set(trades(one).map((trade) => trade.id)).size).toBe(trades(one).length);
+
+    // The native server writes there by itself what it takes for a fault.
+    expect(logged).not.toContain('uWS');
 
     const doctor = await sluice(['doctor', '--json'], { folder, env: { ...env, PORT: new URL(first).port } });
     const report = JSON.parse(doctor.stdout) as {

@@ -18,6 +18,7 @@ import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
+import { standStill } from '../support/standing-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
 import { happened } from '../support/happened.ts';
 import { startRedis } from '../support/redis.ts';
@@ -76,7 +77,8 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       if (slot === 100) for (const mint of tradedMints().slice(0, 20)) await info(mint);
     }
     await allTold();
-    await standStill();
+    const stop = await standStill(bus, ingest);
+    closers.push(async () => stop());
     late = await startTestGateway({ config, bus, market });
     closers.push(() => late.close());
     late.keys.add(key, { scopes: ['read'] });
@@ -94,16 +96,6 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       const checkpoint = await market.checkpoint();
       return wanted.every((id) => ids.has(id)) && (checkpoint?.offset ?? 0) >= events.length;
     });
-  }
-
-  /** A chain that stands still is none to ingest: after three seconds without a slot it would count as blind. Another process sees on. */
-  async function standStill(): Promise<void> {
-    const { slot, solUsd } = ingest.stats();
-    const value = { leads: true, endpointsUp: 1, simulated: true, slot, solUsd };
-    const tell = (): Promise<void> => bus.setStatus('ingest:another', value, 5_000);
-    await tell();
-    const timer = setInterval(() => void tell(), 1_000);
-    closers.push(async () => clearInterval(timer));
   }
 
   async function get(path: string, from: TestGateway = gateway): Promise<{ status: number; body: unknown }> {

@@ -74,11 +74,13 @@ describe('the boundaries', () => {
       "import 'six';",
       "const e = await import('seven');",
       "const f = require('eight');",
-      "// import g from 'nine';",
-      "/** import h from 'ten'; */",
+      "new Worker(new URL('./imports.ts', import.meta.url));",
+      "new URL('./page.html', import.meta.url);",
+      "// import g from 'ten';",
+      "/** import h from 'eleven'; */",
     ].join('\n');
     const seen = importsOf({ path: 'cli/a.ts', text }).map(({ specifier }) => specifier);
-    expect(new Set(seen)).toEqual(new Set(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']));
+    expect(new Set(seen)).toEqual(new Set(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', './imports.ts']));
   });
 });
 

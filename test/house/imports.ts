@@ -15,6 +15,8 @@ const forms = [
   /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*(['"])([^'"\n]+)\1/gm,
   /^\s*import\s*(['"])([^'"\n]+)\1/gm,
   /\b(?:import|require)\s*\(\s*(['"])([^'"\n]+)\1/g,
+  // Where a thread begins.
+  /\bnew URL\(\s*(['"])(\.[^'"\n]+\.ts)\1\s*,\s*import\.meta\.url\)/g,
 ];
 const folderOfPackage: Readonly<Record<string, string>> = {
   shared: 'shared/src',
@@ -23,7 +25,7 @@ const folderOfPackage: Readonly<Record<string, string>> = {
   test: 'test',
 };
 
-/** Every import, export-from, dynamic import and require of a file, comments left out. */
+/** Every import, export-from, dynamic import, require and module named by `new URL` of a file, comments left out. */
 export function importsOf(file: SourceFile): readonly Import[] {
   const code = file.text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '');
   const specifiers = forms.flatMap((form) => [...code.matchAll(form)].map((match) => match[2] ?? ''));

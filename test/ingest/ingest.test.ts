@@ -54,7 +54,7 @@ async function ingestOn(bus: Bus, ...sources: readonly ScriptedNode[]): Promise<
     },
   });
   const rpc = { httpUrls: sources.map(({ httpUrl }) => httpUrl), wsUrls: sources.map(({ wsUrl }) => wsUrl) };
-  const config = { rpc } as unknown as Config;
+  const config = { rpc, redisUrls: null } as unknown as Config;
   const ingest = await startIngest({ config, bus, log: recordingLog(lines), signal: new AbortController().signal });
   const started = { ingest, bus, events, lines };
   running.push(started);

@@ -42,7 +42,7 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   });
   // The same node under two names is two endpoints.
   const also = (url: string): string[] => (second ? [url, url.replace('127.0.0.1', 'localhost')] : [url]);
-  const config = { rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) } } as unknown as Config;
+  const config = { rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) }, redisUrls: null } as unknown as Config;
   const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
   closers.push(() => ingest.close());
   await until('subscribed', () => ingest.stats().endpointsUp === (second ? 2 : 1));

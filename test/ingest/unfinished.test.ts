@@ -338,7 +338,7 @@ describe('two endpoints', () => {
       },
     });
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-    const config = { rpc } as unknown as Config;
+    const config = { rpc, redisUrls: null } as unknown as Config;
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => bus.close());
     closers.push(() => ingest.close());

@@ -221,7 +221,7 @@ describe('on the stream', () => {
     });
     const rules = localRules();
     const fetcher = new MetadataFetcher({ rules });
-    const config = { rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } } as unknown as Config;
+    const config = { rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }, redisUrls: null } as unknown as Config;
     const ingest = await startIngest({ config, bus, metadata: new TokenMetadataBook(fetcher), log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until(() => ingest.stats().endpointsUp === 1);

@@ -206,6 +206,8 @@ describe('prices that are not of now', () => {
         marketCapSol: null,
         marketCapUsd: null,
         liquiditySol: null,
+        reserves: null,
+        curve: { progressPercent: null },
         priceNullReason: reason,
       });
     };
@@ -219,7 +221,10 @@ describe('prices that are not of now', () => {
     harness.ingest({}, Date.now() - 6_000);
     await nullFor('no_ingest');
     harness.ingest({});
-    expect((await harness.info(mint)).priceNullReason).toBeNull();
+    const told = await harness.info(mint);
+    expect(told.priceNullReason).toBeNull();
+    expect(told.reserves).not.toBeNull();
+    expect(told.curve?.progressPercent).toEqual(expect.any(Number));
   });
 
   it('are read anew after a time in which nobody saw the chain', async () => {

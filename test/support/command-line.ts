@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -27,9 +28,19 @@ function environment({ env = {} }: CommandOptions): NodeJS.ProcessEnv {
   return { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NO_COLOR: '1', ...env };
 }
 
+/** What the script in package.json that runs `program` tells Node.js beside the loader. */
+export function nodeFlags(program: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const script = Object.values(scripts).find((line) => line.endsWith(` ${program}`));
+  if (script === undefined) throw new TypeError(`No script of package.json runs ${program}.`);
+  return script.split(' ').filter((word) => word.startsWith('--') && word !== '--import');
+}
+
 /** Starts a program of the project, `cli/start.ts` say, as its users do. */
 export function startProgram(program: string, args: readonly string[], options: CommandOptions): ChildProcess {
-  return spawn(process.execPath, ['--import', tsx, join(root, program), ...args], {
+  return spawn(process.execPath, [...nodeFlags(program), '--import', tsx, join(root, program), ...args], {
     cwd: options.folder,
     env: environment(options),
     stdio: ['pipe', 'pipe', 'pipe'],

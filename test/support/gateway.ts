@@ -3,7 +3,7 @@ import type { Authenticator, Principal } from '@sluice/gateway/auth/principal.ts
 import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway/gateway.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 
@@ -33,6 +33,7 @@ export const testConfig: Config = {
 export class TestKeys implements Authenticator {
   readonly #principals = new Map<string, Principal>();
   readonly #listeners = new Set<Parameters<Authenticator['onRevoked']>[0]>();
+  readonly #planListeners = new Set<Parameters<Authenticator['onReplanned']>[0]>();
 
   add(key: string, principal: Partial<Principal> = {}): void {
     const keyId = principal.keyId ?? key;
@@ -55,6 +56,14 @@ export class TestKeys implements Authenticator {
     if (principal !== undefined) for (const listener of this.#listeners) listener(principal.credential, reason);
   }
 
+  replan(key: string, plan: Plan): void {
+    const principal = this.#principals.get(key);
+    if (principal === undefined) throw new Error(`there is no key ${key}`);
+    const replanned = { ...principal, plan };
+    this.#principals.set(key, replanned);
+    for (const listener of this.#planListeners) listener(replanned);
+  }
+
   authenticate(apiKey: string): Principal | null {
     return this.#principals.get(apiKey) ?? null;
   }
@@ -68,6 +77,11 @@ export class TestKeys implements Authenticator {
   onRevoked(listener: Parameters<Authenticator['onRevoked']>[0]): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  onReplanned(listener: Parameters<Authenticator['onReplanned']>[0]): () => void {
+    this.#planListeners.add(listener);
+    return () => void this.#planListeners.delete(listener);
   }
 }
 

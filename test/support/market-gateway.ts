@@ -4,6 +4,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { startSimnet } from '../simnet/simnet.ts';
+import { standStill } from './standing-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
 
 /** A gateway behind which a simulated market has been trading, and now stands still. */
@@ -27,8 +28,6 @@ export interface MarketGatewayOptions extends Omit<TestGatewayOptions, 'bus' | '
   /** How long the market trades. */
   readonly slots: number;
 }
-
-const tellEveryMs = 1_000;
 
 /** Simnet, ingest and a gateway in this process. */
 export async function startMarketGateway({ seed, slots, config, ...options }: MarketGatewayOptions): Promise<MarketGateway> {
@@ -79,14 +78,8 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
       mints: [...new Set(all.map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null),
       wallets: [...new Set(all.map(({ trader }) => trader))],
       freeze: async () => {
-        const told = (await bus.statuses()).filter(({ name }) => name.startsWith('ingest:'));
-        await ingest.close();
-        const tell = (): void => {
-          for (const { name, value } of told) void bus.setStatus(name, value, 2 * tellEveryMs);
-        };
-        tell();
-        const timer = setInterval(tell, tellEveryMs);
-        closers.push(async () => clearInterval(timer));
+        const stop = await standStill(bus, ingest);
+        closers.push(async () => stop());
       },
       close,
     };

@@ -12,6 +12,7 @@ import type { Quota } from '../ratelimit/limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import { addressGroup, mayRead, originOfChange } from './guard.ts';
+import type { Nonces } from './nonces.ts';
 import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
 import { sessionCookie, sessionTokenOf } from './session-cookie.ts';
 import { beginSession, findSession, isCsrfTokenOf, wholeMs, type SignedIn } from './sessions.ts';
@@ -19,6 +20,7 @@ import type { SignInOutcome } from './sign-in.ts';
 
 export interface DashboardOptions {
   readonly store: Store;
+  readonly nonces: Nonces;
   readonly authenticator: Pick<Authenticator, 'refresh'>;
   readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies'>;
   /** Where the gateway listens; asked once it does. */

@@ -12,16 +12,13 @@ import { endedSessionCookie } from './session-cookie.ts';
 import type { SignedIn } from './sessions.ts';
 import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
 
-/** After which a stranger may ask for a message to sign again, where too many wait already. */
-const crowdedSeconds = 60;
-
 /**
  * What the dashboard's own page calls, under `/dashboard/`: signing in, and keys. A session's cookie lets in, never an API key; no
  * other origin may call, whatever CORS_ORIGINS says. No part of the interface.
  */
 export function dashboardRoutes(options: DashboardOptions): Route[] {
   const gate = new Gate(options);
-  const { store, config, log, authenticator } = options;
+  const { store, nonces, config, log, authenticator } = options;
   const changed = async (request: HttpRequest, { account }: SignedIn, what: string, outcome: KeysOutcome): Promise<HttpAnswer> => {
     if (!('value' in outcome)) return keysAnswer(request, outcome);
     await authenticator.refresh();
@@ -34,15 +31,11 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       path: '/dashboard/me',
       handler: (request) => gate.read(request, (signedIn) => me(request, gate.origins(), config, signedIn)),
     },
-    gate.stranger('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) => {
-      const offer = await offerSignIn(store, origin, Date.now());
-      if (offer !== null) return jsonAnswer(request, offer);
-      return errorAnswer(request, 'UPSTREAM_UNAVAILABLE', 'Too many sign-ins are under way.', undefined, {
-        'Retry-After': String(crowdedSeconds),
-      });
-    }),
+    gate.stranger('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) =>
+      jsonAnswer(request, offerSignIn(nonces, origin, Date.now())),
+    ),
     gate.stranger('/dashboard/sign-in', SignInBody, async (request, body: SignInBody, origin) =>
-      gate.signIn(request, origin, await signInByWallet({ store, signUp: config.signUp }, body, origin, Date.now())),
+      gate.signIn(request, origin, await signInByWallet({ store, nonces, signUp: config.signUp }, body, origin, Date.now())),
     ),
     gate.stranger('/dashboard/sign-in/link', LinkBody, async (request, body: { token: string }, origin) =>
       gate.signIn(request, origin, await signInByLink(store, body.token, Date.now())),

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** 256 random bits as 64 hexadecimal digits: a session, a nonce (letters and digits only, as the wallets want it), a link. */
+/** 256 random bits as 64 hexadecimal digits: a session, a link. */
 export function newToken(): string {
   return randomBytes(32).toString('hex');
 }

@@ -6,11 +6,10 @@ import { newKeyId } from '../auth/key-format.ts';
 import type { Store } from '../store/store.ts';
 import type { PublicOrigin } from './public-origins.ts';
 import type { SignInBody } from './schemas.ts';
-import { newToken, tokenHash } from './secrets.ts';
+import { nonceMs, type Nonce, type Nonces } from './nonces.ts';
+import { tokenHash } from './secrets.ts';
 import { parseSignInText, type SignInMessage } from './sign-in-message.ts';
 
-/** For so long a message may be signed and sent back. */
-const nonceMs = 5 * 60_000;
 /** How far the clock of a wallet that sets the time by itself may go ahead. */
 const aheadMs = 60_000;
 const statement = 'Sign in to the sluice dashboard. This costs nothing and sends no transaction.';
@@ -20,14 +19,11 @@ export type SignInInput = Required<
   Pick<SignInMessage, 'domain' | 'statement' | 'uri' | 'version' | 'nonce' | 'issuedAt' | 'expirationTime'>
 >;
 
-/** Makes a message for one sign-in. Null: too many wait to be signed already. */
-export async function offerSignIn(store: Store, { origin, domain }: PublicOrigin, nowMs: number): Promise<SignInInput | null> {
-  const nonce = newToken();
-  const expiresAtMs = nowMs + nonceMs;
-  const kept = await store.oneTime.put({ kind: 'nonce', hash: tokenHash(nonce), accountId: null, expiresAtMs }, nowMs);
-  if (!kept) return null;
+/** Makes a message for one sign-in. Nothing is kept of it, so nobody can ask for too many. */
+export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, nowMs: number): SignInInput {
+  const { text: nonce } = nonces.make(nowMs);
   const issuedAt = new Date(nowMs).toISOString();
-  const expirationTime = new Date(expiresAtMs).toISOString();
+  const expirationTime = new Date(nowMs + nonceMs).toISOString();
   return { domain, statement, uri: origin, version: '1', nonce, issuedAt, expirationTime };
 }
 
@@ -38,31 +34,33 @@ export type SignInOutcome =
   | { readonly ok: true; readonly accountId: string; readonly isNew: boolean }
   | { readonly ok: false; readonly fault: SignInFault };
 
-/** Whose wallet signed. The nonce is used up only by a message that is good in every other way. */
+/** Whose wallet signed. The nonce is used up only by a message that is good in every other way, of a wallet that has an account. */
 export async function signInByWallet(
-  { store, signUp }: { readonly store: Store; readonly signUp: Config['signUp'] },
+  { store, nonces, signUp }: { readonly store: Store; readonly nonces: Nonces; readonly signUp: Config['signUp'] },
   body: SignInBody,
   origin: PublicOrigin,
   nowMs: number,
 ): Promise<SignInOutcome> {
-  const read = readSignedMessage(body, origin, nowMs);
-  if (typeof read === 'string') return { ok: false, fault: read };
-  if ((await store.oneTime.take('nonce', tokenHash(read.nonce), nowMs)) === null) return { ok: false, fault: 'nonce' };
-  return accountOf(store, signUp, body.publicKey, nowMs);
+  const nonce = readSignedMessage(body, nonces, origin, nowMs);
+  if (typeof nonce === 'string') return { ok: false, fault: nonce };
+  const outcome = await accountOf(store, signUp, body.publicKey, nowMs);
+  if (!outcome.ok) return outcome;
+  return (await store.accounts.useNonce(outcome.accountId, nonce.number, nowMs)) ? outcome : { ok: false, fault: 'nonce' };
 }
 
 /** Whom a one-time link of the operator's signs in. */
 export async function signInByLink(store: Store, token: string, nowMs: number): Promise<SignInOutcome> {
   const link = await store.oneTime.take('link', tokenHash(token), nowMs);
-  return link === null || link.accountId === null ? { ok: false, fault: 'link' } : { ok: true, accountId: link.accountId, isNew: false };
+  return link === null ? { ok: false, fault: 'link' } : { ok: true, accountId: link.accountId, isNew: false };
 }
 
 /** Everything about a signed message that can be said without the store. */
 function readSignedMessage(
   { publicKey, signedMessage, signature }: SignInBody,
+  nonces: Nonces,
   origin: PublicOrigin,
   nowMs: number,
-): { readonly nonce: string } | SignInFault {
+): Nonce | SignInFault {
   const key = decodeBase58(publicKey);
   // Anybody can make signatures under a key of small order.
   if (key === null || key.length !== 32 || !isOnCurve(key) || isSmallOrder(key)) return 'address';
@@ -75,7 +73,9 @@ function readSignedMessage(
   if (message.requestId !== undefined || message.resources !== undefined || message.notBefore !== undefined) return 'message';
   if (message.domain !== origin.domain || message.uri !== origin.origin) return 'domain';
   if (!isTimely(message, nowMs)) return 'time';
-  return verifySignature(publicKey, messageBytes, signatureBytes) ? { nonce: message.nonce } : 'signature';
+  const nonce = nonces.read(message.nonce, nowMs);
+  if (nonce === null) return 'nonce';
+  return verifySignature(publicKey, messageBytes, signatureBytes) ? nonce : 'signature';
 }
 
 function isTimely({ issuedAt = '', expirationTime = '' }: SignInMessage, nowMs: number): boolean {

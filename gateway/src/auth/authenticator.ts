@@ -37,9 +37,15 @@ export async function createAuthenticator(options: {
   readonly log: Logger;
 }): Promise<StoreAuthenticator> {
   const { store, plans, log } = options;
-  const listeners = new Set<Parameters<Authenticator['onRevoked']>[0]>();
-  const ring = new KeyRing(plans, await openKeyHash(store), (credential, reason) => {
-    for (const listener of listeners) listener(credential, reason);
+  const revoked = new Set<Parameters<Authenticator['onRevoked']>[0]>();
+  const replanned = new Set<Parameters<Authenticator['onReplanned']>[0]>();
+  const ring = new KeyRing(plans, await openKeyHash(store), {
+    onGone: (credential, reason) => {
+      for (const listener of revoked) listener(credential, reason);
+    },
+    onReplanned: (principal) => {
+      for (const listener of replanned) listener(principal);
+    },
   });
   const reader = createReader(store, ring);
   await reader.read();
@@ -79,14 +85,19 @@ export async function createAuthenticator(options: {
       return nowMs - reader.readAtMs() > maxStaleMs ? null : ring.byCredential(credential, nowMs);
     },
     onRevoked: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+      revoked.add(listener);
+      return () => void revoked.delete(listener);
+    },
+    onReplanned: (listener) => {
+      replanned.add(listener);
+      return () => void replanned.delete(listener);
     },
     refresh,
     close: async () => {
       clearInterval(pollTimer);
       clearInterval(usesTimer);
-      listeners.clear();
+      revoked.clear();
+      replanned.clear();
       closing.abort();
       await Promise.race([refresh().then(() => uses.end()), delay(closeTimeoutMs, undefined, { ref: false })]);
     },

@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
 import type { KeyLimits, StoredKey, StoredSecret } from '../store/key-table.ts';
 import type { KeyParts } from './key-format.ts';
@@ -20,19 +21,26 @@ const unseen = randomBytes(32);
 /** So that an id that there is not costs what a wrong secret does. */
 const nobody: readonly Pick<Credential, 'hash' | 'digest'>[] = [{ hash: randomBytes(32), digest: unseen }];
 
-/** The live secrets of all keys, in memory. No clock, no I/O; `onGone` hears of each that was live and is no more. */
+export interface RingListener {
+  /** It was live and is no more. */
+  onGone(credential: string, reason: 'revoked' | 'expired'): void;
+  /** It is live as before, on another plan. */
+  onReplanned(principal: Principal): void;
+}
+
+/** The live secrets of all keys, in memory. No clock, no I/O. */
 export class KeyRing {
   readonly #live = new Map<string, readonly Credential[]>();
   /** Those that end by themselves. */
   readonly #ending = new Set<Credential>();
   readonly #plans: Plans;
   readonly #hashKey: KeyHash;
-  readonly #onGone: (credential: string, reason: 'revoked' | 'expired') => void;
+  readonly #listener: RingListener;
 
-  constructor(plans: Plans, hashKey: KeyHash, onGone: (credential: string, reason: 'revoked' | 'expired') => void) {
+  constructor(plans: Plans, hashKey: KeyHash, listener: RingListener) {
     this.#plans = plans;
     this.#hashKey = hashKey;
-    this.#onGone = onGone;
+    this.#listener = listener;
   }
 
   /** Who shows this key; null where the id or the secret is unknown, or has ended. Any refusal takes the same work. */
@@ -60,8 +68,13 @@ export class KeyRing {
     const before = this.#live.get(key.id) ?? [];
     const after = key.revokedAtMs === null ? credentialsOf(key, this.#plans).filter(({ endsAtMs }) => endsAtMs > nowMs) : [];
     this.#put(key.id, after);
-    const kept = new Set(after.map(({ principal }) => principal.credential));
-    for (const credential of before) if (!kept.has(credential.principal.credential)) this.#tell(credential, nowMs);
+    const kept = new Map(after.map(({ principal }) => [principal.credential, principal]));
+    for (const credential of before) {
+      const { principal } = credential;
+      const now = kept.get(principal.credential);
+      if (now === undefined) this.#tell(credential, nowMs);
+      else if (!isDeepStrictEqual(now.plan, principal.plan)) this.#listener.onReplanned(now);
+    }
   }
 
   /** Forgets all keys but these. */
@@ -94,7 +107,7 @@ export class KeyRing {
   }
 
   #tell({ principal, endsAtMs }: Credential, nowMs: number): void {
-    this.#onGone(principal.credential, endsAtMs <= nowMs ? 'expired' : 'revoked');
+    this.#listener.onGone(principal.credential, endsAtMs <= nowMs ? 'expired' : 'revoked');
   }
 }
 

@@ -8,6 +8,8 @@ import type { Store } from '../store/store.ts';
 /** Hashes the secret of an API key. The pepper lies beside the store, not in it: a copy of the database alone checks no key. */
 export type KeyHash = (keyId: string, secret: string) => Uint8Array;
 
+type PepperPlace = Pick<Store, 'dataDir' | 'checks'>;
+
 /** Under this name the store keeps what the pepper makes of a constant, so that every machine knows whether its pepper is the right one. */
 const checkName = 'pepper';
 const checkText = 'sluice pepper check 1';
@@ -16,10 +18,48 @@ const checkText = 'sluice pepper check 1';
  * Reads the pepper, or makes it for a store that has had none. Rejects with a `SettingError` where the store's keys were made with
  * another one: with this one none of them would open, and those made with it would open nowhere else.
  */
-export async function openKeyHash({ dataDir, checks }: Pick<Store, 'dataDir' | 'checks'>): Promise<KeyHash> {
-  const file = join(dataDir, 'pepper');
-  const isThere = aboutDataDir(`the pepper ${file} cannot be read`, () => readIfThere(file)) !== null;
-  if (!isThere && (await checks.get(checkName)) !== null) {
+export async function openKeyHash(store: PepperPlace): Promise<KeyHash> {
+  const pepper = await openPepper(store);
+  return (keyId, secret) => createHmac('sha256', pepper).update(`${keyId}.${secret}`).digest();
+}
+
+/** A key for something else that all gateways of a store sign alike; made of the pepper, so that there is no further secret to keep. */
+export async function openSigningKey(store: PepperPlace, purpose: 'sign-in nonces'): Promise<Uint8Array> {
+  return createHmac('sha256', await openPepper(store))
+    .update(`sluice ${purpose}`)
+    .digest();
+}
+
+/** Whether keys of the store were made with a pepper: then there has to be that one. */
+export async function needsPepper({ checks }: Pick<Store, 'checks'>): Promise<boolean> {
+  return (await checks.get(checkName)) !== null;
+}
+
+/**
+ * Begins anew where the pepper is lost: revokes every key, none of which can be checked any more, and makes another pepper. Returns
+ * how many keys were revoked. Null where nothing is lost: the file is there, or the store's keys never had one.
+ */
+export async function replaceLostPepper(store: Store, nowMs: number): Promise<number | null> {
+  if (isPepperThere(store) || !(await needsPepper(store))) return null;
+  const revoked = await store.keys.revokeAll(nowMs);
+  await store.checks.remove(checkName);
+  await openPepper(store);
+  return revoked;
+}
+
+function pepperFile({ dataDir }: Pick<Store, 'dataDir'>): string {
+  return join(dataDir, 'pepper');
+}
+
+function isPepperThere(place: Pick<Store, 'dataDir'>): boolean {
+  const file = pepperFile(place);
+  return aboutDataDir(`the pepper ${file} cannot be read`, () => readIfThere(file)) !== null;
+}
+
+async function openPepper(store: PepperPlace): Promise<Buffer> {
+  const { checks } = store;
+  const file = pepperFile(store);
+  if (!isPepperThere(store) && (await needsPepper(store))) {
     throw new SettingError('DATA_DIR', `there is no ${file}, and the store has keys that were made with one; ${remedy}`);
   }
   const digits = aboutDataDir(`the pepper ${file} cannot be read`, () =>
@@ -30,7 +70,7 @@ export async function openKeyHash({ dataDir, checks }: Pick<Store, 'dataDir' | '
   if (!(await checks.agree(checkName, createHmac('sha256', pepper).update(checkText).digest()))) {
     throw new SettingError('DATA_DIR', `${file} is not the pepper that the keys in the store were made with; ${remedy}`);
   }
-  return (keyId, secret) => createHmac('sha256', pepper).update(`${keyId}.${secret}`).digest();
+  return pepper;
 }
 
-const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup';
+const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup; where it is lost: sluice keys begin-anew --help';

@@ -29,6 +29,11 @@ export interface Authenticator {
    */
   onRevoked(listener: (credential: string, reason: 'revoked' | 'expired') => void): () => void;
   /**
+   * Tells within a second of every credential that is good as before and whose plan, or what is set in its place, is another now:
+   * what still stands on it goes by the new one. Returns the way to stop listening.
+   */
+  onReplanned(listener: (principal: Principal) => void): () => void;
+  /**
    * Resolves when every change made before the call is seen: a key that was made a moment ago is known then. Bounded, however often
    * it is called: calls share one look at the store, and there are some twenty a second at most. Never rejects.
    */

@@ -78,7 +78,8 @@
   function drawAccount() {
     const { account, signIn } = me;
     const isOperator = account?.kind === 'operator';
-    byId('account').textContent = account === null ? '' : isOperator ? 'operator: the keys of all' : `${account.wallet} · ${account.plan}`;
+    byId('account').textContent =
+      account === null ? '' : isOperator ? 'operator: the keys of all' : `${account.wallet ?? account.id} · ${account.plan}`;
     byId('account-actions').hidden = account === null;
     byId('keys').hidden = account === null;
     byId('operator-fields').hidden = !isOperator;

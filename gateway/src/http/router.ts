@@ -27,6 +27,8 @@ export function staticPage(path: string, headers: Readonly<Record<string, string
 export interface RouterOptions extends CallerOptions {
   readonly routes: readonly Route[];
   readonly endpoints: readonly BoundEndpoint[];
+  /** Paths at which a WebSocket stands: a GET that opens none is told so. */
+  readonly streamPaths: readonly string[];
   /** Origins whose pages may call the endpoints; `*`: any. */
   readonly corsOrigins: readonly string[];
   readonly log: Logger;
@@ -57,8 +59,6 @@ export function createRouter(options: RouterOptions): Router {
     const lines = cors.onAnswer(request);
     return principal === null || decision === null ? lines : lines + rateLines(principal.plan, decision, Date.now());
   };
-  const places = placesOf(options, (bound) => prepareEndpoint(bound, { identify, callerLines, log }));
-
   /** An answer that is the same for all; a key that comes along is counted, and told what it has left. */
   const forAll = (request: HttpRequest, cost: 0 | 1, make: () => HttpAnswer): HttpAnswer | Promise<HttpAnswer> => {
     const answer = (caller: Caller): HttpAnswer => {
@@ -76,6 +76,10 @@ export function createRouter(options: RouterOptions): Router {
     const make = (): HttpAnswer => errorAnswer(request, code, message, undefined, headers);
     return isPrivate(request.path) ? make() : forAll(request, 1, make);
   };
+  const places = placesOf(options, {
+    endpoint: (bound) => prepareEndpoint(bound, { identify, callerLines, log }),
+    stream: (request) => refuse(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
+  });
 
   return {
     http: (request, body) => {
@@ -94,7 +98,12 @@ export function createRouter(options: RouterOptions): Router {
   };
 }
 
-function placesOf({ routes, endpoints }: RouterOptions, prepare: (bound: BoundEndpoint) => RunEndpoint): PathTable<Place> {
+interface Runners {
+  readonly endpoint: (bound: BoundEndpoint) => RunEndpoint;
+  readonly stream: RunEndpoint;
+}
+
+function placesOf({ routes, endpoints, streamPaths }: RouterOptions, runners: Runners): PathTable<Place> {
   const places = new PathTable<Place>();
   const put = (method: string, path: string, isPublic: boolean, run: RunEndpoint): void => {
     const { methods } = places.at(path, () => ({ methods: new Map(), isPublic }));
@@ -106,10 +115,11 @@ function placesOf({ routes, endpoints }: RouterOptions, prepare: (bound: BoundEn
       body === 'too_large' ? errorAnswer(request, 'PAYLOAD_TOO_LARGE') : handler(request, body, segments),
     );
   }
+  for (const path of streamPaths) put('GET', path, true, runners.stream);
   for (const bound of endpoints) {
     const { method, path, bothForms } = bound.spec;
     if (isPrivate(path)) throw new Error(`${path}: an endpoint of the interface cannot stand among our own pages`);
-    const run = prepare(bound);
+    const run = runners.endpoint(bound);
     put(method, path, true, run);
     if (bothForms) put(method, `/api${path}`, true, run);
   }

@@ -53,6 +53,8 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
   const solUsd = health.solUsd(nowMs);
   const price = priceNow(market, health, solUsd, nowMs);
   const isPriced = price.reason === null;
+  // A price of some time ago follows from the reserves of that time, whether we tell it or not.
+  const isOfNow = health.fault(nowMs) === null;
   const supplyUi = toUi(supply, decimals);
   const liquidity = liquidityOf(main, isPriced, solUsd);
   return {
@@ -78,8 +80,8 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
     venue: main?.venue ?? null,
     poolAddress: main?.address ?? null,
     quoteMint: main?.quoteMint ?? null,
-    curve: curveOf(token),
-    reserves: main?.reserves ?? null,
+    curve: curveOf(token, isOfNow),
+    reserves: isOfNow ? (main?.reserves ?? null) : null,
     priceQuote: price.quote,
     priceSol: price.sol,
     priceUsd: price.usd,
@@ -95,10 +97,10 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
   };
 }
 
-function curveOf({ facts, market }: WarmToken): TokenInfo['curve'] {
+function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['curve'] {
   const { curve } = market;
   if (curve === null || facts.curve === null) return null;
-  const progressPercent = curve.complete ? 100 : facts.curve.venue.curveProgress(curve.realBase);
+  const progressPercent = curve.complete ? 100 : isOfNow ? facts.curve.venue.curveProgress(curve.realBase) : null;
   return { poolAddress: curve.address, progressPercent, complete: curve.complete };
 }
 

@@ -1,5 +1,5 @@
 /** Longest content of a frame; whoever sends a longer one is not understood any more. */
-export const maxFrameBytes = 16_384;
+const maxFrameBytes = 16_384;
 const headBytes = 4;
 
 /** A frame: the content's length (u32, little-endian), then the content, JSON in UTF-8; bytes in base64, big integers in digits. */

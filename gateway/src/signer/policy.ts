@@ -12,7 +12,7 @@ import { growsPool, isGrowth, isVenue, readTrade, type NamedInstruction, type Tr
 import { refused, type Refusal, type Verdict } from './verdict.ts';
 
 /** Longest message of a v0 transaction with one signature: 1232 bytes less that and its count. */
-export const maxMessageBytes = 1232 - 65;
+const maxMessageBytes = 1232 - 65;
 const v0Prefix = 128;
 const noSignature = new Uint8Array(64);
 

@@ -32,9 +32,17 @@ export interface AccountTable {
   all(): Promise<readonly StoredAccount[]>;
   /** Gives a holder's account a plan, and its keys with it. False: no such holder's account, or disabled. */
   setPlan(id: string, plan: PlanName): Promise<boolean>;
+  /**
+   * Notes the number of a sign-in nonce that was used; of several at once with the same number, one gets it. False: the account has
+   * used this one or a later one. A number more than a day ahead of `nowMs`, from a clock that went wrong, is forgotten.
+   */
+  useNonce(id: string, number: number, nowMs: number): Promise<boolean>;
   /** Ends a holder's account: its keys, sessions and links end too. False: no such holder's account, or disabled before. */
   disable(id: string, atMs: number): Promise<boolean>;
 }
+
+/** Microseconds by which the number of a used nonce may be ahead. */
+export const maxNonceAheadUs = 24 * 3_600_000_000;
 
 export const operatorAccountId = 'operator';
 

@@ -72,6 +72,8 @@ export interface KeyTable {
   addSecret(id: string, secret: NewSecret, othersEndAtMs: number): Promise<StoredKey | null>;
   /** False: no such key, or revoked before. */
   revoke(id: string, atMs: number): Promise<boolean>;
+  /** Revokes every key that is not revoked; returns how many there were. */
+  revokeAll(atMs: number): Promise<number>;
   /** Revokes the key, if it is not, and lists it no more. False: no such key, or deleted before. */
   remove(id: string, atMs: number): Promise<boolean>;
   /** Notes when keys were last used, by id, in one statement; what is known to be later stays. */

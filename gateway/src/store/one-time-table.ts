@@ -1,12 +1,12 @@
-/** `nonce`: of a message that a wallet signs to sign in. `link`: of a sign-in link that the operator made. */
-export type OneTimeKind = 'nonce' | 'link';
+/** `link`: of a sign-in link that the operator made. */
+export type OneTimeKind = 'link';
 
 export interface OneTime {
   readonly kind: OneTimeKind;
   /** Of what was handed out; that itself is not stored. */
   readonly hash: Uint8Array;
-  /** Whom a link signs in; null for a nonce. */
-  readonly accountId: string | null;
+  /** Whom a link signs in. */
+  readonly accountId: string;
   readonly expiresAtMs: number;
 }
 
@@ -19,4 +19,4 @@ export interface OneTimeTable {
 }
 
 /** Beyond them a new one is refused until others expire. */
-export const maxOneTime: Readonly<Record<OneTimeKind, number>> = { nonce: 20_000, link: 1_000 };
+export const maxOneTime: Readonly<Record<OneTimeKind, number>> = { link: 1_000 };

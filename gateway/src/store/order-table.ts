@@ -104,7 +104,7 @@ export interface FollowClaim {
 
 /** Orders as stored: each change is there wholly or not at all, and outlives the machine's power once a call has resolved. */
 export interface OrderTable {
-  /** What an `Idempotency-Key` stands for now; stores nothing. */
+  /** What an `Idempotency-Key` stands for at this moment; stores nothing. */
   lookUp(owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome>;
   /**
    * Stores an order, its `Idempotency-Key` and what it reserves of the wallet's day, all at once. Of several inserts with one key,

@@ -36,9 +36,10 @@ interface Form {
 
 /**
  * Decides on a handshake. A key or ticket that is given must be good; with none, the connection is opened and its first message
- * has to authenticate it.
+ * has to authenticate it. How many are connected is looked at last, in the turn in which the connection opens: of those that are
+ * judged together none counts yet.
  */
-export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Handshake | Promise<Handshake> {
+export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Handshake | Promise<() => Handshake> {
   const form = readForm(request, parts);
   if ('status' in form) return { ok: false, answer: form };
   const address = parts.addressOf(request);
@@ -46,7 +47,7 @@ export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Han
   if (credential === null) {
     return { ok: true, options: { format, batch, principal: null, address }, headers: commonHeaders(request) };
   }
-  return parts.admit(credential, { address, batch }).then((admission) => {
+  return parts.admit(credential, { address, batch }).then((admission) => () => {
     const answer = refusalOf(request, admission, parts);
     if (answer !== null || !admission.ok) return { ok: false, answer: answer ?? errorAnswer(request, 'UNAUTHENTICATED') };
     const headers = { ...commonHeaders(request), ...limitHeaders(admission) };

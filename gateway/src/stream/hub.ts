@@ -20,6 +20,7 @@ import { HeldMessages } from './held-messages.ts';
 import { History } from './history.ts';
 import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
+import { usedOutOfReach } from './plan-reach.ts';
 import { refusal, Session, type Action, type SessionGrant } from './protocol.ts';
 import { StreamStats } from './stats.ts';
 import { listOf, subscribe, unsubscribe, type StreamParts } from './subscriptions.ts';
@@ -161,9 +162,9 @@ export class Hub {
     if (usage === null) {
       this.#strangers++;
       connection.authTimer = setTimeout(() => connection.close('UNAUTHENTICATED', 'not authenticated in time'), streamLimits.authTimeoutMs);
-    } else if (options.principal !== null && !this.#isGood(options.principal)) {
+    } else if (options.principal !== null && this.#currentOf(options.principal) !== options.principal) {
       // Not from within the transport's call.
-      setImmediate(() => connection.close('UNAUTHENTICATED', 'key revoked'));
+      setImmediate(() => this.#recheck(connection));
     }
     return connection;
   }
@@ -232,6 +233,21 @@ export class Hub {
     return closed;
   }
 
+  /** Lets every connection of a credential go by its new plan. One that uses what the plan lacks is closed, as it would be refused now. */
+  replan(principal: Principal): void {
+    for (const connection of this.#all()) {
+      if (connection.principal?.credential === principal.credential) this.#replan(connection, principal);
+    }
+  }
+
+  #replan(connection: Connection, principal: Principal): void {
+    if (connection.usage === null) return;
+    connection.principal = principal;
+    connection.session.accept(Date.now(), grantOf(principal, connection.usage));
+    const beyond = usedOutOfReach(principal.plan, connection);
+    if (beyond !== null) connection.close('FORBIDDEN', `the plan ${beyond.details.plan} has not ${beyond.details.feature}`);
+  }
+
   // --- Commands.
 
   #carryOut(connection: Connection, action: Action, nowMs: number): void {
@@ -270,9 +286,16 @@ export class Hub {
     if (close !== null) connection.close(close, close);
   }
 
-  /** False where the key ended while it was judged: who stands on it then was not there to be closed. */
-  #isGood({ credential }: Principal): boolean {
-    return this.#options.authenticator.principalOf(credential) !== null;
+  /** The key may have ended, or changed its plan, while it was judged: who stands on it then was not there to be told. */
+  #currentOf({ credential }: Principal): Principal | null {
+    return this.#options.authenticator.principalOf(credential);
+  }
+
+  #recheck(connection: Connection): void {
+    if (connection.principal === null) return;
+    const principal = this.#currentOf(connection.principal);
+    if (principal === null) connection.close('UNAUTHENTICATED', 'key revoked');
+    else this.#replan(connection, principal);
   }
 
   /** Whatever else comes meanwhile waits, so that it is carried out in order. */
@@ -305,8 +328,8 @@ export class Hub {
       refuse(admission.code, admission.message, admission.details);
       return;
     }
-    const { principal } = admission;
-    if (!this.#isGood(principal)) {
+    const principal = this.#currentOf(admission.principal);
+    if (principal === null) {
       refuse('UNAUTHENTICATED');
       return;
     }

@@ -1,5 +1,5 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
-import type { Channel } from '@sluice/shared/wire/topics.ts';
+import { allTradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
 
 /** What of the stream a plan does not reach. */
 export interface OutOfReach {
@@ -21,4 +21,22 @@ export function channelOutOfReach({ name, withoutChannels, allTrades }: Plan, ch
   if (channel !== 'trades' || !all || allTrades) return null;
   const message = `The plan ${name} has not the trades of all tokens; name \`mints\` or \`accounts\`.`;
   return { message, details: { plan: name, feature: 'allTrades' } };
+}
+
+/** The first thing that a connection uses and the plan does not reach. */
+export function usedOutOfReach(plan: Plan, { batch, topics, dialectTopics }: { readonly batch: boolean } & Followed): OutOfReach | null {
+  const beyond = batch ? batchOutOfReach(plan) : null;
+  if (beyond !== null) return beyond;
+  for (const followed of [topics?.keys(), dialectTopics]) {
+    for (const topic of followed ?? []) {
+      const fault = channelOutOfReach(plan, topic.split(':', 1)[0] as Channel, topic === allTradesTopic);
+      if (fault !== null) return fault;
+    }
+  }
+  return null;
+}
+
+interface Followed {
+  readonly topics: ReadonlyMap<string, unknown> | null;
+  readonly dialectTopics: ReadonlySet<string> | null;
 }

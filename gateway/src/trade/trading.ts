@@ -10,6 +10,7 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trade.ts';
+import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
@@ -37,9 +38,10 @@ export interface Custody {
 
 export interface TradingOptions {
   readonly config: Config;
-  readonly rpc: NonNullable<Config['rpc']>;
-  readonly custody: Custody;
-  readonly store: Store;
+  /** That of the settings' chain where it is not given. */
+  readonly custody?: Custody;
+  /** Null: there is none, and no orders. */
+  readonly store: Store | null;
   readonly bus: Bus;
   readonly hub: Hub;
   /** Whether the chain is a simulated one, as far as it is known. */
@@ -55,8 +57,13 @@ export interface Trading {
   close(): Promise<void>;
 }
 
-/** Of a gateway without a chain or a store: there is nothing to trade on. */
-export function noTrading(): Trading {
+/** The trading half of a gateway that has a chain and a store; without either there is nothing to trade on. */
+export function openTrading(options: TradingOptions): Trading {
+  const { config, store, custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) } } = options;
+  return config.rpc === null || store === null ? noTrading() : createTrading({ ...options, rpc: config.rpc, custody, store });
+}
+
+function noTrading(): Trading {
   const specs = [tradeBuyEndpoint, tradeSellEndpoint, transactionBuyEndpoint, transactionSellEndpoint, transactionSendEndpoint];
   return {
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
@@ -65,7 +72,13 @@ export function noTrading(): Trading {
   };
 }
 
-export function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingOptions): Trading {
+interface TradingParts extends TradingOptions {
+  readonly rpc: NonNullable<Config['rpc']>;
+  readonly custody: Custody;
+  readonly store: Store;
+}
+
+function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingParts): Trading {
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, signerLimits: limits } = config;
@@ -79,8 +92,7 @@ export function createTrading({ config, rpc, custody, store, bus, hub, simulated
   const signer = createSigner({ store, ...custody, limits, halt, log });
   const broadcaster = createBroadcaster({
     nodes,
-    jitoUrl: null,
-    senderUrl: null,
+    ...config.broadcast,
     blockHeight: () => state.blockHeight()?.height ?? null,
     signal,
   });

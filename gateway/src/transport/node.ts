@@ -157,6 +157,8 @@ function readRequest(req: IncomingMessage): ReceivedRequest {
 
 /** Bytes that node:http could not read as a request: two lengths, a broken line, too many headers. */
 function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: TransportHandlers): void {
+  // It has been answered, and ends with that answer.
+  if (ambiguous.has(raw)) return;
   if (!raw.writable || error.code === 'ECONNRESET') {
     raw.destroy();
     return;
@@ -166,10 +168,47 @@ function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: Trans
 }
 
 function writeRaw(raw: Duplex, request: HttpRequest, answer: HttpAnswer): void {
-  const headers = [...headerPairs(request, answer), ['Content-Length', String(bodyLength(answer))], ['Connection', 'close']];
+  const bodiless = isBodiless(answer.status);
+  const length = bodiless ? [] : [['Content-Length', String(bodyLength(answer))]];
+  const headers = [...headerPairs(request, answer), ...length, ['Connection', 'close']];
   raw.on('error', () => raw.destroy());
   raw.write(`HTTP/1.1 ${statusText(answer.status)}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
-  raw.end(answer.body);
+  raw.end(bodiless || request.method === 'HEAD' ? '' : answer.body);
+  // What still comes is read away, for a while: unread it would keep the connection, and its end would not be seen.
+  raw.resume();
+  const cut = setTimeout(() => raw.destroy(), leftWithinMs);
+  raw.once('close', () => clearTimeout(cut));
+}
+
+/** Time for what node:http does not read. */
+const leftWithinMs = 12_000;
+
+/** The body of a request that asks for another protocol: node:http leaves it where it is, behind the headers. */
+function readLeftBody(raw: Duplex, head: Buffer, length: number): Promise<ReceivedBody | 'aborted'> {
+  if (length > transportLimits.bodyBytes) return Promise.resolve('too_large');
+  return new Promise((resolve) => {
+    let body = head;
+    const finish = (outcome: Uint8Array | 'aborted'): void => {
+      clearTimeout(timer);
+      raw.off('data', look);
+      resolve(outcome);
+    };
+    const look = (chunk: Buffer): void => {
+      body = Buffer.concat([body, chunk]);
+      if (body.byteLength >= length) finish(body.subarray(0, length));
+    };
+    const timer = setTimeout(() => raw.destroy(), leftWithinMs);
+    raw.on('close', () => finish('aborted'));
+    raw.on('data', look);
+    look(Buffer.alloc(0));
+  });
+}
+
+/** Another protocol is not spoken (HTTP/2 is offered by some clients with every first request): the request is answered as any. */
+async function serveOffer({ req, raw, head }: Upgrade, request: ReceivedRequest, handlers: TransportHandlers): Promise<HttpAnswer | null> {
+  if (request.header('transfer-encoding') !== undefined) return handlers.malformed(request);
+  const body = await readLeftBody(raw, head, Number(req.headers['content-length'] ?? 0));
+  return body === 'aborted' ? null : handlers.http(request, body);
 }
 
 // --- WebSockets.
@@ -183,11 +222,8 @@ interface Upgrade {
   readonly responses: Map<IncomingMessage, Readonly<Record<string, string>>>;
 }
 
-function upgrade(
-  { req, raw, head, sockets, rooms, responses }: Upgrade,
-  handlers: TransportHandlers,
-  { log, streamPaths }: TransportOptions,
-): void {
+function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths }: TransportOptions): void {
+  const { req, raw, head, sockets, rooms, responses } = asked;
   const request = readRequest(req);
   raw.on('error', () => raw.destroy());
   const settle = (outcome: UpgradeOutcome): void => {
@@ -205,15 +241,15 @@ function upgrade(
     if (!raw.destroyed) writeRaw(raw, request, handlers.fault(request));
   };
   try {
-    if (streamPaths.includes(request.path)) {
-      const outcome = handlers.upgrade(request);
-      if (outcome instanceof Promise) outcome.then(settle).catch(fault);
-      else settle(outcome);
+    if (!streamPaths.includes(request.path)) {
+      serveOffer(asked, request, handlers)
+        .then((answer) => (answer === null ? undefined : settle({ refused: answer })))
+        .catch(fault);
       return;
     }
-    const answer = handlers.http(request, new Uint8Array(0));
-    if (answer instanceof Promise) answer.then((made) => settle({ refused: made })).catch(fault);
-    else settle({ refused: answer });
+    const outcome = handlers.upgrade(request);
+    if (outcome instanceof Promise) outcome.then((lastWord) => settle(lastWord())).catch(fault);
+    else settle(outcome);
   } catch (error) {
     fault(error);
   }

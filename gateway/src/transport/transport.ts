@@ -71,8 +71,11 @@ export interface TransportHandlers {
   malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
   /** Answers a request whose handler threw. */
   fault(request: HttpRequest): HttpAnswer;
-  /** Decides on a WebSocket handshake at `streamPaths`. What `accept` takes over it does at once, or never where the client has gone. */
-  upgrade(request: HttpRequest): UpgradeOutcome | Promise<UpgradeOutcome>;
+  /**
+   * Decides on a WebSocket handshake at `streamPaths`. What takes time ends in a last word: it is asked for in the turn in which the
+   * socket is opened, so that nobody comes in between. What `accept` takes over it does at once, or never where the client has gone.
+   */
+  upgrade(request: HttpRequest): UpgradeOutcome | Promise<() => UpgradeOutcome>;
 }
 
 export interface TransportOptions {

@@ -54,8 +54,21 @@ function write(res: Res, request: HttpRequest, answer: HttpAnswer, closeConnecti
     res.writeHeader('X-Request-Id', request.requestId + lines);
     for (const name in headers) res.writeHeader(name, headers[name]!);
     if (hasNoBody(request, answer)) endWithoutBody(res, answer, closeConnection);
-    else res.end(body, closeConnection);
+    else if (closeConnection || body.length === 0) res.end(body, closeConnection);
+    else endWithBody(res, body);
   });
+}
+
+/**
+ * What the client does not take is not copied behind what it has not taken yet: the answer stays due until it does, and a request
+ * that is sent on behind it meanwhile makes uWebSockets.js cut the connection. Otherwise a few bytes each would fill the memory.
+ */
+function endWithBody(res: Res, body: string | Uint8Array): void {
+  const total = lengthOf(body);
+  if (res.tryEnd(body, total)[1]) return;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  res.onAborted(ignoreAbort);
+  res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), total)[0]);
 }
 
 /**

@@ -149,7 +149,7 @@ function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions, 
         if (!(outcome instanceof Promise)) settle(outcome);
         else {
           request.settle();
-          outcome.then(settle).catch(fault);
+          outcome.then((lastWord) => settle(lastWord())).catch(fault);
         }
       } catch (error) {
         fault(error);

@@ -36,6 +36,8 @@ export interface KeeperStats {
   readonly candles: number;
   /** Times that the market or the bus did not answer. */
   readonly failures: number;
+  /** Times that the keeper's thread ended and was begun again; 0 where it has none. */
+  readonly restarts: number;
 }
 
 /** One holding of the lease, from a checkpoint on. */
@@ -91,6 +93,7 @@ export class Keeper {
       candleTopics: term?.candles.topics ?? 0,
       candles: candles + (term?.candles.published ?? 0),
       failures,
+      restarts: 0,
     };
   }
 

@@ -18,6 +18,9 @@ export function placesOf(uri: string, ipfsGateways: readonly string[]): readonly
 }
 
 function gatewayUrls(path: string, ipfsGateways: readonly string[]): readonly URL[] | null {
-  if (!cid.test(path) || /(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path)) return null;
-  return ipfsGateways.map((gateway) => new URL(path, gateway));
+  const name = cid.exec(path)?.[1];
+  if (name === undefined) return null;
+  const urls = ipfsGateways.map((gateway) => new URL(path, gateway));
+  // Dots lead out of it, however they are written: with backslashes, escaped, with tabs between them.
+  return urls.every(({ href }, i) => `${href}/`.startsWith(`${ipfsGateways[i]}${name}/`)) ? urls : null;
 }

@@ -37,7 +37,7 @@ export const OrderStatus = Type.Enum([...orderStates], {
     '`accepted`: stored, not sent yet. `simulated`: the signed bytes passed a simulation. `submitted`: on its way. `processed`, `confirmed`, `finalized`: in a block, by commitment. `failed`: refused before it was sent, or it landed and failed. `expired`: it can land no more. `unknown`: nobody answers who could tell, and it is being found out. `finalized`, `failed` and `expired` are ends.',
 });
 
-export const OrderFill = Type.Object(
+const OrderFill = Type.Object(
   {
     pool: Venue,
     baseAmount: Raw('Tokens traded.'),

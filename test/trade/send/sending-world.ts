@@ -33,7 +33,7 @@ const slotMs = 20;
 /** A token account of Token-2022 that cannot change hands, as this program's coins have them. */
 const baseAccountBytes = 170;
 export const newestSlot = (): number => newestPossibleSlot(Date.now());
-export const log = createLog({ level: 'silent', name: 'test' });
+const log = createLog({ level: 'silent', name: 'test' });
 
 export interface Prepared {
   readonly wire: Uint8Array;
@@ -57,7 +57,7 @@ export interface Gateway {
 
 const passed: readonly Evidence[] = [{ kind: 'simulated' }, { kind: 'sending' }];
 
-export async function advance(store: Store, order: StoredOrder, evidence: Evidence): Promise<StoredOrder> {
+async function advance(store: Store, order: StoredOrder, evidence: Evidence): Promise<StoredOrder> {
   const verdict = judge(order, evidence);
   if (verdict.kind !== 'change') throw new Error(`${evidence.kind}: ${verdict.kind}`);
   const outcome = await store.orders.advance({ id: order.id, fromVersion: order.version, change: verdict.change, atMs: Date.now() });

@@ -1,5 +1,5 @@
 import { planNames } from '@sluice/shared/wire/plans.ts';
-import { accountKinds, maxAccounts, type AccountTable, type StoredAccount } from '../account-table.ts';
+import { accountKinds, maxAccounts, maxNonceAheadUs, type AccountTable, type StoredAccount } from '../account-table.ts';
 import { countOf, integer, integerOrNull, text, textOrNull, type Database, type SqlRow } from './database.ts';
 import { nextKeyVersion } from './keys.ts';
 
@@ -32,6 +32,11 @@ export function accountTable(db: Database): AccountTable {
         await sql.run('UPDATE api_keys SET plan = ?, version = ? WHERE account_id = ? AND revoked_at_ms IS NULL', plan, version, id);
         return true;
       }),
+    useNonce: async (id, number, nowMs) => {
+      const use = `UPDATE accounts SET last_nonce = ?
+                   WHERE id = ? AND (last_nonce IS NULL OR last_nonce < ? OR last_nonce > ?)`;
+      return (await db.run(use, number, id, number, nowMs * 1000 + maxNonceAheadUs)) > 0;
+    },
     disable: (id, atMs) =>
       db.transaction('accounts', async (sql) => {
         const disable = "UPDATE accounts SET disabled_at_ms = ? WHERE id = ? AND kind = 'holder' AND disabled_at_ms IS NULL";

@@ -9,6 +9,7 @@ export function checkTable(db: Database): CheckTable {
   };
   return {
     get,
+    remove: async (name) => (await db.run('DELETE FROM checks WHERE name = ?', name)) > 0,
     agree: async (name, value) => {
       await db.run('INSERT INTO checks (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING', name, value);
       const stored = await get(name);

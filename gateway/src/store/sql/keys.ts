@@ -57,6 +57,8 @@ export function keyTable(db: Database): KeyTable {
         const revoke = 'UPDATE api_keys SET revoked_at_ms = ?, version = ? WHERE id = ? AND revoked_at_ms IS NULL';
         return (await sql.run(revoke, atMs, version, id)) > 0;
       }),
+    revokeAll: (atMs) =>
+      change((sql, version) => sql.run('UPDATE api_keys SET revoked_at_ms = ?, version = ? WHERE revoked_at_ms IS NULL', atMs, version)),
     remove: (id, atMs) =>
       change(async (sql, version) => {
         const remove = `UPDATE api_keys SET revoked_at_ms = coalesce(revoked_at_ms, ?), removed_at_ms = ?, version = ?

@@ -75,6 +75,9 @@ const steps: readonly string[] = [
    ) STRICT;
    CREATE INDEX one_time_by_end ON one_time (kind, expires_at_ms);`,
 
+  `ALTER TABLE accounts ADD COLUMN last_nonce INTEGER;
+   DELETE FROM one_time WHERE kind = 'nonce';`,
+
   `ALTER TABLE wallets ADD COLUMN account_id TEXT REFERENCES accounts (id);
 
    CREATE TABLE trading_halt (id INTEGER PRIMARY KEY, halted INTEGER NOT NULL, reason TEXT, changed_at_ms INTEGER NOT NULL) STRICT;

@@ -1,5 +1,5 @@
 import { maxOneTime, type OneTimeTable } from '../one-time-table.ts';
-import { countOf, integer, textOrNull, type Database } from './database.ts';
+import { countOf, integer, text, type Database } from './database.ts';
 
 export function oneTimeTable(db: Database): OneTimeTable {
   return {
@@ -19,7 +19,7 @@ export function oneTimeTable(db: Database): OneTimeTable {
     take: async (kind, hash, nowMs) => {
       const row = await db.get('DELETE FROM one_time WHERE kind = ? AND hash = ? RETURNING account_id, expires_at_ms', kind, hash);
       if (row === null) return null;
-      const [accountId, expiresAtMs] = [textOrNull(row['account_id']), integer(row['expires_at_ms'])];
+      const [accountId, expiresAtMs] = [text(row['account_id']), integer(row['expires_at_ms'])];
       return expiresAtMs > nowMs ? { kind, hash, accountId, expiresAtMs } : null;
     },
   };

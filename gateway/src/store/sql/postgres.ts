@@ -61,6 +61,8 @@ export async function openPostgres(url: string): Promise<Database> {
   });
   // A resting connection broke, and the pool has dropped it. Where the server stays away, the next call tells.
   pool.on('error', () => undefined);
+  // One broke while it was lent, which the pool does not hear: whoever has it is told by his own call. Unheard it would end the process.
+  pool.on('connect', (lent) => void lent.on('error', () => undefined));
   const client = async (): Promise<PoolClient> => {
     if (pool.waitingCount >= maxWaiting) throw new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`));
     return pool.connect().catch((error: unknown) => {

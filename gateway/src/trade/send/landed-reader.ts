@@ -31,7 +31,7 @@ export interface LandedReader {
   readonly counters: Readonly<Record<'read' | 'unusable' | 'otherSlot' | 'disagreed' | 'givenUp', number>>;
 }
 
-export function orderError(err: unknown, logs: readonly string[]): OrderError {
+function orderError(err: unknown, logs: readonly string[]): OrderError {
   const { code, message, details } = classifyFailure(err, logs, null);
   return { code, message, detailsJson: JSON.stringify(details) };
 }

@@ -5,9 +5,9 @@ import { commitments, type Commitment, type SignatureStatus } from './signature-
 /** Nodes that must say the same before an order ends by it; where fewer are set, all of them. */
 export const agreeing = 2;
 /** What a node said longer ago than this counts no more; and a node that is silent for so long is not waited for to confirm what another saw. */
-export const freshMs = 10_000;
+const freshMs = 10_000;
 /** Where no node has answered for so long, nobody knows. */
-export const silentAfterMs = 5_000;
+const silentAfterMs = 5_000;
 /** A transaction that our own stream told is looked for by nodes for so many slots before it counts as gone. */
 const streamLeadSlots = 8;
 

@@ -82,7 +82,8 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
       ? {}
       : {
           requestBody: {
-            required: true,
+            // What has no field that must be there may be left out as a whole.
+            required: ((body as SchemaShape).required ?? []).length > 0,
             content: { 'application/json': { schema: book.of(body), example: exampleOf(body) } },
           },
         }),

@@ -82,7 +82,7 @@ const Window = Type.Object(
   {
     buys: Count('Buys.'),
     sells: Count('Sells.'),
-    volumeSol: Ui('SOL through the pools; trades in another quote coin are not in it.'),
+    volumeSol: Ui('SOL through the pools; of trades in another quote coin what that was worth in SOL, where it is known.'),
     volumeUsd: Ui('USD through the pools; trades without a price in USD are not in it.'),
   },
   closed,
@@ -161,7 +161,7 @@ export const TokenInfo = Type.Object(
           poolAddress: Address('The bonding curve.'),
           progressPercent: OrNull(
             Type.Number({ minimum: 0, maximum: 100 }),
-            'Part of its tokens that was sold; null where it is not known.',
+            'Part of its tokens that was sold; null rather than stale, and where it is not known.',
           ),
           complete: Type.Boolean({ description: 'Everything was sold: it trades no more, the coin moves to a pool.' }),
         },
@@ -169,7 +169,7 @@ export const TokenInfo = Type.Object(
       ),
       'Null where the token has no bonding curve.',
     ),
-    reserves: OrNull(Reserves, 'Of the main pool, raw integers; null where they are not known.'),
+    reserves: OrNull(Reserves, 'Of the main pool, raw integers; null rather than stale, and where they are not known.'),
     priceQuote: OrNull(
       Ui('Quote coins for one token, by the reserves of the main pool.'),
       'Null rather than stale: `priceNullReason` says why.',

@@ -11,11 +11,11 @@ const exampleMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 
 /** SOL. */
-export const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
+const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
 /** Orders of one answer. */
 export const orderPageLimits = { default: 50, max: 200 } as const;
 /** Base64 of the longest transaction that is taken: 1,232 bytes, of version 1 4,096. */
-export const maxTransactionChars = 5_464;
+const maxTransactionChars = 5_464;
 
 const RawText = (description: string) =>
   Type.Optional(
@@ -154,7 +154,7 @@ export const TradeAnswer = Type.Object(
 );
 export type TradeAnswer = Static<typeof TradeAnswer>;
 
-export const TransactionAnswer = Type.Object(
+const TransactionAnswer = Type.Object(
   {
     transaction: Type.String({ description: 'The unsigned transaction (v0, one signer: `publicKey`), base64.' }),
     ...tradeFields,
@@ -168,7 +168,7 @@ export const TransactionAnswer = Type.Object(
   },
   { ...closed, title: 'transaction answer' },
 );
-export type TransactionAnswer = Static<typeof TransactionAnswer>;
+type TransactionAnswer = Static<typeof TransactionAnswer>;
 
 export const SendBody = Type.Object(
   {

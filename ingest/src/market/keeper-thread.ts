@@ -1,0 +1,35 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { Market } from '@sluice/shared/market/market.ts';
+import { Keeper } from './keeper.ts';
+import type { CloseOrder, ThreadSettings } from './threaded-keeper.ts';
+
+/** How often the other side is told how far it is. */
+const tellEveryMs = 250;
+
+/** The keeper as a thread, with connections of its own, until it is told to close. */
+async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
+  if (parentPort === null) throw new TypeError('This is a thread of an ingest process.');
+  const port = parentPort;
+  const log = createLog({ level, name: 'market' });
+  const bus = await createBus({ redisUrls, log });
+  let market: Market | null = null;
+  try {
+    market = await createMarket({ redisUrls, log });
+    const keeper = new Keeper({ bus, market, log });
+    const tell = (): void => port.postMessage(keeper.stats);
+    const timer = setInterval(tell, tellEveryMs);
+    const { withinMs } = await new Promise<CloseOrder>((resolve) => port.once('message', resolve));
+    clearInterval(timer);
+    await keeper.close(withinMs);
+    tell();
+  } finally {
+    await market?.close();
+    await bus.close();
+  }
+  port.close();
+}
+
+await main(workerData as ThreadSettings);

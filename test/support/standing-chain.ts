@@ -1,0 +1,19 @@
+import type { Ingest } from '@sluice/ingest/ingest.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+
+const tellEveryMs = 1_000;
+
+/**
+ * Ends ingest, and goes on telling what it told last, until the function that it returns is called: a chain that is seen, and on which
+ * nothing happens. To ingest a chain that stands still is one that nobody sees, after some seconds.
+ */
+export async function standStill(bus: Bus, ingest: Pick<Ingest, 'close'>): Promise<() => void> {
+  const told = (await bus.statuses()).filter(({ name }) => name.startsWith('ingest:'));
+  await ingest.close();
+  const tell = async (): Promise<void> => {
+    for (const { name, value } of told) await bus.setStatus(name, value, 4 * tellEveryMs);
+  };
+  await tell();
+  const timer = setInterval(() => void tell(), tellEveryMs);
+  return () => clearInterval(timer);
+}
