@@ -23,6 +23,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   http: () => import('./http.ts'),
   'trade-build': () => import('./trade-build.ts'),
   'trade-sign': () => import('./trade-sign.ts'),
+  'trade-http': () => import('./trade-http.ts'),
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);

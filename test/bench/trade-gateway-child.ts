@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
+import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { startTestGateway, testConfig } from '../support/gateway.ts';
+
+/**
+ * The gateway whose orders are measured, with its store and its signing process. argv: data folder, the node's HTTP and WebSocket
+ * address, how many custodial wallets. Tells a key, the wallets and its address, a line each.
+ */
+const [, , dataDir = '', rpcUrl = '', wsUrl = '', walletCount = '1'] = process.argv;
+const passphrase = 'a passphrase of the benchmark';
+const keystorePassphraseFile = join(dataDir, 'passphrase');
+writeFileSync(keystorePassphraseFile, `${passphrase}\n`, { mode: 0o600 });
+const config: Config = {
+  ...testConfig,
+  dataDir,
+  rpc: { httpUrls: [rpcUrl], wsUrls: [wsUrl] },
+  trading: 'live',
+  keystorePassphraseFile,
+  signerLimits: { maxOrderLamports: 10n ** 12n, maxDayLamports: 10n ** 15n },
+};
+const log = createLog({ level: 'error', name: 'bench' });
+const store = await openStore(config);
+const made = await createApiKey(store, {
+  plan: 'enterprise',
+  scopes: ['read', 'trade'],
+  label: 'bench',
+  expiresAtMs: null,
+  accountId: null,
+  ipRanges: [],
+  // The limit of the key is not what ends the measurement.
+  limits: { requestsPerMinute: 60e6, burst: 1e6 },
+});
+if (!made.ok) throw new Error('no key could be made');
+const opened = await openKeystore(store, 'cluster', passphrase);
+if (!opened.ok) throw new Error(opened.reason);
+const wallets: string[] = [];
+for (let i = 0; i < Number(walletCount); i++) wallets.push((await opened.keystore.create(null))!.publicKey);
+const authenticator = await createAuthenticator({ store, plans: config.plans, log });
+const { gateway } = await startTestGateway({ config, store, authenticator });
+process.stdout.write(`key ${made.shown.key}\nwallets ${wallets.join(',')}\nlistening ${gateway.url}\n`);
+// Ends in order where it is asked to, so that a profile of it is written.
+process.once('SIGTERM', () => void gateway.close().then(() => process.exit(0)));

@@ -1,0 +1,106 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { wallet } from '../simnet/market/wallets.ts';
+import { createChain, type SimChain } from '../simnet/sim-chain.ts';
+import { startSimnet } from '../simnet/simnet.ts';
+import { launchCoin, maker, moveToPool, trader, tradeOnChain } from '../support/quoted-trades.ts';
+
+/**
+ * The node that orders are simulated on and sent to: simnet with coins that nobody else trades. It notes when each message came in,
+ * by the head of its HTTP request, and how long it was at each simulation itself. argv: how many coins.
+ */
+export type ToNode =
+  | { readonly op: 'fund'; readonly wallets: readonly string[] }
+  /** Forget what was noted. */
+  | { readonly op: 'forget' }
+  | { readonly op: 'report' };
+
+export interface NodeReport {
+  /** The first arrival of each message, by signature; milliseconds of the machine's monotonic clock. */
+  readonly arrivals: readonly (readonly [signature: string, atMs: number])[];
+  /** From the head of a request to the end of its answer, milliseconds. */
+  readonly simulationsMs: readonly number[];
+  readonly landed: number;
+  readonly failed: number;
+}
+
+/** Milliseconds of a clock that all processes of the machine share. */
+export function sharedClockMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+interface Call {
+  readonly startedMs: number;
+  simulated: boolean;
+}
+
+const lamports = 400_000n * 10n ** 9n;
+const walletLamports = 1_000n * 10n ** 9n;
+const slotMs = 400;
+const curveLamports = 5n * 10n ** 9n;
+const poolLamports = 1_000n * 10n ** 9n;
+
+/** Every other one on a pool. */
+function launch(chain: SimChain, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const coin = launchCoin(chain);
+    const { err } = tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: i % 2 === 0 ? curveLamports : poolLamports }, 1n);
+    if (err !== null) throw new Error(JSON.stringify(err));
+    if (i % 2 === 1) moveToPool(chain, coin, false);
+    return coin.mint;
+  });
+}
+
+async function serve(count: number): Promise<void> {
+  const funded = [maker, trader, wallet('bench', 'faucet')].map(({ publicKey: address }) => ({ address, lamports, usdc: 10n ** 13n }));
+  const chain = createChain({ seed: 'trade bench', market: false, funded, slotMs });
+  const mints = launch(chain, count);
+  const calls = new AsyncLocalStorage<Call>();
+  const running = new WeakMap<ServerResponse, Call>();
+  const arrivals = new Map<string, number>();
+  const simulationsMs: number[] = [];
+  const landings = { landed: 0, failed: 0 };
+  subscribe('http.server.request.start', (message) => {
+    const call: Call = { startedMs: sharedClockMs(), simulated: false };
+    running.set((message as { readonly request: IncomingMessage; readonly response: ServerResponse }).response, call);
+    calls.enterWith(call);
+  });
+  subscribe('http.server.response.finish', (message) => {
+    const call = running.get((message as { readonly response: ServerResponse }).response);
+    if (call?.simulated === true) simulationsMs.push(sharedClockMs() - call.startedMs);
+  });
+  const { send, simulate } = { send: chain.send.bind(chain), simulate: chain.simulate.bind(chain) };
+  chain.simulate = (...args) => {
+    const call = calls.getStore();
+    if (call !== undefined) call.simulated = true;
+    return simulate(...args);
+  };
+  chain.send = (...args) => {
+    const outcome = send(...args);
+    const call = calls.getStore();
+    if (outcome.ok && call !== undefined && !arrivals.has(outcome.signature)) arrivals.set(outcome.signature, call.startedMs);
+    return outcome;
+  };
+  chain.listen({
+    onFrozen: ({ transactions }) => {
+      for (const { err, signature } of transactions) if (arrivals.has(signature)) landings[err === null ? 'landed' : 'failed']++;
+    },
+  });
+  const { rpcUrl, wsUrl } = await startSimnet({ chain });
+  process.on('message', (order: ToNode) => {
+    if (order.op === 'fund') for (const address of order.wallets) chain.airdrop(address, walletLamports);
+    if (order.op === 'forget') {
+      arrivals.clear();
+      simulationsMs.length = 0;
+      landings.landed = landings.failed = 0;
+    }
+    const report: NodeReport = { arrivals: [...arrivals], simulationsMs, ...landings };
+    process.send?.(order.op === 'report' ? report : order.op);
+  });
+  process.once('disconnect', () => process.exit(0));
+  process.send?.({ rpcUrl, wsUrl, mints });
+}
+
+const [, , count] = process.argv;
+if (process.send !== undefined && count !== undefined) await serve(Number(count));
