@@ -48,6 +48,7 @@ describe('the dashboard while PostgreSQL is away', () => {
     await until(
       'the calls to be under way',
       async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > calls.length,
+      testTimeoutMs / 2,
     );
     await postgres.kill();
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreAwayError) });

@@ -55,7 +55,12 @@ describe('MessagePack of clients', () => {
         tie('map'),
       ),
       list: fc.array(tie('any'), { maxLength: 20 }),
-      map: fc.dictionary(fc.string(), tie('any'), { maxKeys: 20, noNullPrototype: true }),
+      // msgpackr renames this one; ours keeps it, as an unknown field like any other.
+      map: fc.dictionary(
+        fc.string().filter((key) => key !== '__proto__'),
+        tie('any'),
+        { maxKeys: 20, noNullPrototype: true },
+      ),
     })).any;
     fc.assert(
       fc.property(value, (one) => {

@@ -58,7 +58,8 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
     });
     closers.push(() => subscriber.close());
     const used = { ...testConfig, ...config, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
-    const ingest = await startIngest({ config: used, bus, market, log, signal: new AbortController().signal });
+    // The settings' Redis counts requests; the market is in this process.
+    const ingest = await startIngest({ config: { ...used, redisUrls: null }, bus, market, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     const server = await startTestGateway({ ...options, config: used, bus, market });
     closers.push(() => server.close());

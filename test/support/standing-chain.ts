@@ -7,12 +7,11 @@ const tellEveryMs = 1_000;
  * Ends ingest, and goes on telling what it told last, until the function that it returns is called: a chain that is seen, and on which
  * nothing happens. To ingest a chain that stands still is one that nobody sees, after some seconds.
  */
-export async function standStill(bus: Bus, ingest: Pick<Ingest, 'close'>): Promise<() => void> {
-  const told = (await bus.statuses()).filter(({ name }) => name.startsWith('ingest:'));
+export async function standStill(bus: Bus, ingest: Pick<Ingest, 'stats' | 'close'>): Promise<() => void> {
+  // What it told last on the bus may be a second old, of before it knew the chain.
+  const last = ingest.stats();
   await ingest.close();
-  const tell = async (): Promise<void> => {
-    for (const { name, value } of told) await bus.setStatus(name, value, 4 * tellEveryMs);
-  };
+  const tell = (): Promise<void> => bus.setStatus(`ingest:${last.instance}`, { ...last }, 4 * tellEveryMs);
   await tell();
   const timer = setInterval(() => void tell(), tellEveryMs);
   return () => clearInterval(timer);
