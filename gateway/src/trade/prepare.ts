@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
@@ -25,6 +26,8 @@ export interface PreparedTrade {
   readonly lamportsNeeded: bigint;
   /** What a failure is told with. */
   readonly terms: FailureTerms;
+  /** What it would give, or cost, on the state of this slot or a later one; null where that state does not come within a moment. */
+  actualFrom(slot: number): Promise<bigint | null>;
   readonly quoteMs: number;
   readonly buildMs: number;
 }
@@ -33,6 +36,10 @@ export interface PrepareParts {
   readonly state: Pick<HotState, 'market' | 'wallet' | 'blockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
 }
+
+/** How long the state at hand may take to reach what a simulation has seen. */
+const catchUpMs = 400;
+const catchUpStepMs = 10;
 
 /** A market and a wallet of about one moment. */
 interface Standing {
@@ -49,7 +56,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
   const standing = await readStanding(request, state);
   if ('error' in standing) return standing;
-  const { market, wallet, baseAccount } = standing;
+  const { market, baseAccount } = standing;
   const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
   if ('error' in quoted) return quoted;
   const bounds = boundsOf(request, quoted);
@@ -73,13 +80,13 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
     baseAccountExists: baseAccount !== null,
     closeBaseAccount: request.sellAll,
     computeUnitLimit: null,
-    tip: null,
+    tip: request.tip ?? null,
   });
   const priorityFeeLamports = priorityFeeOf(built.microLamportsPerUnit, built.computeUnitLimit);
   const lamportsNeeded = lamportsOf(
     quoted,
     bounds.maxIn,
-    priorityFeeLamports,
+    priorityFeeLamports + (request.tip?.lamports ?? 0n),
     rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state),
   );
   return {
@@ -90,37 +97,81 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
     priorityFeeLamports,
     slot: market.slot,
     lamportsNeeded,
-    terms: termsOf(quoted, bounds, standing, lamportsNeeded),
+    terms: termsOf(quoted, { standing, bounds, lamportsNeeded, publicKey }, state),
+    actualFrom: (slot) => actualFrom(slot, quoted, request, state),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
   };
-
-  function termsOf(
-    { trade: { exact, amount } }: QuotedOrder,
-    { minOut, maxIn }: { readonly minOut: bigint; readonly maxIn: bigint },
-    at: Standing,
-    need: bigint,
-  ): FailureTerms {
-    const isSell = exact === 'baseIn';
-    const byCost = exact === 'baseOut';
-    return {
-      side: isSell ? 'sell' : 'buy',
-      quoted: isSell || byCost ? quote.traderQuote : quote.baseAmount,
-      bound: byCost ? maxIn : minOut,
-      lamports: { have: wallet.lamports, need },
-      tokens: isSell ? { have: at.baseAccount?.amount ?? 0n, need: amount } : { have: null, need: null },
-    };
-  }
 }
 
-/** The token account follows from the coin's token program, which the market tells. */
-async function readStanding({ order: { mint }, publicKey }: TradeRequest, state: PrepareParts['state']): Promise<Standing | QuoteRefusal> {
+interface Balances {
+  readonly standing: Standing;
+  readonly bounds: PreparedTrade['bounds'];
+  readonly lamportsNeeded: bigint;
+  readonly publicKey: string;
+}
+
+/** What a failure is told with. A wallet has to keep the rent of its own account. */
+function termsOf(
+  quoted: QuotedOrder,
+  { standing, bounds, lamportsNeeded, publicKey }: Balances,
+  state: PrepareParts['state'],
+): FailureTerms {
+  const { market, quote, quoteDecimals, trade } = quoted;
+  const { wallet, baseAccount } = standing;
+  const isSell = trade.exact === 'baseIn';
+  const byCost = trade.exact === 'baseOut';
+  return {
+    side: isSell ? 'sell' : 'buy',
+    quoted: isSell || byCost ? quote.traderQuote : quote.baseAmount,
+    bound: byCost ? bounds.maxIn : bounds.minOut,
+    lamports: { have: wallet.lamports, need: lamportsNeeded + (state.rent(0) ?? 0n) },
+    tokens: isSell
+      ? { have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
+      : { ...quoteCoins(quoted, publicKey, wallet, bounds.maxIn), decimals: quoteDecimals },
+  };
+}
+
+async function actualFrom(
+  slot: number,
+  { pool: { address }, trade }: QuotedOrder,
+  { order: { mint } }: TradeRequest,
+  state: PrepareParts['state'],
+): Promise<bigint | null> {
+  for (let waited = 0; waited <= catchUpMs; waited += catchUpStepMs) {
+    const { slot: at, result } = await state.market(mint);
+    if (at >= slot) {
+      const pool = result.kind === 'market' ? result.market.pools.find((one) => one.pool.address === address)?.pool : undefined;
+      const outcome = pool?.quote(trade);
+      if (outcome?.ok !== true) return null;
+      return trade.exact === 'quoteIn' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
+    }
+    await pause(catchUpStepMs);
+  }
+  return null;
+}
+
+function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead, need: bigint) {
+  if (pool.quoteMint === wrappedSolMint) return { have: null, need: null };
+  const account = associatedTokenAddress(publicKey, pool.quoteMint, quoteTokenProgram);
+  return { have: tokenAccounts.get(account)?.amount ?? 0n, need };
+}
+
+/** Token accounts follow from the coins' token programs, which the market tells. */
+async function readStanding(
+  { order: { mint, side }, publicKey }: TradeRequest,
+  state: PrepareParts['state'],
+): Promise<Standing | QuoteRefusal> {
   const read = state.market(mint);
   const market = read instanceof Promise ? await read : read;
   const { result } = market;
   if (result.kind !== 'market') return quotedRefusal(result.kind);
   const address = associatedTokenAddress(publicKey, mint, result.market.tokenProgram);
-  const told = state.wallet(publicKey, [address]);
+  // What a purchase is paid with, where that is not SOL.
+  const paying = result.market.pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
+    side === 'sell' || quoteMint === wrappedSolMint ? [] : [associatedTokenAddress(publicKey, quoteMint, quoteTokenProgram)],
+  );
+  const told = state.wallet(publicKey, [...new Set([address, ...paying])]);
   const wallet = told instanceof Promise ? await told : told;
   return { market, wallet, baseAccount: wallet.tokenAccounts.get(address) ?? null };
 }
@@ -132,12 +183,15 @@ function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {
 /** The tighter of what the slippage gives and what was named. */
 function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOut: bigint; maxIn: bigint } | QuoteRefusal {
   const { minOut, maxIn } = slippageBounds(trade, quote, request.order.slippageBps);
-  if (request.maxIn !== null && request.maxIn < trade.amount) return wrongFields({ maxIn: 'is less than the amount to give' });
+  // Of exact tokens to get, what they cost is bounded, and not the amount.
+  const given = trade.exact === 'baseOut' ? quote.traderQuote : trade.amount;
+  if (request.maxIn !== null && request.maxIn < given) return wrongFields({ maxIn: 'is less than the amount to give' });
   const out = trade.exact === 'baseIn' ? quote.traderQuote : quote.baseAmount;
   if (request.minOut !== null && request.minOut > out) {
-    return { error: 'SLIPPAGE_EXCEEDED', details: { quoted: String(request.minOut), actual: String(out) } };
+    return { error: 'SLIPPAGE_EXCEEDED', details: { quoted: String(out), actual: String(out), bound: String(request.minOut) } };
   }
-  return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn };
+  const most = trade.exact === 'baseOut' && request.maxIn !== null && request.maxIn < maxIn ? request.maxIn : maxIn;
+  return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };
 }
 
 /** Rent of what the transaction makes at most; accounts of the program may be there already. */
@@ -153,9 +207,9 @@ function rentOf(
   return rent([...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)]) - rent(paid);
 }
 
-function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, priority: bigint, rent: bigint): bigint {
+function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, fees: bigint, rent: bigint): bigint {
   const spent = exact !== 'baseIn' && quoteMint === wrappedSolMint ? maxIn : 0n;
-  return spent + lamportsOfSignature + priority + rent;
+  return spent + lamportsOfSignature + fees + rent;
 }
 
 function unavailable(message: string): QuoteRefusal {

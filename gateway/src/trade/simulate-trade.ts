@@ -1,3 +1,4 @@
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { QuoteRefusal } from '../quote/quoted.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeFailure } from './send/failure.ts';
@@ -11,14 +12,17 @@ export type SimulatedTrade =
 
 /** Faults of what we knew, and none of the caller's: the curve has completed, or accounts of the trade have changed. */
 const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts', 'blockhash']);
+/** What a wallet that holds too little does not bring about; whatever else the programs say, it does. */
+const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'blockhash', 'duplicate']);
 
 /** Simulates the very bytes that are to be sent. */
 export async function simulateTrade(
   simulator: Pick<Simulator, 'simulate'>,
   wire: Uint8Array,
-  { slot, terms }: PreparedTrade,
+  prepared: PreparedTrade,
   isSigned: boolean,
 ): Promise<SimulatedTrade> {
+  const { slot, terms } = prepared;
   const outcome = await simulator.simulate({ wire, isSigned, minContextSlot: slot, terms });
   switch (outcome.kind) {
     case 'passed':
@@ -27,20 +31,33 @@ export async function simulateTrade(
       return { kind: 'refused', refusal: { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${outcome.reason}.` } };
     case 'failed': {
       const { fault, code, message, details } = outcome.failure;
-      const refusal = { error: code, message, details };
+      const short = notOfBalance.has(fault) ? null : checkTrade(prepared);
+      if (short !== null) return { kind: 'refused', refusal: { ...short, details: { ...short.details, logs: details['logs'] } } };
+      const refusal = { error: code, message, details: fault === 'slippage' ? await slipped(details, outcome.slot, prepared) : details };
       return movedOn.has(fault) ? { kind: 'again', refusal, slot: outcome.slot ?? slot } : { kind: 'refused', refusal };
     }
   }
 }
 
-/** In place of a simulation: what can be told from the state at hand. */
-export function checkTrade({ terms, lamportsNeeded }: PreparedTrade): QuoteRefusal | null {
-  const { lamports, tokens } = terms;
-  const short = (have: bigint | null, need: bigint | null): boolean => have !== null && need !== null && have < need;
-  if (short(tokens.have, tokens.need)) return tooLittle(tokens.have!, tokens.need!, 'tokens');
-  return short(lamports.have, lamportsNeeded) ? tooLittle(lamports.have!, lamportsNeeded, 'lamports') : null;
+/** Programs seldom tell what the trade would have given: the state that it failed on does. */
+async function slipped(
+  details: TradeFailure['details'],
+  slot: number | null,
+  { slot: quotedSlot, actualFrom }: PreparedTrade,
+): Promise<TradeFailure['details']> {
+  if (details['actual'] !== null) return details;
+  const actual = await actualFrom(slot ?? quotedSlot + 1);
+  return { ...details, actual: actual === null ? null : String(actual) };
 }
 
-function tooLittle(have: bigint, need: bigint, unit: 'tokens' | 'lamports'): QuoteRefusal {
-  return { error: 'INSUFFICIENT_BALANCE', details: { have: String(have), need: String(need), unit } };
+/** In place of a simulation: what can be told from the state at hand. */
+export function checkTrade({ terms }: PreparedTrade): QuoteRefusal | null {
+  const { lamports, tokens } = terms;
+  const short = (have: bigint | null, need: bigint | null): boolean => have !== null && need !== null && have < need;
+  if (short(tokens.have, tokens.need)) return tooLittle('tokens', tokens.have!, tokens.need!, tokens.decimals);
+  return short(lamports.have, lamports.need) ? tooLittle('lamports', lamports.have!, lamports.need!, solDecimals) : null;
+}
+
+function tooLittle(unit: 'tokens' | 'lamports', have: bigint, need: bigint, decimals: number): QuoteRefusal {
+  return { error: 'INSUFFICIENT_BALANCE', details: { unit, have: String(have), need: String(need), decimals } };
 }

@@ -45,7 +45,7 @@ const terms: FailureTerms = {
   quoted: 5n,
   bound: 4n,
   lamports: { have: 1n, need: 2n },
-  tokens: { have: 3n, need: 4n },
+  tokens: { have: 3n, need: 4n, decimals: 6 },
 };
 
 async function failureOf(wire: Uint8Array): Promise<readonly unknown[]> {
@@ -63,12 +63,12 @@ test('failures are told by program and code, with what is known of them', async 
   tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 10n ** 10n }, 0n);
   expect(await failureOf(tooLate.wire)).toEqual(['slippage', 'SLIPPAGE_EXCEEDED', { quoted: '5', actual: null, bound: '4' }]);
   const poor = world.prepare(buy, {}, pauper);
-  expect(await failureOf(poor.wire)).toEqual(['insufficient_sol', 'INSUFFICIENT_BALANCE', { unit: 'lamports', have: '1', need: '2' }]);
+  expect(await failureOf(poor.wire)).toEqual(['insufficient_sol', 'INSUFFICIENT_BALANCE', { unit: 'lamports', have: '1', need: '2', decimals: 9 }]);
   const all = chain.account(buyer.publicKey)!.lamports;
   expect(await failureOf(signed([transferLamports(buyer.publicKey, pauper.publicKey, all)]))).toEqual([
     'insufficient_sol',
     'INSUFFICIENT_BALANCE',
-    { unit: 'lamports', have: String(all - 5_000n), need: String(all) },
+    { unit: 'lamports', have: String(all - 5_000n), need: String(all), decimals: 9 },
   ]);
   const noMint = createTokenAccount(buyer.publicKey, pauper.publicKey, tokenProgram);
   expect(await failureOf(signed([noMint]))).toMatchObject(['invalid_mint', 'INVALID_MINT', {}]);
@@ -78,7 +78,7 @@ test('failures are told by program and code, with what is known of them', async 
   expect(await failureOf(tooMany.wire)).toMatchObject([
     'insufficient_tokens',
     'INSUFFICIENT_BALANCE',
-    expect.objectContaining({ unit: 'tokens', have: '3', need: '4' }),
+    expect.objectContaining({ unit: 'tokens', have: '3', need: '4', decimals: 6 }),
   ]);
 });
 

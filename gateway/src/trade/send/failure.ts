@@ -1,5 +1,5 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
-import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradeFault } from '@sluice/shared/venues/trading.ts';
 import { failingProgram, type FailingProgram } from './failing-program.ts';
@@ -12,9 +12,9 @@ export interface FailureTerms {
   readonly quoted: bigint | null;
   /** The bound that stands in the instruction beside it. */
   readonly bound: bigint | null;
-  /** What the wallet had and what the trade needed: lamports, and tokens that it gives where they are none. */
+  /** What the wallet had and what the trade needed: lamports, and the coins that it gives where they are not SOL. */
   readonly lamports: { readonly have: bigint | null; readonly need: bigint | null };
-  readonly tokens: { readonly have: bigint | null; readonly need: bigint | null };
+  readonly tokens: { readonly have: bigint | null; readonly need: bigint | null; readonly decimals: number };
 }
 
 /**
@@ -124,10 +124,11 @@ function detailsOf(
 ): Readonly<Record<string, unknown>> {
   if (fault === 'insufficient_sol') {
     const known = { have: text(terms?.lamports.have ?? null), need: text(terms?.lamports.need ?? null) };
-    return { unit: 'lamports', ...(lamportsTold(failing) ?? known) };
+    return { unit: 'lamports', ...(lamportsTold(failing) ?? known), decimals: solDecimals };
   }
   if (fault === 'insufficient_tokens') {
-    return { unit: 'tokens', have: text(terms?.tokens.have ?? null), need: text(terms?.tokens.need ?? null) };
+    const { have = null, need = null, decimals = null } = terms?.tokens ?? {};
+    return { unit: 'tokens', have: text(have), need: text(need), decimals };
   }
   if (fault === 'slippage') {
     return { quoted: text(terms?.quoted ?? null), actual: actualTold(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };

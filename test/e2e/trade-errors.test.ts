@@ -1,0 +1,451 @@
+import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signTransaction, wallet } from '../simnet/market/wallets.ts';
+import { address } from '../simnet/support/test-chain.ts';
+import { until } from '../support/gateway.ts';
+import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import { startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+
+/** What orders are refused with over HTTP; nothing of them is ever sent. */
+const outsider: Keypair = wallet('trading', 'nobody’s');
+let world: TradingWorld;
+let gateway: TradingGateway;
+let coin: QuotedCoin;
+/** Custodial wallets of the operator's. */
+let publicKey: string;
+let empty: string;
+let mint: string;
+
+beforeAll(async () => {
+  world = await startTradingWorld({ funded: [outsider] });
+  coin = launchCoin(world.chain);
+  ({ mint } = coin);
+  [publicKey, empty] = [await world.wallet(), await world.wallet({ funds: 0n })];
+  gateway = await (await world.gateway()).ready(publicKey, mint);
+});
+afterAll(() => world.close());
+
+const sol = 10n ** 9n;
+const trades = ['/trade', '/api/trade'] as const;
+const unsigned = ['/transaction', '/api/transaction'] as const;
+const both = [...trades, ...unsigned] as const;
+
+interface Refused {
+  readonly status: number;
+  readonly code: string;
+  readonly details: unknown;
+}
+
+async function ordersOf(asked: Asked, at: TradingGateway): Promise<unknown> {
+  const { status, body } = await at.get('/trade/orders', asked);
+  return status === 200 ? (body['orders'] as readonly { orderId: string }[]).map(({ orderId }) => orderId) : null;
+}
+
+/** The refusal, of which neither the node nor the list of orders heard anything. */
+async function refusal(path: string, body: unknown, asked: Asked = {}, at = gateway): Promise<Refused> {
+  const [sent, orders] = [world.sent(), await ordersOf(asked, at)];
+  const { status, headers, body: answer } = await at.post(path, body, asked);
+  const error = answer['error'] as Record<string, unknown> | undefined;
+  expect(Object.keys(answer).toSorted(), JSON.stringify(answer)).toEqual(['error', 'requestId']);
+  expect(answer['requestId']).toBe(headers.get('x-request-id'));
+  expect(error).toMatchObject({ message: expect.any(String), retryable: expect.any(Boolean) });
+  if (status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(world.sent()).toEqual(sent);
+  expect(await ordersOf(asked, at)).toEqual(orders);
+  return { status, code: String(error?.['code']), details: error?.['details'] };
+}
+
+const wrong = (...fields: readonly string[]): Refused => ({
+  status: 400,
+  code: 'INVALID_REQUEST',
+  details: { fields: Object.fromEntries(fields.map((name) => [name, expect.any(String)])) },
+});
+const buy = (more: Record<string, unknown> = {}): Record<string, unknown> => ({ publicKey, mint, amount: 1, ...more });
+
+/** The same refusal in all these forms of the path. */
+async function everywhere(forms: readonly string[], side: 'buy' | 'sell', body: unknown, expected: unknown): Promise<void> {
+  for (const form of forms) expect(await refusal(`${form}/${side}`, body), `${form}/${side} ${JSON.stringify(body)}`).toEqual(expected);
+}
+
+describe('bodies', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['amount', { amount: 0.0009 }],
+    ['amount', { amount: 100.1 }],
+    ['amount', { amount: 0 }],
+    ['amount', { amount: -1 }],
+    ['amount', { amount: '1' }],
+    ['amount', { amount: '50%' }],
+    ['amount', { amount: null }],
+    ['amount', { amount: 1.0000000001 }],
+    ['amount', { amount: undefined }],
+    ['slippage', { slippage: 0.05 }],
+    ['slippage', { slippage: 51 }],
+    ['slippage', { slippage: 1.234 }],
+    ['slippage', { slippage: '5' }],
+    ['priorityFee', { priorityFee: 0.000009 }],
+    ['priorityFee', { priorityFee: 0.0101 }],
+    ['priorityFee', { priorityFee: 0.0000100001 }],
+    ['priorityFee', { priorityFee: 'high' }],
+    ['publicKey', { publicKey: undefined }],
+    ['publicKey', { publicKey: 'l'.repeat(44) }],
+    ['publicKey', { publicKey: '1'.repeat(44) }],
+    ['mint', { mint: undefined }],
+    ['pool', { pool: 'nowhere' }],
+    ['pool', { pool: 'raydium-cpmm' }],
+    ['maxIn', { maxIn: '1.5' }],
+    ['maxIn', { maxIn: 5 }],
+    ['maxIn', { maxIn: '999999999' }],
+    ['minOut', { minOut: '0' }],
+    ['minOut', { minOut: '18446744073709551616' }],
+    ['dryRun', { dryRun: 'true' }],
+    ['skipSimulation', { skipSimulation: 1 }],
+    ['sellAll', { sellAll: true }],
+    ['denominatedInSol', { denominatedInSol: 'true' }],
+  ])('a buy with a wrong %s: %j', async (field, parts) => {
+    await everywhere(both, 'buy', buy(parts), wrong(field));
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['amount', { amount: undefined }],
+    ['amount', { amount: 0 }],
+    ['amount', { amount: '0%' }],
+    ['amount', { amount: '101%' }],
+    ['amount', { amount: '50' }],
+    ['amount', { amount: 1e-7 }],
+    ['slippage', { slippage: 0.05 }],
+    ['slippage', { slippage: 51 }],
+    ['priorityFee', { priorityFee: 0.000009 }],
+    ['priorityFee', { priorityFee: 0.0101 }],
+    ['sellAll', { sellAll: 'true' }],
+    ['side', { side: 'sell' }],
+  ])('a sell with a wrong %s: %j', async (field, parts) => {
+    await everywhere(both, 'sell', buy(parts), wrong(field));
+  });
+
+  it('names every wrong field at once', async () => {
+    const body = buy({ amount: 500, slippage: 0.01, priorityFee: 1, surprise: 1, more: [], dryRun: 0 });
+    await everywhere(both, 'buy', body, wrong('amount', 'slippage', 'priorityFee', 'surprise', 'more', 'dryRun'));
+  });
+
+  it('what is no JSON object, and what is not said to be JSON', async () => {
+    for (const form of both) {
+      for (const text of ['', '{', 'null', '[]', '"buy"', '{"mint":}', '\ufeff'])
+        expect(await refusal(`${form}/buy`, text), text).toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
+      const typed = { headers: { 'content-type': 'text/plain' } };
+      expect(await refusal(`${form}/buy`, buy(), typed)).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
+    }
+  });
+});
+
+describe('wallets and keys', () => {
+  const forbidden = (key: string): Refused => ({ status: 403, code: 'FORBIDDEN', details: { publicKey: key } });
+
+  it('a wallet of another account, and one that is no custodial wallet', async () => {
+    const [a, b] = [await world.account('acc_a'), await world.account('acc_b')];
+    const walletOfA = await world.wallet({ accountId: a });
+    const keys = { a: await world.key(['trade', 'read'], a), b: await world.key(['trade', 'read'], b) };
+    for (const form of trades) {
+      const path = `${form}/buy`;
+      expect(await refusal(path, buy({ publicKey: walletOfA }), { key: keys.b })).toEqual(forbidden(walletOfA));
+      expect(await refusal(path, buy({ publicKey: walletOfA }))).toEqual(forbidden(walletOfA));
+      expect(await refusal(path, buy(), { key: keys.a })).toEqual(forbidden(publicKey));
+      for (const dryRun of [true, false])
+        expect(await refusal(path, buy({ publicKey: outsider.publicKey, dryRun }))).toEqual(forbidden(outsider.publicKey));
+      expect(await refusal(`${form}/sell`, buy({ publicKey: walletOfA, amount: '50%' }), { key: keys.b })).toEqual(forbidden(walletOfA));
+    }
+  });
+
+  it('keys without the scope, and no key at all', async () => {
+    const [reads, sells] = [await world.key(['read', 'stream']), await world.key(['trade'])];
+    for (const form of trades)
+      expect(await refusal(`${form}/buy`, buy(), { key: reads })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    for (const form of unsigned)
+      expect(await refusal(`${form}/buy`, buy(), { key: sells })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    for (const path of ['/transaction/send', '/api/transaction/send'])
+      expect(await refusal(path, { transaction: 'AA==' }, { key: reads })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+    for (const form of both)
+      expect(await refusal(`${form}/sell`, buy(), { key: '' })).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+  });
+});
+
+describe('mints', () => {
+  it('no address, nobody’s, a wallet’s, and coins that no venue trades', async () => {
+    for (const none of ['', 'x', 'not base58 0OIl', '1'.repeat(44), address('nobody was ever here'), maker.publicKey]) {
+      await everywhere(both, 'buy', buy({ mint: none }), { status: 400, code: 'INVALID_MINT', details: {} });
+      await everywhere(both, 'sell', buy({ mint: none, amount: '50%' }), { status: 400, code: 'INVALID_MINT', details: {} });
+    }
+    for (const traded of [wrappedSolMint, usdcMint])
+      await everywhere(both, 'buy', buy({ mint: traded }), { status: 404, code: 'NOT_FOUND', details: { reason: 'no_pool' } });
+  });
+});
+
+describe('balances', () => {
+  const short = { status: 400, code: 'INSUFFICIENT_BALANCE' };
+
+  it('an empty wallet, and one that has less than the order takes', async () => {
+    for (const form of both) {
+      for (const skipSimulation of [false, true]) {
+        const { details, ...said } = await refusal(`${form}/buy`, buy({ publicKey: empty, skipSimulation }));
+        expect({ ...said, details }, form).toMatchObject({ ...short, details: { unit: 'lamports', have: '0' } });
+        // The sum, its fees, and rent of what it makes.
+        const { need } = details as { need: string };
+        expect(BigInt(need)).toBeGreaterThan(sol);
+        expect(BigInt(need)).toBeLessThan(sol + sol / 50n);
+      }
+    }
+    const poor = await world.wallet({ funds: sol });
+    for (const skipSimulation of [false, true]) {
+      const { details, ...said } = await refusal('/trade/buy', buy({ publicKey: poor, skipSimulation }));
+      expect(said).toEqual(short);
+      const { have, need } = details as Record<string, string>;
+      expect(BigInt(have!)).toBeLessThanOrEqual(sol);
+      expect(BigInt(need!)).toBeGreaterThan(BigInt(have!));
+    }
+  });
+
+  it('a buy for USDC by a wallet that has none', async () => {
+    const dollars = launchCoin(world.chain, { quoteMint: usdcMint });
+    for (const form of both) {
+      for (const skipSimulation of [false, true]) {
+        const body = buy({ mint: dollars.mint, amount: 25, skipSimulation });
+        expect(await refusal(`${form}/buy`, body), form).toMatchObject({
+          ...short,
+          details: { unit: 'tokens', have: '0', need: '25000000' },
+        });
+      }
+    }
+  });
+
+  it('a sell by a wallet that has none of the coin, and of more than there is', async () => {
+    // Somebody holds enough of it for a large sale.
+    tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 2n * sol }, 1n);
+    const none = { ...short, details: { have: '0', need: '1', decimals: 6 } };
+    await everywhere(both, 'sell', buy({ amount: '50%' }), none);
+    await everywhere(both, 'sell', { publicKey, mint, sellAll: true }, none);
+    for (const skipSimulation of [false, true]) {
+      const { details, ...said } = await refusal('/trade/sell', buy({ amount: 5, skipSimulation }));
+      expect({ ...said, details }).toMatchObject({ ...short, details: { unit: 'tokens', have: '0', need: '5000000' } });
+    }
+    const held = await world.wallet();
+    const bought = await gateway.post('/trade/buy', { publicKey: held, mint, amount: 0.01 });
+    expect(bought.status, JSON.stringify(bought.body)).toBe(200);
+    await finalized(String(bought.body['orderId']));
+    for (const form of both) {
+      for (const skipSimulation of [false, true]) {
+        const { details, ...said } = await refusal(`${form}/sell`, { publicKey: held, mint, amount: 900_000, skipSimulation });
+        const { have } = details as { have: string };
+        expect({ ...said, details }).toMatchObject({ ...short, details: { unit: 'tokens', need: '900000000000' } });
+        expect(BigInt(have)).toBeGreaterThan(0n);
+      }
+    }
+  });
+});
+
+describe('bounds and moving markets', () => {
+  it('SLIPPAGE_EXCEEDED: a minOut beyond what the trade gives, and a market that moves between quote and simulation', async () => {
+    for (const form of both) {
+      for (const skipSimulation of [false, true]) {
+        const { details, ...said } = await refusal(`${form}/buy`, buy({ minOut: '900000000000000', skipSimulation }));
+        expect(said).toEqual({ status: 400, code: 'SLIPPAGE_EXCEEDED' });
+        const { quoted, actual, bound } = details as Record<string, string>;
+        expect([bound, actual]).toEqual(['900000000000000', quoted]);
+        expect(BigInt(actual!)).toBeGreaterThan(0n);
+      }
+    }
+    for (const path of ['/trade/buy', '/transaction/buy']) {
+      // The price rises by more than a third after the quote.
+      whileSimulating(() => tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 15n * sol }, 1n));
+      const { details, ...said } = await refusal(path, buy({ slippage: 5 }));
+      expect(said).toEqual({ status: 400, code: 'SLIPPAGE_EXCEEDED' });
+      const { quoted, actual, bound } = details as Record<string, string>;
+      expect(BigInt(actual!)).toBeLessThan(BigInt(bound!));
+      expect(BigInt(bound!)).toBeLessThan(BigInt(quoted!));
+    }
+  });
+
+  it('a curve that completed a moment ago: nothing while it moves, then its pool', async () => {
+    const ending = launchCoin(world.chain);
+    const body = buy({ mint: ending.mint });
+    expect((await gateway.post('/trade/buy', { ...body, dryRun: true })).body).toMatchObject({ pool: 'pump' });
+    const complete = (): unknown =>
+      tradeOnChain(world.chain, ending, 'pump', { exact: 'baseOut', amount: 793_100_000_000_000n }, 10n ** 14n);
+    // Between quote and simulation.
+    whileSimulating(complete);
+    const migrating = { status: 404, code: 'NOT_FOUND', details: { reason: 'migrating' } };
+    await everywhere(both, 'buy', body, migrating);
+    expect(await refusal('/trade/buy', { ...body, pool: 'pump' })).toEqual(wrong('pool'));
+    expect(await refusal('/trade/buy', { ...body, pool: 'pump-amm' })).toMatchObject({ status: 404, details: { reason: 'no_pool' } });
+    moveToPool(world.chain, ending, false);
+    const pooled = await until('the pool', async () => {
+      const answer = await gateway.post('/trade/buy', { ...body, dryRun: true });
+      return answer.status === 200 && answer.body;
+    });
+    expect(pooled).toMatchObject({ pool: 'pump-amm', status: 'simulated', dryRun: true, signature: null, orderId: null });
+  });
+
+  it('SIMULATION_FAILED: with program, its error and the last lines', async () => {
+    const garbled = { programId, accounts: [], data: Uint8Array.from({ length: 8 }, () => 7) };
+    const failing = signedBy(outsider, world.chain.latestBlockhash().blockhash, garbled);
+    for (const path of ['/transaction/send', '/api/transaction/send']) {
+      const { details, ...said } = await refusal(path, { transaction: failing });
+      expect(said).toEqual({ status: 400, code: 'SIMULATION_FAILED' });
+      expect(details).toMatchObject({ program: programId, programError: 101 });
+      expect((details as { logs: string[] }).logs.at(-1)).toBe(`Program ${programId} failed: custom program error: 0x65`);
+    }
+    const stale = signedBy(outsider, address('a blockhash of no block'), garbled);
+    expect(await refusal('/transaction/send', { transaction: stale })).toMatchObject({
+      status: 400,
+      code: 'SIMULATION_FAILED',
+      details: { programError: 'BlockhashNotFound' },
+    });
+  });
+});
+
+describe('transactions that come back', () => {
+  it('unsigned, signed by another, cut, or no base64', async () => {
+    const { body } = await gateway.post('/transaction/buy', buy({ publicKey: outsider.publicKey }));
+    const wire = Buffer.from(String(body['transaction']), 'base64');
+    const forged = Buffer.from(wire);
+    forged.fill(1, 1, 65);
+    for (const bytes of [wire, forged, wire.subarray(0, -1), Buffer.from('hello')])
+      expect(await refusal('/transaction/send', { transaction: bytes.toString('base64') })).toEqual(wrong('transaction'));
+    for (const transaction of ['', '!', 5, undefined])
+      expect(await refusal('/transaction/send', { transaction })).toEqual(wrong('transaction'));
+    const signed = signedBy(outsider, world.chain.latestBlockhash().blockhash, { programId, accounts: [], data: new Uint8Array(8) });
+    expect(await refusal('/transaction/send', { transaction: signed, tip: 1 })).toEqual(wrong('tip'));
+  });
+});
+
+describe('the kill switch', () => {
+  const stopped = { status: 503, code: 'TRADING_HALTED', details: {} };
+
+  it('TRADING_HALTED: within a second, for everything that sends; quotes and unsigned transactions go on', async () => {
+    const signed = await signedBuy();
+    const body = buy();
+    await world.store.halt.set(true, 'a test', Date.now());
+    try {
+      await until('the halt', async () => (await gateway.post('/trade/buy', { ...body, dryRun: true })).status === 503);
+      await everywhere(trades, 'buy', body, stopped);
+      await everywhere(trades, 'sell', { ...body, amount: '50%' }, stopped);
+      expect(await refusal('/transaction/send', { transaction: signed })).toEqual(stopped);
+      for (const form of unsigned) expect((await gateway.post(`${form}/buy`, body)).status).toBe(200);
+    } finally {
+      await world.store.halt.set(false, null, Date.now());
+    }
+    await until('the end of the halt', async () => (await gateway.post('/trade/buy', { ...body, dryRun: true })).status === 200);
+  });
+
+  it('a halt that comes while an order is simulated', async () => {
+    whileSimulating(async () => {
+      await world.store.halt.set(true, 'a test', Date.now());
+      await until('the halt', async () => (await gateway.post('/trade/buy', { ...buy(), dryRun: true })).status === 503);
+    });
+    const sent = world.sent();
+    expect(await gateway.post('/trade/buy', buy())).toMatchObject({ status: 503, body: { error: { code: 'TRADING_HALTED' } } });
+    expect(world.sent()).toEqual(sent);
+    // It was stored, and is told as what it became.
+    const { body } = await gateway.get('/trade/orders?limit=1');
+    expect(body['orders']).toMatchObject([{ status: 'failed', error: { code: 'TRADING_HALTED' }, fill: null }]);
+    await world.store.halt.set(false, null, Date.now());
+    await until('the end of the halt', async () => (await gateway.post('/trade/buy', { ...buy(), dryRun: true })).status === 200);
+  });
+
+  it('TRADING=off: nothing is traded, signed or sent; quotes and unsigned transactions are there', async () => {
+    const off = await world.gateway({ config: { trading: 'off' } });
+    await until('its chain', async () => (await off.post('/transaction/buy', buy())).status === 200);
+    for (const form of trades) {
+      expect(await refusal(`${form}/buy`, buy(), {}, off)).toEqual(stopped);
+      expect(await refusal(`${form}/sell`, buy({ amount: '50%' }), {}, off)).toEqual(stopped);
+    }
+    expect(await refusal('/transaction/send', { transaction: await signedBuy() }, {}, off)).toEqual(stopped);
+    await off.gateway.close();
+  });
+});
+
+describe('Idempotency-Key', () => {
+  it('IDEMPOTENCY_IN_PROGRESS while the first request is under way, IDEMPOTENCY_MISMATCH for another body', async () => {
+    const asked = { idempotencyKey: 'under-way' };
+    let during: readonly Refused[] = [];
+    whileSimulating(async () => {
+      during = [await refusal('/trade/buy', buy({ amount: 0.01 }), asked), await refusal('/api/trade/buy', buy({ amount: 0.02 }), asked)];
+    });
+    const first = await gateway.post('/trade/buy', buy({ amount: 0.01 }), asked);
+    expect(first).toMatchObject({ status: 200, body: { status: 'submitted' } });
+    expect(during).toEqual([
+      { status: 409, code: 'IDEMPOTENCY_IN_PROGRESS', details: {} },
+      { status: 422, code: 'IDEMPOTENCY_MISMATCH', details: {} },
+    ]);
+    expect(await refusal('/trade/buy', buy({ amount: 0.02 }), asked)).toMatchObject({ status: 422, code: 'IDEMPOTENCY_MISMATCH' });
+  });
+
+  it('the same order again, in either form of the path, after its end, and from a gateway that was started anew', async () => {
+    const asked = { idempotencyKey: '"again-1"' };
+    const body = buy({ amount: 0.01, slippage: 20 });
+    const first = await gateway.post('/trade/buy', body, asked);
+    expect(first.status, JSON.stringify(first.body)).toBe(200);
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    const { orderId, signature } = first.body;
+    const sent = world.sent();
+    const again = async (at: TradingGateway, path: string, idempotencyKey: string): Promise<unknown> => {
+      const { status, headers, body: told } = await at.post(path, { slippage: 20, ...body }, { idempotencyKey });
+      expect([status, headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+      expect(told).toMatchObject({ orderId, signature, quote: first.body['quote'] });
+      return told['status'];
+    };
+    await again(gateway, '/api/trade/buy', 'again-1');
+    await finalized(String(orderId));
+    expect(await again(gateway, '/trade/buy', 'again-1')).toBe('finalized');
+    const restarted = await world.gateway();
+    expect(await again(restarted, '/trade/buy', 'again-1')).toBe('finalized');
+    expect(await refusal('/trade/buy', buy({ amount: 0.02 }), asked, restarted)).toMatchObject({
+      status: 422,
+      code: 'IDEMPOTENCY_MISMATCH',
+    });
+    await restarted.gateway.close();
+    expect(world.sent()).toEqual(sent);
+  });
+
+  it('belongs to its owner and its endpoint, and is kept for no refusal', async () => {
+    const asked = { idempotencyKey: 'refused-first' };
+    expect(await refusal('/trade/buy', buy({ minOut: '900000000000000' }), asked)).toMatchObject({ code: 'SLIPPAGE_EXCEEDED' });
+    expect((await gateway.post('/trade/buy', buy({ amount: 0.01 }), asked)).status).toBe(200);
+    const other = await world.key(['trade'], 'acc_a');
+    const owned = await world.wallet({ accountId: 'acc_a' });
+    const theirs = await gateway.post('/trade/buy', buy({ publicKey: owned, amount: 0.01 }), { ...asked, key: other });
+    expect(theirs).toMatchObject({ status: 200, body: { status: 'submitted' } });
+    for (const idempotencyKey of ['', 'with space', 'ü', 'x'.repeat(256)])
+      expect(await refusal('/trade/buy', buy(), { idempotencyKey }), idempotencyKey).toEqual(wrong('Idempotency-Key'));
+  });
+});
+
+function signedBy(by: Keypair, recentBlockhash: string, instruction: Instruction): string {
+  const wire = signTransaction({ version: 0, recentBlockhash, instructions: [instruction], signers: [by] });
+  return Buffer.from(wire).toString('base64');
+}
+
+/** A purchase of the outsider's that only has to be sent. */
+async function signedBuy(): Promise<string> {
+  const { body } = await gateway.post('/transaction/buy', buy({ publicKey: outsider.publicKey }));
+  const decoded = decodeTransaction(Buffer.from(String(body['transaction']), 'base64'));
+  if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+  const { messageBytes } = decoded;
+  return Buffer.from(assembleTransaction(messageBytes, [signMessage(outsider, messageBytes)])).toString('base64');
+}
+
+/** Does something after the next order was quoted and before it is simulated. */
+function whileSimulating(act: () => unknown): void {
+  world.node.tampering = async ({ method }, answer) => {
+    if (method === 'simulateTransaction') {
+      world.node.tampering = null;
+      await act();
+    }
+    return answer();
+  };
+}
+
+async function finalized(orderId: string): Promise<void> {
+  await until('the order to be final', async () => (await gateway.get(`/trade/orders/${orderId}`)).body['status'] === 'finalized');
+}

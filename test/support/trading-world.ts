@@ -1,0 +1,238 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { startIngest } from '@sluice/ingest/ingest.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { Scope } from '@sluice/shared/wire/plans.ts';
+import { wallet } from '../simnet/market/wallets.ts';
+import { createChain, type SimChain } from '../simnet/sim-chain.ts';
+import { startSimnet, type Simnet } from '../simnet/simnet.ts';
+import { startTamperedNode, type TamperedNode } from '../trade/send/tampered-node.ts';
+import { testConfig, until } from './gateway.ts';
+import { makeKey, openEmbeddedStore } from './keys.ts';
+import { maker, trader } from './quoted-trades.ts';
+
+/** The keystore of a cluster that is set by its address. */
+const keystoreName = 'cluster';
+const lamports = 400_000n * 10n ** 9n;
+const usdc = 10n ** 13n;
+/** An order is final after a second and a quarter, and its blockhash lives for six. */
+const slotMs = 40;
+const log = createLog({ level: 'silent', name: 'test' });
+
+/** An answer over HTTP, as a client without types sees it. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+export interface Asked {
+  /** An API key; the operator's where none is given, none at all where it is empty. */
+  readonly key?: string;
+  readonly idempotencyKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface TradingWorldOptions {
+  /** Whether the events of the chain reach the stream. */
+  readonly ingest?: boolean;
+  /** Wallets with SOL and USDC, beside the custodial ones, by label. */
+  readonly funded?: readonly Keypair[];
+}
+
+interface WorldParts {
+  readonly dataDir: string;
+  readonly chain: SimChain;
+  readonly simnet: Simnet;
+  readonly node: TamperedNode;
+  readonly store: Store;
+  readonly keystore: Keystore;
+  readonly bus: Bus;
+  readonly config: Config;
+  readonly operatorKey: string;
+}
+
+/** A chain that runs, a store with custodial wallets and keys, and gateways that trade on it over HTTP. */
+export class TradingWorld {
+  readonly chain: SimChain;
+  readonly simnet: Simnet;
+  /** What stands between the gateways and the simulated node; remembers what it was asked. */
+  readonly node: TamperedNode;
+  readonly store: Store;
+  readonly operatorKey: string;
+  readonly #parts: WorldParts;
+  readonly #closers: (() => Promise<unknown>)[];
+  #wallets = 0;
+
+  constructor(parts: WorldParts, closers: (() => Promise<unknown>)[]) {
+    [this.chain, this.simnet, this.node, this.store, this.operatorKey] = [
+      parts.chain,
+      parts.simnet,
+      parts.node,
+      parts.store,
+      parts.operatorKey,
+    ];
+    [this.#parts, this.#closers] = [parts, closers];
+  }
+
+  /** A gateway with a signing process of its own, on this world's store. */
+  async gateway(options: { readonly config?: Partial<Config>; readonly transport?: 'uws' | 'node' } = {}): Promise<TradingGateway> {
+    const { bus, config, operatorKey } = this.#parts;
+    const gateway = await startGateway({
+      config: { ...config, ...options.config },
+      bus,
+      log,
+      signal: new AbortController().signal,
+      ...(options.transport === undefined ? {} : { transport: options.transport }),
+    });
+    this.#closers.push(() => gateway.close());
+    return new TradingGateway(gateway, operatorKey);
+  }
+
+  /** A custodial wallet with SOL and USDC, the operator's where no account is named. */
+  async wallet({ accountId = null, funds = lamports }: { accountId?: string | null; funds?: bigint } = {}): Promise<string> {
+    const { publicKey, seed } = wallet('trading', `custodial ${this.#wallets++}`);
+    const imported = await this.#parts.keystore.import(seed, null, accountId);
+    if (imported === null) throw new Error('the wallet is there already');
+    if (funds > 0n) {
+      this.chain.airdrop(publicKey, funds);
+      await until('the airdrop', () => (this.chain.account(publicKey)?.lamports ?? 0n) === funds);
+    }
+    return publicKey;
+  }
+
+  /** A key with these scopes, of the operator's where no account is named. */
+  async key(scopes: readonly Scope[], accountId: string | null = null): Promise<string> {
+    return (await makeKey(this.store, { plan: 'enterprise', scopes, accountId })).key;
+  }
+
+  async account(id: string): Promise<string> {
+    const made = await this.store.accounts.create({ id, wallet: null, plan: 'enterprise', createdAtMs: Date.now() });
+    if (made !== 'stored') throw new Error(made);
+    return id;
+  }
+
+  /** Messages that nodes were handed, each once, by signature. */
+  sent(): ReadonlySet<string> {
+    const wires = this.node.calls.flatMap(({ method, params }) => (method === 'sendTransaction' ? [String(params[0])] : []));
+    return new Set([...new Set(wires)].map(signatureIn));
+  }
+
+  /** Transactions in the chain that this wallet paid for. */
+  landed(payer: string): readonly string[] {
+    return this.chain.signaturesFor(payer).flatMap(({ accountKeys, signature }) => (accountKeys[0] === payer ? [signature] : []));
+  }
+
+  async close(): Promise<void> {
+    this.chain.stop();
+    for (const end of this.#closers.splice(0).toReversed()) await end();
+  }
+}
+
+function signatureIn(wireBase64: string): string {
+  const decoded = decodeTransaction(Buffer.from(wireBase64, 'base64'));
+  if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+  return decoded.signatures[0] ?? '';
+}
+
+/** One gateway as its clients see it. */
+export class TradingGateway {
+  readonly gateway: Gateway;
+  readonly host: string;
+  readonly #operatorKey: string;
+
+  constructor(gateway: Gateway, operatorKey: string) {
+    [this.gateway, this.host, this.#operatorKey] = [gateway, `127.0.0.1:${gateway.port}`, operatorKey];
+  }
+
+  async post(path: string, body: unknown, asked: Asked = {}): Promise<Answered> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const { idempotencyKey } = asked;
+    const headers = {
+      'content-type': 'application/json',
+      ...this.#authorization(asked),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...asked.headers,
+    };
+    return answered(await fetch(`http://${this.host}${path}`, { method: 'POST', headers, body: text }));
+  }
+
+  async get(path: string, asked: Asked = {}): Promise<Answered> {
+    return answered(await fetch(`http://${this.host}${path}`, { headers: this.#authorization(asked) }));
+  }
+
+  /** Until it trades: its signing process, the kill switch and the chain's blockhash have all been heard of. */
+  async ready(publicKey: string, mint: string): Promise<this> {
+    let last: unknown = null;
+    await until('the gateway to trade', async () => {
+      const { status, body } = await this.post('/trade/buy', { publicKey, mint, amount: 0.001, dryRun: true });
+      last = body;
+      return status !== 503;
+    }).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${JSON.stringify(last)}`);
+    });
+    return this;
+  }
+
+  #authorization({ key = this.#operatorKey }: Asked): Record<string, string> {
+    return key === '' ? {} : { authorization: `Bearer ${key}` };
+  }
+}
+
+async function answered(answer: Response): Promise<Answered> {
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
+}
+
+export async function startTradingWorld({ ingest = false, funded = [] }: TradingWorldOptions = {}): Promise<TradingWorld> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-trading-'));
+  closers.push(async () => rmSync(dataDir, { recursive: true, force: true }));
+  try {
+    const all = [maker, trader, ...funded].map(({ publicKey: address }) => ({ address, lamports, usdc }));
+    const chain = createChain({ seed: 'trading', market: false, funded: all, slotMs });
+    const simnet = await startSimnet({ chain, autoStart: false });
+    closers.push(() => simnet.close());
+    const node = await startTamperedNode(simnet.rpcUrl);
+    closers.push(() => node.close());
+    const passphraseFile = join(dataDir, 'passphrase');
+    writeFileSync(passphraseFile, 'a passphrase for nothing of worth\n', { mode: 0o600 });
+    const store = await openEmbeddedStore(dataDir);
+    closers.push(() => store.close());
+    const opened = await openKeystore(store, keystoreName, 'a passphrase for nothing of worth');
+    if (!opened.ok) throw new Error(opened.reason);
+    const { keystore } = opened;
+    const bus = await createBus({ redisUrls: null, log });
+    closers.push(() => bus.close());
+    const config: Config = {
+      ...testConfig,
+      dataDir,
+      trading: 'live',
+      keystorePassphraseFile: passphraseFile,
+      rpc: { httpUrls: [node.url], wsUrls: [simnet.wsUrl] },
+    };
+    const { key: operatorKey } = await makeKey(store, { plan: 'enterprise' });
+    chain.start();
+    if (ingest) closers.push(...(await followChain(config, bus)));
+    return new TradingWorld({ dataDir, chain, simnet, node, store, keystore, bus, config, operatorKey }, closers);
+  } catch (error) {
+    for (const end of closers.toReversed()) await end();
+    throw error;
+  }
+}
+
+async function followChain(config: Config, bus: Bus): Promise<readonly (() => Promise<unknown>)[]> {
+  const market = await createMarket({ redisUrls: null, log });
+  const ingest = await startIngest({ config, bus, market, log, signal: new AbortController().signal });
+  await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
+  return [() => market.close(), () => ingest.close()];
+}
