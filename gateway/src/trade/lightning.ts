@@ -32,7 +32,6 @@ import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
 import type { OrderLedger } from './order-ledger.ts';
 import { newOrderId } from './order-id.ts';
-import type { StoredOrder } from './order.ts';
 import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { lamportsOfSignature, readTradeRequest, type TradeRequest } from './request.ts';
 import type { Broadcaster } from './send/broadcaster.ts';
@@ -41,7 +40,7 @@ import type { Simulator } from './send/simulator.ts';
 import type { OrderSigner } from './signer.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import type { HotState } from './state/hot-state.ts';
-import { replayedTrade, termsOf, tradeAnswer, tradedQuote } from './trade-answer.ts';
+import { replayedTrade, rounded, termsOf, tradeAnswer, tradedQuote } from './trade-answer.ts';
 import type { WalletAccess } from './wallet-access.ts';
 
 type Answer = EndpointAnswer<typeof tradeBuyEndpoint>;
@@ -270,13 +269,17 @@ function refusedBySigner(outcome: Exclude<Awaited<ReturnType<OrderSigner['sign']
   }
 }
 
-/** From here on the order is in the store: first its bytes, then that they are about to be sent, then they are sent. */
+/** The order is stored with its bytes as one that is being sent, durably, and then it is sent. */
 async function send(admitted: Admitted, signed: Signed, parts: LightningParts): Promise<Answer> {
   const { ledger, follower, broadcaster } = parts;
-  const beforeMs = performance.now();
   const { startedMs, request } = admitted;
+  // The last look: from here on the order may be on its way.
+  if (parts.halt.halted) return halted;
+  const beforeMs = performance.now();
+  const { orderId: id, message } = signed;
+  const timingJson = JSON.stringify(rounded({ ...signed.timing, totalMs: beforeMs - startedMs }));
   const inserted = await ledger.insert(
-    newOrder(admitted, signed.prepared, { id: signed.orderId, state: 'simulated', kind: 'lightning', message: signed.message }),
+    newOrder(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, timingJson }),
     {
       idempotency: admitted.use,
       spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
@@ -284,34 +287,21 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
     },
   );
   if (inserted.kind !== 'stored') return toldBefore(inserted, admitted);
-  if (parts.halt.halted) {
-    await ledger.apply(inserted.order, {
-      kind: 'refused',
-      error: { code: 'TRADING_HALTED', message: 'Trading was halted before it was sent.', detailsJson: '{}' },
-    });
-    return halted;
-  }
-  const stored = performance.now();
-  const timing = { ...signed.timing, storeMs: stored - beforeMs };
-  const sending = await ledger.apply(
-    inserted.order,
-    { kind: 'sending' },
-    { timingJson: JSON.stringify({ ...timing, totalMs: performance.now() - startedMs }) },
-  );
+  const sending = inserted.order;
   follower.follow(sending);
-  const sentMs = performance.now();
-  const { signature, lastValidBlockHeight } = signed.message;
+  const storedMs = performance.now();
+  const { signature, lastValidBlockHeight } = message;
   const first = await broadcaster.send({ signature, wire: signed.wire, lastValidBlockHeight });
   const order = first.kind === 'unanswered' ? await ledger.apply(sending, { kind: 'silence' }) : sending;
   const nowMs = performance.now();
-  const all = { ...timing, storeMs: sentMs - beforeMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs };
+  const timing = { ...signed.timing, storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs };
   return {
     json: tradeAnswer(request, signed.prepared, {
       orderId: order.id,
       status: order.state,
       signature,
       simulation: signed.simulation,
-      timing: all,
+      timing,
       lastValidBlockHeight,
     }),
   };
@@ -328,7 +318,13 @@ async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer>
   const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
   const told = { signature: null, simulation: null, timing, paper: true } as const;
   if (request.dryRun) return { json: tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }) };
-  const order = newOrder(admitted, prepared, { id: newOrderId(Date.now()), state: 'finalized', kind: 'paper', message: null });
+  const order = newOrder(admitted, prepared, {
+    id: newOrderId(Date.now()),
+    state: 'finalized',
+    kind: 'paper',
+    message: null,
+    timingJson: JSON.stringify(rounded(timing)),
+  });
   const { quoted, priorityFeeLamports, slot } = prepared;
   const { baseAmount, quoteAmount, traderQuote, fees } = quoted.quote;
   const networkFee = lamportsOfSignature + priorityFeeLamports;
@@ -343,7 +339,7 @@ async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer>
     slot,
     blockTime: null,
   };
-  const filled = { ...order, fill, timingJson: JSON.stringify(timing) };
+  const filled = { ...order, fill };
   const inserted = await parts.ledger.insert(filled, { idempotency: use, spend: null, followedBy: parts.gatewayId });
   if (inserted.kind !== 'stored') return toldBefore(inserted, admitted);
   return { json: tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }) };
@@ -352,14 +348,12 @@ async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer>
 function newOrder(
   { principal, request }: Admitted,
   prepared: PreparedTrade,
-  { id, state, kind, message }: { id: string; state: StoredOrder['state']; kind: StoredOrder['kind']; message: SignedMessage | null },
+  { message, ...told }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'timingJson'> & { readonly message: SignedMessage | null },
 ): NewOrder {
   return {
-    id,
-    kind,
+    ...told,
     keyId: principal.keyId,
     accountId: principal.accountId,
-    state,
     terms: termsOf(request, prepared),
     quoteJson: JSON.stringify(tradedQuote(prepared)),
     signature: message?.signature ?? null,
@@ -368,7 +362,6 @@ function newOrder(
     lastValidBlockHeight: message?.lastValidBlockHeight ?? null,
     fill: null,
     error: null,
-    timingJson: null,
     createdAtMs: Date.now(),
   };
 }

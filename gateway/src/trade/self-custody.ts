@@ -154,18 +154,17 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const height = state.blockHeight();
   // Its blockhash is no younger than now.
   const lastValidBlockHeight = height === null ? null : height.height + blockhashLifetime;
-  const inserted = await ledger.insert(newOrder(taken, lastValidBlockHeight), {
+  const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
+  // The last look: from here on the order may be on its way.
+  if (parts.halt.halted) return halted;
+  const timingJson = JSON.stringify(rounded({ ...timing, totalMs: simulatedMs - startedMs }));
+  const inserted = await ledger.insert(newOrder(taken, lastValidBlockHeight, timingJson), {
     idempotency: use,
     spend: null,
     followedBy: parts.gatewayId,
   });
   if (inserted.kind !== 'stored') return toldBefore(inserted, startedMs);
-  const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
-  const sending = await ledger.apply(
-    inserted.order,
-    { kind: 'sending' },
-    { timingJson: JSON.stringify({ ...timing, totalMs: performance.now() - startedMs }) },
-  );
+  const sending = inserted.order;
   follower.follow(sending);
   const sentMs = performance.now();
   const signature = transaction.signatures[0]!;
@@ -186,13 +185,13 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   return { json };
 }
 
-function newOrder({ principal, wire, transaction }: Taken, lastValidBlockHeight: number | null): NewOrder {
+function newOrder({ principal, wire, transaction }: Taken, lastValidBlockHeight: number | null, timingJson: string): NewOrder {
   return {
     id: newOrderId(Date.now()),
     kind: 'sent',
     keyId: principal.keyId,
     accountId: principal.accountId,
-    state: 'simulated',
+    state: 'submitted',
     terms: null,
     quoteJson: null,
     signature: transaction.signatures[0]!,
@@ -201,7 +200,7 @@ function newOrder({ principal, wire, transaction }: Taken, lastValidBlockHeight:
     lastValidBlockHeight,
     fill: null,
     error: null,
-    timingJson: null,
+    timingJson,
     createdAtMs: Date.now(),
   };
 }
