@@ -1,0 +1,85 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface Wish {
+  readonly side: 'buy' | 'sell';
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string;
+}
+
+/** What a client was told in the end: an order, or a refusal that no retry changes. */
+export type Told =
+  | {
+      readonly kind: 'order';
+      readonly orderId: string;
+      readonly signature: string | null;
+      readonly status: string;
+      readonly attempts: number;
+    }
+  | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly attempts: number };
+
+export interface ClientOptions {
+  readonly apiKey: string;
+  /** Gateways in the order in which they are tried; asked anew before each attempt. */
+  readonly urls: () => readonly string[];
+}
+
+const attemptMs = 8_000;
+const retryMs = 250;
+const giveUpMs = 90_000;
+
+interface Answered {
+  readonly status: number;
+  readonly body: {
+    readonly orderId?: string;
+    readonly signature?: string | null;
+    readonly status?: string;
+    readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
+  };
+}
+
+function headersOf({ apiKey }: ClientOptions, { idempotencyKey }: Wish): Record<string, string> {
+  return { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+}
+
+/** One request; null where no answer came. */
+async function ask(url: string, wish: Wish, options: ClientOptions): Promise<Answered | null> {
+  try {
+    const response = await fetch(`${url}/trade/${wish.side}`, {
+      method: 'POST',
+      headers: headersOf(options, wish),
+      body: JSON.stringify(wish.body),
+      signal: AbortSignal.timeout(attemptMs),
+    });
+    return { status: response.status, body: (await response.json()) as Answered['body'] };
+  } catch (error) {
+    // The gateway was killed, or is not there yet.
+    if (error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && error.name === 'TimeoutError'))
+      return null;
+    throw error;
+  }
+}
+
+/** Asks for an order, with one and the same `Idempotency-Key`, until somebody answers for good: as clients should. */
+export async function order(wish: Wish, options: ClientOptions): Promise<Told> {
+  const endMs = performance.now() + giveUpMs;
+  let last: Answered | null = null;
+  for (let attempts = 1; performance.now() < endMs; attempts++) {
+    const urls = options.urls();
+    const url = urls[(attempts - 1) % Math.max(1, urls.length)];
+    const answered = url === undefined ? null : await ask(url, wish, options);
+    last = answered ?? last;
+    const told = answered === null ? null : conclusion(answered, attempts);
+    if (told !== null) return told;
+    await pause(retryMs);
+  }
+  throw new Error(`a client never got an answer: ${JSON.stringify({ wish, last })}`);
+}
+
+function conclusion({ status, body }: Answered, attempts: number): Told | null {
+  if (status === 200 && body.orderId !== undefined) {
+    return { kind: 'order', orderId: body.orderId, signature: body.signature ?? null, status: body.status ?? '', attempts };
+  }
+  const code = body.error?.code ?? '';
+  const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT';
+  return again ? null : { kind: 'refused', status, code, attempts };
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { tokensOf } from '../support/quoted-trades.ts';
+import { order, type Told, type Wish } from './client.ts';
+import { laneCount, type CrashWorld } from './crash-world.ts';
+import type { Victim } from './gateway-process.ts';
+import { steps, type Round, type StepName } from './steps.ts';
+import { judgeAll, settled, type Case, type Judgement } from './truth.ts';
+
+/** One kill: where the order is to stand, who dies, and whether its blockhash is too old when the gateways come back. */
+export interface Kill {
+  readonly step: StepName;
+  readonly victim: Victim;
+  readonly late: boolean;
+}
+
+export interface CrashReport extends Judgement {
+  readonly kills: Readonly<Partial<Record<StepName, number>>>;
+  readonly killed: { readonly gateways: number; readonly signers: number };
+  readonly startsMs: readonly number[];
+}
+
+/** More blocks than a blockhash lives. */
+const lateBlocks = 200;
+
+/** Numbers that follow from a seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Carries out the kills on all lanes at once, lets everything come to its end, and holds it against the chain. */
+export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed: number): Promise<CrashReport> {
+  const cases: Promise<Case>[] = [];
+  const counts: Partial<Record<StepName, number>> = {};
+  const queue = [...kills];
+  const random = randomFrom(seed);
+  const lanes = Array.from({ length: laneCount }, async (_, lane) => {
+    for (let kill = queue.shift(); kill !== undefined; kill = queue.shift()) {
+      await carryOut(world, lane, kill, random, cases);
+      counts[kill.step] = (counts[kill.step] ?? 0) + 1;
+      await world.checkAudit();
+    }
+  });
+  await Promise.all(lanes);
+  for (let lane = 0; lane < laneCount; lane++) await world.gateway(lane);
+  const told = await Promise.all(cases);
+  await settled(world);
+  return { ...(await judgeAll(world, told)), kills: counts, killed: { ...world.killed }, startsMs: world.startsMs };
+}
+
+async function newCase(world: CrashWorld, step: StepName, random: () => number): Promise<Omit<Case, 'told'>> {
+  const [onCurve, inPool] = world.coins;
+  if (onCurve === undefined || inPool === undefined) throw new Error('there are two coins');
+  const isSell = step !== 'failing' && random() < 0.3;
+  const coin = isSell || step === 'failing' || random() < 0.5 ? onCurve : inPool;
+  const wallet = await world.newWallet(isSell ? coin : undefined);
+  const before = { lamports: world.chain.account(wallet)?.lamports ?? 0n, tokens: tokensOf(world.chain, coin, wallet) };
+  const common = { publicKey: wallet, mint: coin.mint, slippage: step === 'failing' ? 0.5 : 45 };
+  const wish: Wish = isSell
+    ? { side: 'sell', body: { ...common, amount: '50%' }, idempotencyKey: randomUUID() }
+    : { side: 'buy', body: { ...common, amount: 0.05 }, idempotencyKey: randomUUID() };
+  return { wish, wallet, mint: coin.mint, before };
+}
+
+async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () => number, cases: Promise<Case>[]): Promise<void> {
+  const gateway = await world.gateway(lane);
+  await gateway.signerReady();
+  const one = await newCase(world, kill.step, random);
+  let tell: (told: Promise<Told>) => void = () => undefined;
+  const told = new Promise<Told>((resolve) => (tell = resolve));
+  cases.push(told.then((last) => ({ ...one, told: last })));
+  const round: Round = {
+    world,
+    gateway,
+    wallet: one.wallet,
+    wish: one.wish,
+    begin: () => tell(order(one.wish, { apiKey: world.apiKey, urls: () => world.urls(lane) })),
+    told,
+    random,
+  };
+  const brought = await steps[kill.step](round);
+  await gateway.kill(kill.victim);
+  if (kill.victim !== 'signer') world.killed.gateways++;
+  if (kill.victim !== 'gateway') world.killed.signers++;
+  if (kill.late) for (let block = 0; block < lateBlocks; block++) world.chain.advance();
+  await brought.release();
+}

@@ -1,0 +1,210 @@
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import type { Database } from '@sluice/gateway/store/sql/database.ts';
+import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import { until } from '../support/gateway.ts';
+import { makeKey } from '../support/keys.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { launchCoin, maker, moveToPool, trader, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import { startRedis } from '../support/redis.ts';
+import { wallet } from '../simnet/market/wallets.ts';
+import { associatedTokenInstruction } from '../simnet/programs/associated-token.ts';
+import { createChain, type SimChain } from '../simnet/sim-chain.ts';
+import { startSimnet } from '../simnet/simnet.ts';
+import { land } from '../simnet/support/test-chain.ts';
+import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts';
+import { startNodeGate, type NodeGate } from './node-gate.ts';
+import { installStall } from './store-stall.ts';
+
+const passphrase = 'a passphrase of the crash test';
+const keystoreName = 'cluster';
+/** Faster than the network: an order is final after about five seconds, and too old after 23. */
+const slotMs = 150;
+const lamportsPerSol = 1_000_000_000n;
+/** What a wallet is given, lamports. */
+export const grantLamports = 5n * lamportsPerSol;
+/** A million tokens. */
+const tokensToSell = 1_000_000_000_000n;
+const everything = 793_100_000_000_000n;
+const anyPrice = 10n ** 14n;
+/** Gateways that trade on one store at a time. */
+export const laneCount = 2;
+
+/** One chain, one store, one Redis, and gateways that are killed. */
+export interface CrashWorld {
+  readonly kind: StoreKind;
+  readonly chain: SimChain;
+  readonly gate: NodeGate;
+  readonly store: Store;
+  readonly db: Database;
+  readonly apiKey: string;
+  readonly keyId: string;
+  /** One on its curve, one in its pool. */
+  readonly coins: readonly QuotedCoin[];
+  /** Startup times so far, milliseconds. */
+  readonly startsMs: readonly number[];
+  /** Processes of both kinds that were killed. */
+  readonly killed: { gateways: number; signers: number };
+  /** A custodial wallet with `grantLamports`, and where a coin is named with some of it. */
+  newWallet(tokensOf?: QuotedCoin): Promise<string>;
+  /** The gateway of a lane; started where none runs. */
+  gateway(lane: number): Promise<GatewayProcess>;
+  /** Those that run, this lane's first. */
+  urls(lane: number): readonly string[];
+  /** Rejects where an audit log does not verify. */
+  checkAudit(): Promise<void>;
+  /** Files of all audit logs. */
+  auditFiles(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export type StoreKind = 'SQLite' | 'PostgreSQL';
+
+type Closers = (() => unknown)[];
+
+/** Data folders of the lanes: one for both over SQLite; as on several machines over PostgreSQL, with the same pepper. */
+interface Places {
+  readonly dataDirs: readonly string[];
+  readonly databaseUrl: string | null;
+}
+
+async function openPlaces(kind: StoreKind, folder: string, closers: Closers): Promise<Places> {
+  if (kind === 'SQLite') return { dataDirs: Array.from({ length: laneCount }, () => join(folder, 'data')), databaseUrl: null };
+  const postgres = await startPostgres();
+  closers.push(() => postgres.stop());
+  return {
+    dataDirs: Array.from({ length: laneCount }, (_, lane) => join(folder, `data-${lane}`)),
+    databaseUrl: await postgres.newDatabase(),
+  };
+}
+
+function sharePepper([first = '', ...others]: readonly string[]): void {
+  for (const other of others) {
+    if (other === first) continue;
+    mkdirSync(other, { recursive: true });
+    copyFileSync(join(first, 'pepper'), join(other, 'pepper'));
+  }
+}
+
+function openChain(closers: Closers): { chain: SimChain; coins: readonly QuotedCoin[] } {
+  const funded = [maker, trader].map(({ publicKey: address }) => ({ address, lamports: 4_000_000n * lamportsPerSol, usdc: 10n ** 13n }));
+  const chain = createChain({ seed: 'crash', market: false, funded, slotMs });
+  const onCurve = launchCoin(chain);
+  const inPool = launchCoin(chain);
+  tradeOnChain(chain, inPool, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
+  moveToPool(chain, inPool, false);
+  closers.push(() => chain.stop());
+  return { chain, coins: [onCurve, inPool] };
+}
+
+async function openKeys(store: Store): Promise<{ keystore: Keystore; keystoreKey: Uint8Array }> {
+  const outcome = await openKeystore(store, keystoreName, passphrase);
+  const stored = await store.wallets.keystore(keystoreName);
+  const keystoreKey = stored === null ? null : await unlockKeystore(keystoreName, stored, passphrase);
+  if (!outcome.ok || keystoreKey === null) throw new Error('the keystore does not open');
+  return { keystore: outcome.keystore, keystoreKey };
+}
+
+/** What a sell can be made of: bought by the wallet itself, as long as nobody sells for it. */
+function buyTokens(chain: SimChain, coin: QuotedCoin, owner: Keypair): void {
+  const { publicKey } = owner;
+  const made = land(chain, [associatedTokenInstruction(publicKey, publicKey, coin.mint, coin.tokenProgram, true)], [owner]);
+  const bought = tradeOnChain(chain, coin, 'pump', { exact: 'baseOut', amount: tokensToSell }, lamportsPerSol, owner);
+  for (const { err, logs } of [made, bought]) if (err !== null) throw new Error(logs.join('\n'));
+}
+
+export async function openCrashWorld(kind: StoreKind): Promise<CrashWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
+  const closers: Closers = [() => rmSync(folder, { recursive: true, force: true })];
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0).toReversed()) await end();
+  };
+  try {
+    return await openWorld(kind, folder, closers, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openWorld(kind: StoreKind, folder: string, closers: Closers, close: () => Promise<void>): Promise<CrashWorld> {
+  const [redis, { dataDirs, databaseUrl }] = await Promise.all([startRedis(), openPlaces(kind, folder, closers)]);
+  closers.push(() => redis.stop());
+  const { chain, coins } = openChain(closers);
+  const simnet = await startSimnet({ chain, autoStart: false });
+  closers.push(() => simnet.close());
+  const gate = await startNodeGate(simnet.rpcUrl);
+  closers.push(() => gate.close());
+  const [dataDir = ''] = dataDirs;
+  const store = await openStore({ dataDir, databaseUrl });
+  closers.push(() => store.close());
+  const db = await (databaseUrl === null ? openSqlite(join(dataDir, 'sluice.db')) : openPostgres(databaseUrl));
+  closers.push(() => db.close());
+  const { key: apiKey, id: keyId } = await makeKey(store, { plan: 'enterprise' });
+  sharePepper(dataDirs);
+  const { keystore, keystoreKey } = await openKeys(store);
+  const passphraseFile = join(folder, 'passphrase');
+  writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 });
+  const env = {
+    REDIS_URL: redis.url,
+    SOLANA_RPC_URL: gate.url,
+    SOLANA_WS_URL: simnet.wsUrl,
+    PORT: '0',
+    TRADING: 'live',
+    KEYSTORE_PASSPHRASE_FILE: passphraseFile,
+    ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
+  };
+  const gateways: (Promise<GatewayProcess> | null)[] = dataDirs.map(() => null);
+  const ready: (GatewayProcess | null)[] = dataDirs.map(() => null);
+  closers.push(() => Promise.all(gateways.map(async (one) => (await one)?.kill('both'))));
+  const startsMs: number[] = [];
+  const start = async (lane: number): Promise<GatewayProcess> => {
+    ready[lane] = null;
+    const started = await startGatewayProcess(folder, { ...env, DATA_DIR: dataDirs[lane] ?? '' });
+    startsMs.push(started.startMs);
+    return (ready[lane] = started);
+  };
+  const auditPlaces = [...new Set(dataDirs)].map((place) => ({ auditHeads: store.auditHeads, dataDir: place }));
+  const reports = async () => (await Promise.all(auditPlaces.map((place) => checkAuditLogs(place, keystoreName, keystoreKey)))).flat();
+  let wallets = 0;
+  await installStall(db, kind);
+  chain.start();
+  return {
+    kind,
+    chain,
+    gate,
+    store,
+    db,
+    apiKey,
+    keyId,
+    coins,
+    startsMs,
+    killed: { gateways: 0, signers: 0 },
+    newWallet: async (tokensOf) => {
+      const keypair = wallet('crash', `custodial ${wallets++}`);
+      if ((await keystore.import(keypair.seed, null)) === null) throw new Error('no wallet was made');
+      chain.airdrop(keypair.publicKey, grantLamports);
+      await until('the airdrop', () => chain.account(keypair.publicKey) !== null);
+      if (tokensOf !== undefined) buyTokens(chain, tokensOf, keypair);
+      return keypair.publicKey;
+    },
+    gateway: async (lane) => {
+      const known = await gateways[lane];
+      if (known?.isAlive === true) return known;
+      return await (gateways[lane] = start(lane));
+    },
+    urls: (lane) => [...ready.slice(lane), ...ready.slice(0, lane)].flatMap((one) => (one?.isAlive === true ? [one.url] : [])),
+    checkAudit: async () => {
+      const faults = (await reports()).filter(({ fault }) => fault !== null);
+      if (faults.length > 0) throw new Error(`the audit log does not verify: ${JSON.stringify(faults)}`);
+    },
+    auditFiles: async () => (await reports()).map(({ file }) => file),
+    close,
+  };
+}

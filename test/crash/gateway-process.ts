@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { until } from '../support/gateway.ts';
+
+export type Victim = 'gateway' | 'signer' | 'both';
+
+/** A gateway as a process of its own, with its signing process. */
+export interface GatewayProcess {
+  readonly url: string;
+  /** Of the signing process that was ready last. */
+  readonly signerPid: number;
+  /** Startup, milliseconds. */
+  readonly startMs: number;
+  readonly isAlive: boolean;
+  /** Resolves when the gateway has a signing process that is ready, another than `otherThan`. */
+  signerReady(otherThan?: number): Promise<number>;
+  /** SIGSTOP to the signing process: it takes nothing and answers nothing, until it goes on or is killed. */
+  stopSigner(): void;
+  /** SIGKILL; resolves when they are gone. */
+  kill(victim: Victim): Promise<void>;
+  /** SIGTERM; the exit code. */
+  end(): Promise<number | null>;
+  readonly log: RunningProgram['log'];
+}
+
+const startWithinMs = 60_000;
+
+function isRunning(pid: number): boolean {
+  return existsSync(`/proc/${pid}/exe`);
+}
+
+export async function startGatewayProcess(folder: string, env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+  const startedMs = performance.now();
+  const program = runProgram('gateway/src/main.ts', { folder, env });
+  const { child, log } = program;
+  const url = String((await program.logged('listening', startWithinMs))['url']);
+  const startMs = performance.now() - startedMs;
+  const newestSigner = (): number => Number(log.findLast(({ msg }) => msg === 'signer_ready')?.['pid'] ?? 0);
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+  const signerReady = (otherThan = 0): Promise<number> =>
+    until('a signing process to be ready', () => newestSigner() !== otherThan && newestSigner() > 0 && newestSigner(), startWithinMs);
+  await signerReady();
+  return {
+    url,
+    startMs,
+    log,
+    get signerPid() {
+      return newestSigner();
+    },
+    get isAlive() {
+      return isAlive();
+    },
+    signerReady,
+    stopSigner: () => void process.kill(newestSigner(), 'SIGSTOP'),
+    kill: async (victim) => {
+      const signer = newestSigner();
+      // The gateway first: it must not start another signing process in between.
+      if (victim !== 'signer') {
+        child.kill('SIGKILL');
+        await until('the gateway to be gone', () => !isAlive());
+      }
+      if (victim !== 'gateway' && isRunning(signer)) process.kill(signer, 'SIGKILL');
+      if (victim === 'gateway' && isRunning(signer)) process.kill(signer, 'SIGCONT');
+      // A signing process whose gateway is gone ends by itself.
+      await until('the signing process to be gone', () => !isRunning(signer));
+    },
+    end: () => program.stop(),
+  };
+}

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+
+/** A message that somebody handed to the node with `sendTransaction`. */
+export interface SentMessage {
+  readonly signature: string;
+  /** Who pays its fee. */
+  readonly wallet: string;
+  /** Whether the node behind was given it. */
+  forwarded: boolean;
+}
+
+/** Calls about one wallet that are kept waiting, until `release`, or the caller is gone. */
+export interface Hold {
+  /** The first of them waits. */
+  readonly reached: Promise<void>;
+  /** Those that wait go on, and none is held any more. */
+  release(): void;
+}
+
+/** A node as gateways see it, in front of the true one: everything goes through, but for what is held. */
+export interface NodeGate {
+  readonly url: string;
+  /** Every message that was handed over, in the order of its coming. */
+  readonly sent: readonly SentMessage[];
+  /**
+   * Holds calls of `method` that name `wallet`. `request`: before the node hears of them; of a caller that is gone it never does. `answer`:
+   * the node has done what was asked, and its answer does not come.
+   */
+  hold(method: string, wallet: string, at: 'request' | 'answer'): Hold;
+  close(): Promise<void>;
+}
+
+interface Rule {
+  readonly method: string;
+  readonly wallet: string;
+  readonly at: 'request' | 'answer';
+  reach(): void;
+  readonly released: Promise<void>;
+}
+
+interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+const withTransaction: ReadonlySet<string> = new Set(['sendTransaction', 'simulateTransaction']);
+
+async function bodyOf(stream: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** Signature and payer of the transaction that a call hands over; null where it hands over none. */
+function messageOf({ method, params }: Call): Omit<SentMessage, 'forwarded'> | null {
+  if (!withTransaction.has(method)) return null;
+  const decoded = decodeTransaction(Buffer.from(String(params[0]), 'base64'));
+  if (decoded.kind === 'malformed') throw new Error(`a gateway sent what is no transaction: ${decoded.reason}`);
+  return { signature: decoded.signatures[0] ?? '', wallet: decoded.accountKeys[0] ?? '' };
+}
+
+/** Starts a gate in front of a node at `rpcUrl`. */
+export async function startNodeGate(rpcUrl: string): Promise<NodeGate> {
+  const sent: SentMessage[] = [];
+  const rules = new Set<Rule>();
+  const agent = new Agent({ keepAlive: true });
+  const target = new URL(rpcUrl);
+
+  async function forward(body: Buffer): Promise<Buffer> {
+    const headers = { 'content-type': 'application/json', 'content-length': body.length };
+    const outgoing = httpRequest({ host: target.hostname, port: target.port, method: 'POST', agent, headers });
+    outgoing.end(body);
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+    return await bodyOf(answer);
+  }
+
+  /** False: the caller has gone while it waited. */
+  async function pass(at: Rule['at'], call: Call, wallet: string | null, response: ServerResponse): Promise<boolean> {
+    const gone = new Promise<false>((resolve) => response.once('close', () => resolve(false)));
+    for (const rule of rules) {
+      if (rule.at !== at || rule.method !== call.method) continue;
+      if (wallet === null ? !JSON.stringify(call.params).includes(rule.wallet) : wallet !== rule.wallet) continue;
+      rule.reach();
+      if (!(await Promise.race([gone, rule.released.then(() => true)]))) return false;
+    }
+    return !response.destroyed;
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request);
+    const call = JSON.parse(body.toString()) as Call;
+    const message = messageOf(call);
+    const record = message !== null && call.method === 'sendTransaction' ? { ...message, forwarded: false } : null;
+    if (record !== null) sent.push(record);
+    if (!(await pass('request', call, message?.wallet ?? null, response))) return;
+    if (record !== null) record.forwarded = true;
+    const answer = await forward(body);
+    if (!(await pass('answer', call, message?.wallet ?? null, response))) return;
+    response.setHeader('content-type', 'application/json');
+    response.end(answer);
+  }
+
+  const closing = { now: false };
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      response.destroy();
+      // A caller that was killed in the middle of its request, or the end of it all.
+      if (!closing.now && !request.destroyed) throw error;
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sent,
+    hold(method, wallet, at) {
+      let [reach, release] = [(): void => undefined, (): void => undefined];
+      const reached = new Promise<void>((resolve) => (reach = resolve));
+      const released = new Promise<void>((resolve) => (release = resolve));
+      const rule: Rule = { method, wallet, at, reach, released };
+      rules.add(rule);
+      return {
+        reached,
+        release: () => {
+          rules.delete(rule);
+          release();
+        },
+      };
+    },
+    async close() {
+      closing.now = true;
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/gateway.ts';
+import { trader, tradeOnChain } from '../support/quoted-trades.ts';
+import type { Told, Wish } from './client.ts';
+import type { CrashWorld } from './crash-world.ts';
+import type { GatewayProcess } from './gateway-process.ts';
+import type { Hold } from './node-gate.ts';
+import { holdWrites, stallSending } from './store-stall.ts';
+
+/** An order of one wallet on its way through a gateway that is about to be killed. */
+export interface Round {
+  readonly world: CrashWorld;
+  readonly gateway: GatewayProcess;
+  readonly wallet: string;
+  readonly wish: Wish;
+  /** The client begins to ask, and goes on until it is answered. */
+  begin(): void;
+  /** The client's last word. */
+  readonly told: Promise<Told>;
+  /** 0 up to 1, another for each call; the same for the same seed. */
+  random(): number;
+}
+
+/** `release`: what was held up goes on; after the kill. */
+export interface Brought {
+  release(): Promise<void> | void;
+}
+
+export type StepName = keyof typeof steps;
+
+const withinMs = 20_000;
+
+async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timer = pause(withinMs, undefined, { signal: late.signal }).then(
+    () => Promise.reject(new Error(`never came: ${what}`)),
+    () => new Promise<never>(() => undefined),
+  );
+  try {
+    return await Promise.race([promise, timer]);
+  } finally {
+    late.abort();
+  }
+}
+
+/** The gateway has done what it could without waiting for others: it has been through its event loop a few times. */
+async function atRest({ gateway }: Round): Promise<void> {
+  for (let i = 0; i < 3; i++) await (await fetch(`${gateway.url}/livez`)).text();
+}
+
+export async function stateOf({ world: { db }, wallet }: Pick<Round, 'world' | 'wallet'>): Promise<string | null> {
+  const row = await db.get('SELECT state FROM orders WHERE spend_wallet = ? ORDER BY id DESC LIMIT 1', wallet);
+  return row === null ? null : String(row['state']);
+}
+
+async function held(round: Round, method: string, at: 'request' | 'answer'): Promise<Hold> {
+  const hold = round.world.gate.hold(method, round.wallet, at);
+  round.begin();
+  await soon(`${method} of ${round.wallet}`, hold.reached);
+  return hold;
+}
+
+/** Half of the request has come. */
+async function arriving(round: Round): Promise<Brought> {
+  const { hostname, port } = new URL(round.gateway.url);
+  const body = JSON.stringify(round.wish.body);
+  const socket = connect(Number(port), hostname);
+  // It is cut by the kill.
+  socket.on('error', () => undefined);
+  const lines = [
+    `POST /trade/${round.wish.side} HTTP/1.1`,
+    'host: crash',
+    `authorization: Bearer ${round.world.apiKey}`,
+    'content-type: application/json',
+    `idempotency-key: ${round.wish.idempotencyKey}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  await new Promise<void>((resolve) => socket.write(`${lines.join('\r\n')}\r\n\r\n${body.slice(0, body.length / 2)}`, () => resolve()));
+  await atRest(round);
+  return {
+    release: () => {
+      socket.destroy();
+      round.begin();
+    },
+  };
+}
+
+/** It asks what the wallet has. */
+async function quoting(round: Round): Promise<Brought> {
+  return await held(round, 'getMultipleAccounts', 'request');
+}
+
+/** The message is with the signing process, which stands still. */
+async function signing(round: Round): Promise<Brought> {
+  round.gateway.stopSigner();
+  const hold = await held(round, 'getMultipleAccounts', 'answer');
+  hold.release();
+  await atRest(round);
+  return { release: () => undefined };
+}
+
+/** Signed; the node has not heard of the simulation. */
+async function signed(round: Round): Promise<Brought> {
+  return await held(round, 'simulateTransaction', 'request');
+}
+
+/** The node has simulated it, and the answer does not come. */
+async function simulating(round: Round): Promise<Brought> {
+  return await held(round, 'simulateTransaction', 'answer');
+}
+
+/** Simulated; the store does not take it yet. */
+async function storing(round: Round): Promise<Brought> {
+  const { db, kind } = round.world;
+  const hold = await held(round, 'simulateTransaction', 'answer');
+  const writes = await holdWrites(db, kind);
+  hold.release();
+  await atRest(round);
+  return writes;
+}
+
+/** Stored; that it is about to be sent is not. */
+async function stored(round: Round): Promise<Brought> {
+  const { world, wallet } = round;
+  const stall = await stallSending(world.db, world.kind, wallet);
+  round.begin();
+  await until('the order to be stored', async () => (await stateOf(round)) === 'simulated');
+  return stall;
+}
+
+/** Stored as about to be sent; no node has heard of it. */
+async function sending(round: Round): Promise<Brought> {
+  return await held(round, 'sendTransaction', 'request');
+}
+
+/** The node has it, and its answer never comes. */
+async function sent(round: Round): Promise<Brought> {
+  return await held(round, 'sendTransaction', 'answer');
+}
+
+/** The client has its answer. */
+async function answered(round: Round): Promise<Brought> {
+  round.begin();
+  await soon('the answer', round.told);
+  return { release: () => undefined };
+}
+
+function followed(...states: readonly string[]) {
+  return async (round: Round): Promise<Brought> => {
+    round.begin();
+    await until(`the order to be ${states.join(' or ')}`, async () => states.includes((await stateOf(round)) ?? ''), withinMs);
+    return { release: () => undefined };
+  };
+}
+
+/** Its message lands, and fails there: the price has moved while it was on its way. */
+async function failing(round: Round): Promise<Brought> {
+  const { world } = round;
+  const hold = await held(round, 'sendTransaction', 'request');
+  const coin = world.coins.find(({ mint }) => mint === round.wish.body['mint']);
+  if (coin === undefined) throw new Error('no such coin');
+  const record = tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 3_000_000_000n }, 1n, trader);
+  if (record.err !== null) throw new Error(record.logs.join('\n'));
+  hold.release();
+  await until('the order to be seen', async () => !['simulated', 'submitted'].includes((await stateOf(round)) ?? ''), withinMs);
+  return { release: () => undefined };
+}
+
+/** Anywhere in its first moments. */
+async function anywhere(round: Round): Promise<Brought> {
+  round.begin();
+  await pause(round.random() * 60);
+  return { release: () => undefined };
+}
+
+/** Where an order stands when a process is killed, in the order of its life. */
+export const steps = {
+  arriving,
+  quoting,
+  signing,
+  signed,
+  simulating,
+  storing,
+  stored,
+  sending,
+  sent,
+  answered,
+  processed: followed('processed', 'confirmed'),
+  confirmed: followed('confirmed'),
+  failing,
+  anywhere,
+} as const satisfies Readonly<Record<string, (round: Round) => Promise<Brought>>>;

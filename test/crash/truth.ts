@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { fingerprintOf } from '@sluice/gateway/trade/idempotency.ts';
+import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { tokensOf } from '../support/quoted-trades.ts';
+import { until } from '../support/gateway.ts';
+import type { Told, Wish } from './client.ts';
+import { laneCount, type CrashWorld } from './crash-world.ts';
+
+/** One client's order: what it asked for and what it was told in the end. */
+export interface Case {
+  readonly wish: Wish;
+  readonly wallet: string;
+  readonly mint: string;
+  /** What the wallet had before. */
+  readonly before: { readonly lamports: bigint; readonly tokens: bigint };
+  readonly told: Told;
+}
+
+export interface Judgement {
+  readonly faults: readonly string[];
+  readonly orders: Readonly<Partial<Record<OrderState | 'refused', number>>>;
+}
+
+const settleWithinMs = 120_000;
+
+async function allOrders({ store, keyId }: CrashWorld): Promise<readonly StoredOrder[]> {
+  const all: StoredOrder[] = [];
+  for (let before: string | null = null; ;) {
+    const page = await store.orders.page({ owner: `key:${keyId}`, before, state: null, limit: 500 });
+    all.push(...page);
+    before = page.at(-1)?.id ?? null;
+    if (page.length < 500) return all;
+  }
+}
+
+/** Waits until no order is open, with gateways that nobody kills. */
+export async function settled(world: CrashWorld): Promise<void> {
+  for (let lane = 0; lane < laneCount; lane++) await world.gateway(lane);
+  await until(
+    'every order to end',
+    async () => Number((await world.db.get('SELECT count(*) AS open FROM orders WHERE ended = 0'))?.['open']) === 0,
+    settleWithinMs,
+  );
+}
+
+/** Holds what is stored, what was sent and what the clients were told against the chain. Empty faults: all of it is true. */
+export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promise<Judgement> {
+  const orders = await allOrders(world);
+  const faults: string[] = [
+    ...faultsOfMessages(world, orders),
+    ...(await faultsOfAudit(world, orders)),
+    ...(await faultsOfTelling(world, orders, cases)),
+  ];
+  for (const order of orders) faults.push(...(await faultsOfOrder(world, order)));
+  for (const one of cases) faults.push(...(await faultsOfWallet(world, one, orders)));
+  const counts: Partial<Record<OrderState | 'refused', number>> = {};
+  const count = (state: OrderState | 'refused'): void => void (counts[state] = (counts[state] ?? 0) + 1);
+  for (const { state } of orders) count(state);
+  for (const { told } of cases) if (told.kind === 'refused') count('refused');
+  return { faults, orders: counts };
+}
+
+/** Whatever was handed to a node, and whatever landed, is the one message of an order. */
+function faultsOfMessages({ gate, chain }: CrashWorld, orders: readonly StoredOrder[]): string[] {
+  const known = new Set(orders.map(({ signature }) => signature));
+  const foreign = [...new Set(gate.sent.map(({ signature }) => signature))].filter((signature) => !known.has(signature));
+  const faults = foreign.map(
+    (signature) => `${signature} was sent, and no order has it${chain.transaction(signature) === null ? '' : ': it landed'}`,
+  );
+  const { size } = new Set(orders.map(({ signature }) => signature));
+  return size === orders.length ? faults : [...faults, 'two orders have one message'];
+}
+
+/** Every message of an order was signed once, with a line in an audit log. */
+async function faultsOfAudit(world: CrashWorld, orders: readonly StoredOrder[]): Promise<string[]> {
+  await world.checkAudit();
+  const signed = new Map<string, number>();
+  for (const file of await world.auditFiles()) {
+    for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
+      const entry = JSON.parse(line.slice(line.indexOf(' ') + 1)) as { readonly verdict?: string; readonly message?: string };
+      if (entry.verdict === 'signed' && entry.message !== undefined) signed.set(entry.message, (signed.get(entry.message) ?? 0) + 1);
+    }
+  }
+  return orders.flatMap(({ id, signedBytes }) => {
+    const decoded = decodeTransaction(signedBytes ?? new Uint8Array());
+    if (decoded.kind === 'malformed') return [`${id} has no message`];
+    const times = signed.get(createHash('sha256').update(decoded.messageBytes).digest('hex')) ?? 0;
+    return times === 1 ? [] : [`the message of ${id} was signed ${times} times by the audit log`];
+  });
+}
+
+/** One order for a key at most, the one that its client was told, also a day later. */
+async function faultsOfTelling(world: CrashWorld, orders: readonly StoredOrder[], cases: readonly Case[]): Promise<string[]> {
+  const faults: string[] = [];
+  const told = new Set<string>();
+  for (const { wish, told: last } of cases) {
+    if (last.kind !== 'order') continue;
+    if (told.has(last.orderId)) faults.push(`${last.orderId} was told for two keys`);
+    told.add(last.orderId);
+    const row = orders.find(({ id }) => id === last.orderId);
+    if (row === undefined) faults.push(`${last.orderId} was told, and is not stored`);
+    else if (row.signature !== last.signature) faults.push(`${last.orderId} was told with another message`);
+    const later = await dayLater(wish, world);
+    if (later !== last.orderId) faults.push(`the key of ${last.orderId} stands for ${later} a day later`);
+  }
+  for (const { id } of orders) if (!told.has(id)) faults.push(`${id} is stored, and its client was never told`);
+  return faults;
+}
+
+const almostADayMs = 24 * 3_600_000 - 300_000;
+
+/** The order that a wish's key stands for a day after; null where it stands for none. */
+async function dayLater({ side, body, idempotencyKey: key }: Wish, { store, keyId }: CrashWorld): Promise<string | null> {
+  const use = { endpoint: side === 'buy' ? 'tradeBuy' : 'tradeSell', key, fingerprint: fingerprintOf(body) };
+  const found = await store.orders.lookUp(`key:${keyId}`, use, Date.now() + almostADayMs);
+  return 'order' in found ? found.order.id : null;
+}
+
+async function faultsOfOrder({ chain, gate, store }: CrashWorld, order: StoredOrder): Promise<string[]> {
+  const { id, state, signature, fill, error, version, lastValidBlockHeight } = order;
+  const faults: string[] = [];
+  if (!endStates.has(state)) faults.push(`${id} is open: ${state}`);
+  const record = chain.transaction(signature ?? '');
+  const wasSent = gate.sent.some((one) => one.signature === signature && one.forwarded);
+  if (record === null) {
+    if (state !== 'expired' && state !== 'failed') faults.push(`${id} is ${state}, and nothing landed`);
+    if (wasSent && chain.blockHeight <= (lastValidBlockHeight ?? Infinity)) faults.push(`${id} is ${state}, and may still land`);
+    if (state === 'failed' && gate.sent.some((one) => one.signature === signature)) faults.push(`${id} failed unsent, and was sent`);
+  } else if (record.err !== null) {
+    if (state !== 'failed' || error === null) faults.push(`${id} is ${state}, and failed on the chain: ${JSON.stringify(record.err)}`);
+  } else if (state !== 'finalized' || fill?.slot !== record.slot)
+    faults.push(`${id} is ${state} in ${fill?.slot}, and landed in ${record.slot}`);
+  const versions = (await store.orders.events(id)).map((event) => event.version);
+  if (versions.join() !== Array.from({ length: version }, (_, at) => at + 1).join()) faults.push(`${id} has the events ${versions.join()}`);
+  return faults;
+}
+
+/** What the wallet has is what it had, and what its fills say; what counts of its day is what landed. */
+async function faultsOfWallet(world: CrashWorld, one: Case, orders: readonly StoredOrder[]): Promise<string[]> {
+  const { chain, coins, db } = world;
+  const { wallet, mint, before } = one;
+  const faults: string[] = [];
+  const own = orders.filter(({ terms }) => terms?.publicKey === wallet);
+  if (own.length > 1) faults.push(`${wallet} has ${own.length} orders for one key`);
+  let { lamports, tokens } = before;
+  for (const { fill, terms, signature } of own) {
+    const record = chain.transaction(signature ?? '');
+    if (record !== null && record.err !== null) lamports -= record.fee;
+    if (fill === null || terms === null) continue;
+    const isBuy = terms.side === 'buy';
+    lamports += (isBuy ? -fill.traderQuote : fill.traderQuote) - fill.networkFee - fill.otherLamports;
+    tokens += isBuy ? fill.baseAmount : -fill.baseAmount;
+  }
+  const coin = coins.find((candidate) => candidate.mint === mint);
+  const has = { lamports: chain.account(wallet)?.lamports ?? 0n, tokens: coin === undefined ? 0n : tokensOf(chain, coin, wallet) };
+  if (has.lamports !== lamports) faults.push(`${wallet} has ${has.lamports} lamports, by its orders ${lamports}`);
+  if (has.tokens !== tokens) faults.push(`${wallet} has ${has.tokens} tokens, by its orders ${tokens}`);
+  const day = await db.get('SELECT coalesce(sum(lamports), 0) AS spent FROM order_spend WHERE wallet = ?', wallet);
+  const reserved = await db.get(
+    `SELECT coalesce(sum(spend_lamports), 0) AS kept FROM orders WHERE spend_wallet = ? AND state = 'finalized'`,
+    wallet,
+  );
+  if (Number(day?.['spent']) !== Number(reserved?.['kept']))
+    faults.push(`${wallet} counts ${String(day?.['spent'])} of its day, of ${String(reserved?.['kept'])}`);
+  return faults;
+}
