@@ -27,7 +27,7 @@ export interface PreparedTrade {
   /** What a failure is told with. */
   readonly terms: FailureTerms;
   /** What it would give, or cost, on the state of this slot or a later one; null where that state does not come within a moment. */
-  actualFrom(slot: number): Promise<bigint | null>;
+  readonly actualFrom: (slot: number) => Promise<bigint | null>;
   readonly quoteMs: number;
   readonly buildMs: number;
 }
