@@ -70,7 +70,7 @@ export class Gate {
 
   /** Something that a page of ours does for whoever is there. */
   stranger<B>(path: string, schema: TObject | undefined, handler: StrangerHandler<B>): Route {
-    const check = bodyCheck<B>(schema);
+    const check = bodyCheck<B>({ body: schema });
     return {
       method: 'POST',
       path,
@@ -87,7 +87,7 @@ export class Gate {
 
   /** Something that a page of ours does for somebody who is signed in. */
   change<B>(path: string, schema: TObject | undefined, handler: ChangeHandler<B>): Route {
-    const check = bodyCheck<B>(schema);
+    const check = bodyCheck<B>({ body: schema });
     return {
       method: 'POST',
       path,

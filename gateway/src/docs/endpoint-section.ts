@@ -129,7 +129,7 @@ function bodyOf(operation: JsonObject): Html {
   return schema === undefined
     ? nothing
     : html`<h4>Body</h4>
-        ${schema['$ref'] === undefined ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
+        ${schema['$ref'] === undefined && schema['anyOf'] === undefined ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
 }
 
 /** The request as a command line, with a key where one is needed. */

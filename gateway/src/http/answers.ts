@@ -1,4 +1,4 @@
-import { errorBody, errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { errorBody, errorTable, errorTexts, type ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 
 /** Version of the interface (not of the program), on every answer. */
@@ -42,17 +42,19 @@ export function pageAnswer(_request: HttpRequest, headers: Readonly<Record<strin
   return { status: 200, lines: '', headers: { ...Object.fromEntries(common), ...headers }, body };
 }
 
-/** `{"error":{code,message,retryable,details},"requestId"}` with the status of the table. */
+/** `{"error":{code,message,retryable,details},"requestId"}` with the status of the table; with `inList` also `errors`, the same as texts. */
 export function errorAnswer(
   request: HttpRequest,
   code: ErrorCode,
   message?: string,
   details?: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
+  inList = false,
 ): HttpAnswer {
   const { status } = errorTable[code];
   const retry: Record<string, string> = status === 429 || status === 503 ? { 'Retry-After': String(retryAfterSeconds) } : {};
   const challenge: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-  const body = { error: errorBody(code, message, details), requestId: request.requestId };
+  const error = errorBody(code, message, details);
+  const body = { error, ...(inList ? { errors: errorTexts(error) } : {}), requestId: request.requestId };
   return jsonAnswer(request, body, { status, headers: { ...retry, ...challenge, ...headers } });
 }

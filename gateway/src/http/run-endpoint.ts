@@ -46,7 +46,7 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ca
     isOpen: spec.access === 'open',
     checkPath: pathCheck(spec),
     checkQuery: queryCheck(spec),
-    checkBody: bodyCheck(spec.body),
+    checkBody: bodyCheck(spec),
     deprecation,
     lines: jsonLines + deprecation,
   };
@@ -121,6 +121,10 @@ function readCall(
 ): Call<Spec> | Fault {
   const body = checkBody(request, received);
   if (!body.ok) return body;
+  if (principal !== null && !principal.plan.batch && Array.isArray(body.value)) {
+    const { name } = principal.plan;
+    return { error: 'FORBIDDEN', message: `The plan ${name} takes no lists of orders.`, details: { plan: name, feature: 'batch' } };
+  }
   const params = checkPath(segments);
   const query = checkQuery(request);
   if (!params.ok || !query.ok) {
@@ -150,6 +154,7 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
     message,
     details,
     retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
+    endpoint.spec.errorList === true,
   );
   return { ...made, lines: made.lines + lines };
 }

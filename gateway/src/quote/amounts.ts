@@ -16,6 +16,19 @@ export function rawAmount(value: number, decimals: number): RawAmount {
   return { ok: true, raw: digits / divisor };
 }
 
+/** The same of a decimal text, as a number's may be written; decimals beyond are cut off. Null where it is none. */
+export function rawOfText(text: string, decimals: number): bigint | null {
+  const match = writtenText.exec(text);
+  if (match === null) return null;
+  const [, whole = '', fraction = '', exponent = '0'] = match;
+  const shift = decimals - fraction.length + Number(exponent);
+  const digits = BigInt(whole + fraction);
+  return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
+}
+
+/** Exponents are bounded: 10 to the power of one is reckoned out. */
+const writtenText = /^(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
+
 const percentText = /^(\d{1,3})(?:\.(\d{1,4}))?%$/;
 const ppmOfAll = 1_000_000n;
 const percentDecimals = 4;

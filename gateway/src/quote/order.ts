@@ -4,9 +4,13 @@ import { buyLimits, slippageLimits, type QuoteBody } from '@sluice/shared/wire/r
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';
 
-/** How much: `ui` whole coins, or parts in a million of what a wallet holds. */
+/**
+ * How much: `ui` whole coins, of a buy the quote coin and of a sell the token; `coins` likewise, of the coin that is named, as a
+ * decimal text whose decimals beyond the coin's are cut off; or parts in a million of what a wallet holds.
+ */
 export type OrderAmount =
   | { readonly kind: 'ui'; readonly value: number }
+  | { readonly kind: 'coins'; readonly of: 'base' | 'sol'; readonly text: string }
   | { readonly kind: 'part'; readonly ppm: bigint; readonly publicKey: string };
 
 /** What a client wants quoted, as far as it can be checked without the chain. */

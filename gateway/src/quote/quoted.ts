@@ -1,6 +1,8 @@
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoting.ts';
-import { partOf, rawAmount } from './amounts.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { partOf, rawAmount, rawOfText } from './amounts.ts';
+import { sellFor } from './inverse.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
 import type { TokenMarket, TradedPool, Unquotable } from './token-market.ts';
@@ -66,7 +68,7 @@ function choosePool({ pool }: QuoteOrder, { pools }: TokenMarket): TradedPool | 
 function tradeOf(
   { side, amount }: QuoteOrder,
   { decimals }: TokenMarket,
-  { quoteDecimals }: TradedPool,
+  chosen: TradedPool,
   balance: Balance,
 ): QuotedTrade | QuoteRefusal {
   const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
@@ -75,8 +77,25 @@ function tradeOf(
     if (part > 0n) return { exact, amount: part };
     return { error: 'INSUFFICIENT_BALANCE', details: { have: String(balance), need: '1', decimals } };
   }
-  const raw = rawAmount(amount.value, side === 'buy' ? quoteDecimals : decimals);
+  if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen);
+  const raw = rawAmount(amount.value, side === 'buy' ? chosen.quoteDecimals : decimals);
   return raw.ok ? { exact, amount: raw.raw } : wrongFields({ amount: raw.fault });
+}
+
+/** Tokens are exact on both sides. SOL is what a buy spends; of a sell it is at least received. */
+function tradeOfCoins(
+  side: 'buy' | 'sell',
+  { of, text }: Extract<QuoteOrder['amount'], { kind: 'coins' }>,
+  decimals: number,
+  { pool, quoteDecimals }: TradedPool,
+): QuotedTrade | QuoteRefusal {
+  const amount = rawOfText(text, of === 'base' ? decimals : quoteDecimals);
+  if (amount === null) return wrongFields({ amount: 'is no decimal number' });
+  if (of === 'base') return { exact: side === 'buy' ? 'baseOut' : 'baseIn', amount };
+  if (pool.quoteMint !== wrappedSolMint) return wrongFields({ denominatedInSol: 'the coin trades against another coin than SOL' });
+  if (side === 'buy') return { exact: 'quoteIn', amount };
+  const sold = sellFor(pool, amount);
+  return sold.ok ? { exact: 'baseIn', amount: sold.base } : refusal(sold.fault);
 }
 
 function refusal(fault: QuoteFault): QuoteRefusal {

@@ -16,7 +16,7 @@ import {
 import type { Principal } from '../auth/principal.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
 import type { HttpRequest } from '../transport/transport.ts';
-import type { QuoteRefusal } from '../quote/quoted.ts';
+import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
 import {
   ownerOf,
   type IdempotencyUse,
@@ -44,7 +44,7 @@ import { replayedTrade, rounded, termsOf, tradeAnswer, tradedQuote } from './tra
 import type { WalletAccess } from './wallet-access.ts';
 
 type Answer = EndpointAnswer<typeof tradeBuyEndpoint>;
-type Refusal = QuoteRefusal & { readonly retryAfterSeconds?: number };
+export type Refusal = QuoteRefusal & { readonly retryAfterSeconds?: number };
 type Told = Extract<Answer, { json: unknown }> | Refusal;
 
 export interface LightningParts {
@@ -95,38 +95,52 @@ export const tradingOff: Refusal = {
 };
 export const halted: Refusal = { error: 'TRADING_HALTED', retryAfterSeconds: 1 };
 
-/** `POST /trade/buy` and `/trade/sell`: quoted, built, signed, simulated, stored and sent on one request. */
-export function lightningEndpoints(parts: LightningParts): BoundEndpoint[] {
+/** A call that wants a trade. `body` is what an `Idempotency-Key` holds together with; `endpoint` is where the key counts. */
+export interface TradeCall {
+  readonly principal: Principal | null;
+  readonly request: HttpRequest;
+  readonly endpoint: string;
+  readonly body: unknown;
+}
+
+/** Quotes, builds, signs, simulates, stores and sends. `read` is asked only where the key of the call is not known yet. */
+export type Lightning = (call: TradeCall, dryRun: boolean, read: () => Promise<TradeRequest | Refusal>) => Promise<Answer>;
+
+export function createLightning(parts: LightningParts): Lightning {
   const locks = new KeyLocks();
+  return async ({ principal, request, endpoint, body }, isDryRun, read) => {
+    const startedMs = performance.now();
+    if (principal === null) return { error: 'UNAUTHENTICATED' };
+    const idempotency = readIdempotency(request.headers.get('idempotency-key'), endpoint, body);
+    if (!idempotency.ok) return wrongFields({ 'Idempotency-Key': idempotency.fault });
+    // A dry run spends nothing, and makes no order that could be told again.
+    const use = isDryRun ? null : idempotency.use;
+    const lock = locks.take(ownerOf(principal), use);
+    if (lock.kind === 'busy') return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+    if (lock.kind === 'other') return { error: 'IDEMPOTENCY_MISMATCH' };
+    try {
+      if (parts.mode === 'off') return tradingOff;
+      if (use !== null) {
+        const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
+        if (known.kind !== 'fresh') return toldBefore(known, startedMs);
+      }
+      const wanted = await read();
+      return 'error' in wanted ? wanted : await trade({ principal, request: wanted, use, startedMs }, parts);
+    } catch (error) {
+      return fromOutside(error);
+    } finally {
+      lock.release();
+    }
+  };
+}
+
+/** `POST /trade/buy` and `/trade/sell`: quoted, built, signed, simulated, stored and sent on one request. */
+export function lightningEndpoints(lightning: Lightning, venues: readonly Venue[]): BoundEndpoint[] {
   const handler =
     (side: 'buy' | 'sell', endpoint: string) =>
-    async ({
-      principal,
-      body,
-      request,
-    }: {
-      principal: Principal | null;
-      body: BuyBody | SellBody;
-      request: HttpRequest;
-    }): Promise<Answer> => {
-      const startedMs = performance.now();
-      if (principal === null) return { error: 'UNAUTHENTICATED' };
-      const read = readTradeRequest(side, body, parts.venues);
-      if ('error' in read) return read;
-      const idempotency = readIdempotency(request.headers.get('idempotency-key'), endpoint, body);
-      if (!idempotency.ok) return { error: 'INVALID_REQUEST', details: { fields: { 'Idempotency-Key': idempotency.fault } } };
-      // A dry run spends nothing, and makes no order that could be told again.
-      const use = read.dryRun ? null : idempotency.use;
-      const lock = locks.take(ownerOf(principal), use);
-      if (lock.kind === 'busy') return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
-      if (lock.kind === 'other') return { error: 'IDEMPOTENCY_MISMATCH' };
-      try {
-        return await trade({ principal, request: read, use, startedMs }, parts);
-      } catch (error) {
-        return fromOutside(error);
-      } finally {
-        lock.release();
-      }
+    async ({ principal, body, request }: Pick<TradeCall, 'principal' | 'request'> & { body: BuyBody | SellBody }): Promise<Answer> => {
+      const read = readTradeRequest(side, body, venues);
+      return 'error' in read ? read : lightning({ principal, request, endpoint, body }, read.dryRun, async () => read);
     };
   return [
     bindEndpoint(tradeBuyEndpoint, handler('buy', tradeBuyEndpoint.id)),
@@ -142,12 +156,7 @@ export function fromOutside(error: unknown): { readonly error: ErrorCode; readon
 }
 
 async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer> {
-  const { principal, request, use } = admitted;
-  if (parts.mode === 'off') return tradingOff;
-  if (use !== null) {
-    const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
-    if (known.kind !== 'fresh') return toldBefore(known, admitted);
-  }
+  const { principal, request } = admitted;
   if (parts.halt.halted) return halted;
   if (!(await parts.wallets.mayUse(principal, request.publicKey))) {
     return {
@@ -286,7 +295,7 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
       followedBy: parts.gatewayId,
     },
   );
-  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted);
+  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted.startedMs);
   const sending = inserted.order;
   follower.follow(sending);
   const storedMs = performance.now();
@@ -341,7 +350,7 @@ async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer>
   };
   const filled = { ...order, fill };
   const inserted = await parts.ledger.insert(filled, { idempotency: use, spend: null, followedBy: parts.gatewayId });
-  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted);
+  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted.startedMs);
   return { json: tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }) };
 }
 
@@ -367,7 +376,7 @@ function newOrder(
 }
 
 /** The store knows this `Idempotency-Key`, or has no room for the order in the wallet's day. */
-function toldBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, { startedMs }: Admitted): Answer {
+function toldBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): Answer {
   switch (known.kind) {
     case 'replay':
     case 'known': {

@@ -2,6 +2,7 @@ import { maxU64 } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trade.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Tip } from './build/surround.ts';
 import { rawAmount } from '../quote/amounts.ts';
 import { readOrder, type QuoteOrder } from '../quote/order.ts';
 import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
@@ -20,6 +21,8 @@ export interface TradeRequest {
   readonly sellAll: boolean;
   readonly dryRun: boolean;
   readonly skipSimulation: boolean;
+  /** Paid to somebody by the transaction itself, for sending it. */
+  readonly tip?: Tip;
 }
 
 const solDecimals = 9;

@@ -12,7 +12,7 @@ import {
 } from '@sluice/shared/wire/rest/trade.ts';
 import type { Principal } from '../auth/principal.ts';
 import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../http/endpoint.ts';
-import { wrongFields } from '../quote/quoted.ts';
+import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
 import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder } from '../store/order-table.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
@@ -20,9 +20,9 @@ import { fromOutside, halted, tradingOff, type LightningParts } from './lightnin
 import { newOrderId } from './order-id.ts';
 import { orderObject } from './order-object.ts';
 import type { StoredOrder } from './order.ts';
-import { prepareTrade } from './prepare.ts';
-import { readTradeRequest } from './request.ts';
-import { checkTrade, simulateTrade } from './simulate-trade.ts';
+import { prepareTrade, type PreparedTrade } from './prepare.ts';
+import { readTradeRequest, type TradeRequest } from './request.ts';
+import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import { rounded, termsOf, tradedQuote } from './trade-answer.ts';
 
 type UnsignedAnswer = EndpointAnswer<typeof transactionBuyEndpoint>;
@@ -43,21 +43,42 @@ export function selfCustodyEndpoints(parts: SelfCustodyParts): BoundEndpoint[] {
   ];
 }
 
+/** A transaction that only its wallet has to sign. `simulation` is null where there was none. */
+export interface Unsigned {
+  readonly prepared: PreparedTrade;
+  readonly wire: Uint8Array;
+  readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
+  /** Null where there was no simulation. */
+  readonly simulateMs: number | null;
+}
+
+/** The transaction that lacks its one signature. */
+export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'>): Uint8Array {
+  return assembleTransaction(message, [noSignature]);
+}
+
+/** Quotes, builds, and simulates or checks. Rejects with an `RpcError`. */
+export async function buildUnsigned(request: TradeRequest, parts: SelfCustodyParts): Promise<Unsigned | QuoteRefusal> {
+  const prepared = await prepareTrade(request, parts);
+  if ('error' in prepared) return prepared;
+  const wire = unsignedWire(prepared);
+  if (request.skipSimulation) return checkTrade(prepared) ?? { prepared, wire, simulation: null, simulateMs: null };
+  const beforeMs = performance.now();
+  const checked = await simulateTrade(parts.simulator, wire, prepared, false);
+  if (checked.kind !== 'passed') return checked.refusal;
+  return { prepared, wire, simulation: checked.simulation, simulateMs: performance.now() - beforeMs };
+}
+
 async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: SelfCustodyParts): Promise<UnsignedAnswer> {
   const startedMs = performance.now();
   const request = readTradeRequest(side, body, parts.venues);
   if ('error' in request) return request;
   try {
-    const prepared = await prepareTrade(request, parts);
-    if ('error' in prepared) return prepared;
+    const made = await buildUnsigned(request, parts);
+    if ('error' in made) return made;
+    const { prepared, wire, simulation, simulateMs } = made;
     const { built, blockhash, priorityFeeLamports, quoteMs, buildMs } = prepared;
-    const wire = assembleTransaction(built.message, [noSignature]);
-    const beforeMs = performance.now();
-    const short = request.skipSimulation ? checkTrade(prepared) : null;
-    if (short !== null) return short;
-    const checked = request.skipSimulation ? null : await simulateTrade(parts.simulator, wire, prepared, false);
-    if (checked !== null && checked.kind !== 'passed') return checked.refusal;
-    const nowMs = performance.now();
+    const timing = { totalMs: performance.now() - startedMs, quoteMs, buildMs, ...(simulateMs === null ? {} : { simulateMs }) };
     return {
       json: {
         transaction: Buffer.from(wire).toString('base64'),
@@ -68,8 +89,8 @@ async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: S
         computeUnitLimit: built.computeUnitLimit,
         priorityFee: String(priorityFeeLamports),
         priorityFeeUi: toUi(priorityFeeLamports, solDecimals),
-        simulation: checked?.simulation ?? null,
-        timing: rounded({ totalMs: nowMs - startedMs, quoteMs, buildMs, ...(checked === null ? {} : { simulateMs: nowMs - beforeMs }) }),
+        simulation,
+        timing: rounded(timing),
       },
     };
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import {
   tradeBuyEndpoint,
   tradeSellEndpoint,
@@ -17,9 +18,10 @@ import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { createHalt } from './halt.ts';
-import { lightningEndpoints, tradingOff } from './lightning.ts';
+import { createLightning, lightningEndpoints, tradingOff } from './lightning.ts';
 import { createOrderLedger } from './order-ledger.ts';
 import { createOrderPublisher } from './order-publisher.ts';
+import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
 import { createBroadcaster } from './send/broadcaster.ts';
 import { Follower } from './send/follower.ts';
 import { createSendNodes } from './send/nodes.ts';
@@ -64,7 +66,15 @@ export function openTrading(options: TradingOptions): Trading {
 }
 
 function noTrading(): Trading {
-  const specs = [tradeBuyEndpoint, tradeSellEndpoint, transactionBuyEndpoint, transactionSellEndpoint, transactionSendEndpoint];
+  const specs = [
+    tradeBuyEndpoint,
+    tradeSellEndpoint,
+    transactionBuyEndpoint,
+    transactionSellEndpoint,
+    transactionSendEndpoint,
+    pumpPortalTradeEndpoint,
+    pumpPortalLocalEndpoint,
+  ];
   return {
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
     start: async () => undefined,
@@ -111,15 +121,13 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     onLost: () => undefined,
   });
   const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, log };
+  const access = createWalletAccess(wallets, custody.keystore);
+  const lightning = createLightning({ ...parts, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
   return {
     endpoints: [
-      ...lightningEndpoints({
-        ...parts,
-        signer,
-        wallets: createWalletAccess(wallets, custody.keystore),
-        maxDayLamports: limits.maxDayLamports,
-      }),
+      ...lightningEndpoints(lightning, venues),
       ...selfCustodyEndpoints(parts),
+      ...pumpPortalEndpoints({ ...parts, lightning, wallets: access }),
     ],
     start: () => follower.start(),
     close: async () => {

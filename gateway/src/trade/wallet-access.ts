@@ -11,10 +11,12 @@ export function mayUseWallet(principal: Pick<Principal, 'accountId'>, wallet: Pi
 export interface WalletAccess {
   /** False also where there is no such wallet: whose it is, is nobody's business. Rejects where the store does not answer. */
   mayUse(principal: Pick<Principal, 'accountId'>, publicKey: string): Promise<boolean>;
+  /** The one wallet of the account that a key is of; null where it has none or several. Rejects where the store does not answer. */
+  onlyOne(principal: Pick<Principal, 'accountId'>): Promise<string | null>;
 }
 
 /** Asks the store once for each wallet: whose one is never changes. */
-export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey'>, keystore: string): WalletAccess {
+export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'publicKeysOf'>, keystore: string): WalletAccess {
   // As many as a keystore holds at most.
   const known = new Map<string, Pick<StoredWallet, 'accountId'>>();
   return {
@@ -23,6 +25,11 @@ export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey'>, ke
       if (wallet === null) return false;
       known.set(publicKey, wallet);
       return mayUseWallet(principal, wallet);
+    },
+    // Never remembered: an account may get another one.
+    async onlyOne({ accountId }) {
+      const [first = null, second] = await wallets.publicKeysOf(keystore, accountId === operatorAccountId ? null : accountId, 2);
+      return second === undefined ? first : null;
     },
   };
 }

@@ -55,3 +55,14 @@ export function errorBody(code: ErrorCode, message?: string, details: Readonly<R
   const spec = errorTable[code];
   return { code, message: message ?? spec.message, retryable: spec.retryable, details };
 }
+
+/** An error as texts, for clients that read nothing else: code and message, then each wrong field. */
+export function errorTexts({
+  code,
+  message,
+  details = {},
+}: Pick<ErrorBody, 'message'> & { readonly code: string; readonly details?: ErrorBody['details'] }): string[] {
+  const { fields } = details;
+  const named = typeof fields === 'object' && fields !== null ? Object.entries(fields) : [];
+  return [`${code}: ${message}`, ...named.map(([name, what]) => `${name}: ${String(what)}`)];
+}

@@ -84,12 +84,22 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
           requestBody: {
             // What has no field that must be there may be left out as a whole.
             required: ((body as SchemaShape).required ?? []).length > 0,
-            content: { 'application/json': { schema: book.of(body), example: exampleOf(body) } },
+            content: bodyContent(spec, body, book),
           },
         }),
     responses: { '200': success(spec, book), ...failures(spec, errorSchema) },
     'x-sluice-access': access,
     'x-sluice-plans': plans.filter(({ withoutEndpoints }) => !withoutEndpoints.includes(id)).map(({ name }) => name),
+  };
+}
+
+function bodyContent({ form, batch }: EndpointSpec, body: TSchema, book: SchemaBook): JsonObject {
+  const one = book.of(body);
+  const example = exampleOf(body);
+  const schema = batch === undefined ? one : { anyOf: [one, { type: 'array', minItems: 1, maxItems: batch.max, items: one }] };
+  return {
+    'application/json': { schema, example },
+    ...(form === true ? { 'application/x-www-form-urlencoded': { schema: one, example } } : {}),
   };
 }
 
@@ -120,11 +130,14 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined, book: 
 }
 
 function success(spec: EndpointSpec, book: SchemaBook): JsonObject {
-  const { answer, contentType } = spec;
-  const content: JsonObject =
-    answer === null
+  const { answer, contentType, batch } = spec;
+  const asJson = (schema: TSchema): JsonObject => ({ schema: book.of(schema), example: exampleOf(schema) });
+  const content: JsonObject = {
+    ...(answer === null
       ? { [contentType ?? 'application/octet-stream']: { schema: { type: 'string' } } }
-      : { 'application/json': { schema: book.of(answer), example: exampleOf(answer) } };
+      : { 'application/json': asJson(answer) }),
+    ...(batch === undefined ? {} : { 'application/json': asJson(batch.answer) }),
+  };
   return { description: spec.summary, headers: headersOf(200, noteOf(spec)), content };
 }
 

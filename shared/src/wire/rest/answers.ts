@@ -15,6 +15,11 @@ export const ErrorAnswer = Type.Object(
       },
       { additionalProperties: false },
     ),
+    errors: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The same as texts, at the endpoints for clients of PumpPortal alone: code and message, then each wrong field.',
+      }),
+    ),
     requestId: Type.String({ description: 'As in `X-Request-Id`; leads to the request in the log.' }),
   },
   { additionalProperties: false, title: 'error' },

@@ -39,6 +39,16 @@ export interface EndpointSpec {
   readonly query?: TObject;
   /** JSON body; unknown fields are refused. */
   readonly body?: TObject;
+  /** The body may also come as `application/x-www-form-urlencoded`: all values are texts then, which `body` must allow. */
+  readonly form?: true;
+  /** Several such bodies may come in one list, of a key whose plan has the batch forms. */
+  readonly batch?: {
+    readonly max: number;
+    /** JSON of a 200 to a list. */
+    readonly answer: TSchema;
+  };
+  /** The body of an error has `errors` as well: what went wrong, as texts in a list. */
+  readonly errorList?: true;
   /** It takes an `Idempotency-Key`. */
   readonly idempotent?: true;
   /** JSON of a 200; null where it is no JSON (`contentType` says what). */
@@ -52,8 +62,12 @@ export interface EndpointSpec {
 type Shape<S> = S extends TSchema ? Static<S> : Record<string, never>;
 export type ParamsOf<E extends EndpointSpec> = Shape<E['params']>;
 export type QueryOf<E extends EndpointSpec> = Shape<E['query']>;
-export type BodyOf<E extends EndpointSpec> = Shape<E['body']>;
-export type AnswerOf<E extends EndpointSpec> = Shape<E['answer']>;
+export type BodyOf<E extends EndpointSpec> = E extends { readonly batch: object } ? ListOrOne<Shape<E['body']>> : Shape<E['body']>;
+export type AnswerOf<E extends EndpointSpec> =
+  | Shape<E['answer']>
+  | (E extends { readonly batch: { readonly answer: infer S } } ? Shape<S> : never);
+
+type ListOrOne<T> = T | readonly T[];
 
 /** Keeps the static types of the schemas. */
 export function defineEndpoint<const E extends EndpointSpec>(spec: E): E {

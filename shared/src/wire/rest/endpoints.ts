@@ -3,6 +3,7 @@ import type { EndpointSpec } from './endpoint.ts';
 import { tokenImageEndpoint } from './image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
 import { portfolioEndpoint } from './portfolio.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from './pumpportal.ts';
 import { quoteEndpoint } from './quote.ts';
 import {
   orderEndpoint,
@@ -34,6 +35,8 @@ export const endpoints: readonly EndpointSpec[] = [
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,
+  pumpPortalTradeEndpoint,
+  pumpPortalLocalEndpoint,
   orderEndpoint,
   orderPageEndpoint,
   usageEndpoint,
