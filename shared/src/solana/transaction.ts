@@ -1,5 +1,6 @@
 import { decodeBase58, encodeBase58 } from './base58.ts';
 import { addressBytes } from './pda.ts';
+import { systemProgram } from './well-known.ts';
 
 /** Largest transaction of any version: 4096 bytes with v1 (SIMD-0385), 1232 before it. */
 export const maxTransactionBytes = 4096;
@@ -327,6 +328,22 @@ export function compileMessage(parts: MessageParts): Uint8Array {
 /** A legacy or v0 transaction from its message and its 64-byte signatures in the order of the keys. */
 export function assembleTransaction(message: Uint8Array, signatures: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat([Uint8Array.from(compactBytes(signatures.length)), ...signatures, message]));
+}
+
+/** The same transaction with zeros in place of its signatures, as simulations without them take it. `transaction` is `wire`, decoded. */
+export function withoutSignatures(wire: Uint8Array, { messageBytes, signatures, version }: DecodedTransaction): Uint8Array {
+  const messageAt = messageBytes.byteOffset - wire.byteOffset;
+  const count = signatures.length * signatureBytes;
+  const at = version === 1 ? messageAt + messageBytes.length : messageAt - count;
+  return wire.slice().fill(0, at, at + count);
+}
+
+const advanceNonceTag = 4;
+
+/** Whether a durable nonce stands in place of its blockhash: then it can land for as long as nobody else advances the nonce. */
+export function advancesNonce({ instructions: [first], accountKeys }: DecodedTransaction): boolean {
+  if (first === undefined || accountKeys[first.programIdIndex] !== systemProgram || first.data.length < 4) return false;
+  return new DataView(first.data.buffer, first.data.byteOffset, 4).getUint32(0, true) === advanceNonceTag;
 }
 
 /** The 64 bytes of a base58 signature, or null. */
