@@ -27,6 +27,7 @@ import {
 } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { MessageBuilder } from './build/message-builder.ts';
+import { firstSend, perhapsStored } from './first-send.ts';
 import type { Halt } from './halt.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
@@ -73,16 +74,22 @@ interface Admitted {
   readonly startedMs: number;
 }
 
-interface Signed {
-  readonly orderId: string;
+/** A message that may be signed. */
+interface Passed {
   readonly prepared: PreparedTrade;
-  readonly wire: Uint8Array;
-  readonly message: SignedMessage;
   readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
   readonly timing: Partial<OrderTiming>;
 }
 
-/** Attempts of one order; each begins with a new quote, and nothing of the one before was sent. */
+interface Signed extends Passed {
+  readonly orderId: string;
+  readonly wire: Uint8Array;
+  readonly message: SignedMessage;
+}
+
+const noSignature = new Uint8Array(64);
+
+/** Attempts of one order; each begins with a new quote, and nothing of the one before was signed. */
 const maxAttempts = 2;
 /** How long the state at hand may take to reach what a simulation has seen. */
 const catchUpMs = 400;
@@ -170,13 +177,19 @@ async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer>
   for (let attempt = 1; ; attempt++) {
     const prepared = await prepareTrade(request, parts);
     if ('error' in prepared) return prepared;
-    const signed = request.dryRun ? await dryRun(admitted, prepared, parts) : await sign(admitted, prepared, parts);
-    if ('json' in signed || 'error' in signed) return signed;
-    if ('again' in signed) {
-      if (attempt === maxAttempts || !(await caughtUp(request, prepared, signed.slot, parts.state))) return signed.again;
+    const simulatedAtMs = performance.now();
+    const checked = await checkedOrSimulated(request, prepared, parts);
+    if (checked.kind === 'refused') return checked.refusal;
+    if (checked.kind === 'again') {
+      if (attempt === maxAttempts || !(await caughtUp(request, prepared, checked.slot, parts.state))) return checked.refusal;
       continue;
     }
-    return send(admitted, signed, parts);
+    const { simulation } = checked;
+    const { quoteMs, buildMs } = prepared;
+    const timing = { quoteMs, buildMs, ...(simulation === null ? {} : { simulateMs: performance.now() - simulatedAtMs }) };
+    if (request.dryRun) return dryRun(admitted, { prepared, simulation, timing });
+    const signed = await sign(admitted, { prepared, simulation, timing }, parts);
+    return 'error' in signed ? signed : send(admitted, signed, parts);
   }
 }
 
@@ -191,63 +204,36 @@ async function caughtUp({ order: { mint } }: TradeRequest, { slot }: PreparedTra
   return false;
 }
 
-async function dryRun(
-  { request, startedMs }: Admitted,
-  prepared: PreparedTrade,
-  parts: LightningParts,
-): Promise<Told | { again: Refusal; slot: number }> {
-  const wire = assembleTransaction(prepared.built.message, [new Uint8Array(64)]);
-  const beforeMs = performance.now();
-  const checked = await checkedOrSimulated(request, prepared, wire, false, parts);
-  if (checked.kind === 'refused') return checked.refusal;
-  if (checked.kind === 'again') return { again: checked.refusal, slot: checked.slot };
-  const nowMs = performance.now();
-  const { quoteMs, buildMs } = prepared;
-  const timing = { totalMs: nowMs - startedMs, quoteMs, buildMs, ...(checked.simulation === null ? {} : { simulateMs: nowMs - beforeMs }) };
-  return {
-    json: tradeAnswer(request, prepared, {
-      orderId: null,
-      status: 'simulated',
-      signature: null,
-      simulation: checked.simulation,
-      timing,
-      dryRun: true,
-    }),
-  };
+function dryRun({ request, startedMs }: Admitted, { prepared, simulation, timing }: Passed): Told {
+  const told = { orderId: null, status: 'simulated', signature: null, simulation, dryRun: true } as const;
+  return { json: tradeAnswer(request, prepared, { ...told, timing: { ...timing, totalMs: performance.now() - startedMs } }) };
 }
 
+/**
+ * Of the message without its signature: a node that was shown a signed one could land it, whatever it says of it, and the order would be
+ * refused or built anew meanwhile. A signature changes nothing of what a message does.
+ */
 async function checkedOrSimulated(
   request: TradeRequest,
   prepared: PreparedTrade,
-  wire: Uint8Array,
-  isSigned: boolean,
   { simulator }: Pick<LightningParts, 'simulator'>,
 ): Promise<SimulatedTrade> {
-  if (!request.skipSimulation) return simulateTrade(simulator, wire, prepared, isSigned);
+  if (!request.skipSimulation) return simulateTrade(simulator, assembleTransaction(prepared.built.message, [noSignature]), prepared, false);
   const refusal = checkTrade(prepared);
   return refusal === null ? { kind: 'passed', simulation: null } : { kind: 'refused', refusal };
 }
 
-/** Signs the message, and has the signed bytes simulated. Nothing is stored or sent yet. */
-async function sign(
-  { request }: Admitted,
-  prepared: PreparedTrade,
-  parts: LightningParts,
-): Promise<Signed | Refusal | { again: Refusal; slot: number }> {
+/** Signs the message that passed. Nothing is stored, shown to a node or sent yet. */
+async function sign({ request }: Admitted, passed: Passed, parts: LightningParts): Promise<Signed | Refusal> {
   const orderId = newOrderId(Date.now());
-  const { message } = prepared.built;
+  const { built, blockhash } = passed.prepared;
   const beforeMs = performance.now();
-  const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message });
+  const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message: built.message });
   if (!outcome.ok) return refusedBySigner(outcome);
-  const signedMs = performance.now();
-  const wire = assembleTransaction(message, [outcome.signature]);
-  const checked = await checkedOrSimulated(request, prepared, wire, true, parts);
-  if (checked.kind === 'refused') return checked.refusal;
-  if (checked.kind === 'again') return { again: checked.refusal, slot: checked.slot };
-  const { quoteMs, buildMs, blockhash } = prepared;
+  const wire = assembleTransaction(built.message, [outcome.signature]);
   return {
+    ...passed,
     orderId,
-    prepared,
     wire,
     message: {
       signature: encodeBase58(outcome.signature),
@@ -255,13 +241,7 @@ async function sign(
       blockhash: blockhash.blockhash,
       lastValidBlockHeight: blockhash.lastValidBlockHeight,
     },
-    simulation: checked.simulation,
-    timing: {
-      quoteMs,
-      buildMs,
-      signMs: signedMs - beforeMs,
-      ...(checked.simulation === null ? {} : { simulateMs: performance.now() - signedMs }),
-    },
+    timing: { ...passed.timing, signMs: performance.now() - beforeMs },
   };
 }
 
@@ -280,34 +260,32 @@ function refusedBySigner(outcome: Exclude<Awaited<ReturnType<OrderSigner['sign']
 
 /** The order is stored with its bytes as one that is being sent, durably, and then it is sent. */
 async function send(admitted: Admitted, signed: Signed, parts: LightningParts): Promise<Answer> {
-  const { ledger, follower, broadcaster } = parts;
+  const { ledger } = parts;
   const { startedMs, request } = admitted;
   // The last look: from here on the order may be on its way.
   if (parts.halt.halted) return halted;
   const beforeMs = performance.now();
   const { orderId: id, message } = signed;
   const timingJson = JSON.stringify(rounded({ ...signed.timing, totalMs: beforeMs - startedMs }));
-  const inserted = await ledger.insert(
-    newOrder(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, timingJson }),
-    {
+  const order = newOrder(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, timingJson });
+  const inserted = await ledger
+    .insert(order, {
       idempotency: admitted.use,
       spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
       followedBy: parts.gatewayId,
-    },
-  );
+    })
+    .catch((error: unknown) => perhapsStored(error, order));
+  if ('error' in inserted) return inserted;
   if (inserted.kind !== 'stored') return toldBefore(inserted, admitted.startedMs);
-  const sending = inserted.order;
-  follower.follow(sending);
   const storedMs = performance.now();
   const { signature, lastValidBlockHeight } = message;
-  const first = await broadcaster.send({ signature, wire: signed.wire, lastValidBlockHeight });
-  const order = first.kind === 'unanswered' ? await ledger.apply(sending, { kind: 'silence' }) : sending;
+  const sent = await firstSend(inserted.order, signed.wire, parts);
   const nowMs = performance.now();
   const timing = { ...signed.timing, storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs };
   return {
     json: tradeAnswer(request, signed.prepared, {
-      orderId: order.id,
-      status: order.state,
+      orderId: sent.id,
+      status: sent.state,
       signature,
       simulation: signed.simulation,
       timing,

@@ -1,4 +1,11 @@
-import { decodeTransaction, assembleTransaction, signatureFromText, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import {
+  advancesNonce,
+  assembleTransaction,
+  decodeTransaction,
+  signatureFromText,
+  withoutSignatures,
+  type DecodedTransaction,
+} from '@sluice/shared/solana/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
@@ -14,6 +21,7 @@ import type { Principal } from '../auth/principal.ts';
 import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../http/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
 import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder } from '../store/order-table.ts';
+import { firstSend, perhapsStored } from './first-send.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
 import { fromOutside, halted, tradingOff, type LightningParts } from './lightning.ts';
@@ -128,6 +136,7 @@ async function takeSigned(
   const wire = new Uint8Array(Buffer.from(body.transaction, 'base64'));
   const transaction = decodeTransaction(wire);
   if (transaction.kind === 'malformed') return wrongFields({ transaction: `is no transaction: ${transaction.reason}` });
+  if (advancesNonce(transaction)) return wrongFields({ transaction: 'has a durable nonce: nobody could tell when it can land no more' });
   const fault = signatureFault(transaction);
   if (fault !== null) return wrongFields({ transaction: fault });
   const idempotency = readIdempotency(request.headers.get('idempotency-key'), transactionSendEndpoint.id, body);
@@ -157,7 +166,7 @@ function signatureFault({ signatures, accountKeys, header, messageBytes }: Decod
 
 async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAnswer> {
   const { principal, wire, transaction, use, skipSimulation, startedMs } = taken;
-  const { ledger, follower, broadcaster, state } = parts;
+  const { ledger, follower, state } = parts;
   if (parts.mode !== 'live') return tradingOff;
   if (use !== null) {
     const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
@@ -166,7 +175,11 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   if (parts.halt.halted) return halted;
   if (!follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
   const beforeMs = performance.now();
-  const simulated = skipSimulation ? null : await parts.simulator.simulate({ wire, isSigned: true, minContextSlot: null, terms: null });
+  // A node that was shown the signatures, which were verified here, could land what it says will fail, and no order would know of it.
+  const blank = withoutSignatures(wire, transaction);
+  const simulated = skipSimulation
+    ? null
+    : await parts.simulator.simulate({ wire: blank, isSigned: false, minContextSlot: null, terms: null });
   if (simulated?.kind === 'unavailable')
     return { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${simulated.reason}.` };
   if (simulated?.kind === 'failed')
@@ -179,18 +192,15 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   // The last look: from here on the order may be on its way.
   if (parts.halt.halted) return halted;
   const timingJson = JSON.stringify(rounded({ ...timing, totalMs: simulatedMs - startedMs }));
-  const inserted = await ledger.insert(newOrder(taken, lastValidBlockHeight, timingJson), {
-    idempotency: use,
-    spend: null,
-    followedBy: parts.gatewayId,
-  });
+  const wanted = newOrder(taken, lastValidBlockHeight, timingJson);
+  const inserted = await ledger
+    .insert(wanted, { idempotency: use, spend: null, followedBy: parts.gatewayId })
+    .catch((error: unknown) => perhapsStored(error, wanted));
+  if ('error' in inserted) return inserted;
   if (inserted.kind !== 'stored') return toldBefore(inserted, startedMs);
-  const sending = inserted.order;
-  follower.follow(sending);
   const sentMs = performance.now();
   const signature = transaction.signatures[0]!;
-  const first = await broadcaster.send({ signature, wire, lastValidBlockHeight });
-  const order = first.kind === 'unanswered' ? await ledger.apply(sending, { kind: 'silence' }) : sending;
+  const order = await firstSend(inserted.order, wire, parts);
   const nowMs = performance.now();
   const simulation = simulated === null ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
   const json: SendAnswer = {
