@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGroups } from '@sluice/gateway/store/sql/sqlite-groups.ts';
+import { createGroups, type Turns } from '@sluice/gateway/store/sql/sqlite-groups.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -101,13 +101,18 @@ describe('a group of transactions', () => {
   }
 
   /** Three that come while a turn is under way, so that they are one group. */
-  async function runThree(db: FaultyConnection, second: () => Promise<string>): Promise<readonly PromiseSettledResult<string>[]> {
+  async function runThree(
+    db: FaultyConnection,
+    second: () => Promise<string>,
+    durable = async (): Promise<void> => undefined,
+  ): Promise<readonly PromiseSettledResult<string>[]> {
     let last: Promise<unknown> = Promise.resolve();
-    const groups = createGroups(db, (work) => {
+    const inTurn: Turns = (work) => {
       const turn = last.then(work);
       last = turn.catch(() => undefined);
       return turn;
-    });
+    };
+    const groups = createGroups(db, inTurn, durable);
     return Promise.allSettled([groups(async () => 'first'), groups(second), groups(async () => 'third')]);
   }
 
@@ -122,6 +127,33 @@ describe('a group of transactions', () => {
     db.refuses = 'COMMIT';
     expect((await runThree(db, async () => 'second')).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(db.done.at(-1)).toBe('ROLLBACK');
+  });
+
+  it('tells nobody that it is stored before the disk has it, and nobody at all where the disk fails', async () => {
+    const db = new FaultyConnection();
+    let tellDurable = (): void => undefined;
+    const asked = new Promise<void>((ask) => {
+      void runThree(
+        db,
+        async () => 'second',
+        () => {
+          ask();
+          return new Promise((resolve) => (tellDurable = resolve));
+        },
+      ).then(() => db.done.push('told'));
+    });
+    await asked;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(db.done.at(-1)).toBe('COMMIT');
+    tellDurable();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(db.done.at(-1)).toBe('told');
+    const failed = await runThree(
+      new FaultyConnection(),
+      async () => 'second',
+      () => Promise.reject(new Error('the disk is gone')),
+    );
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
   it('is refused as a whole where one of its statements undid all of it', async () => {
@@ -139,7 +171,11 @@ describe('a group of transactions', () => {
 
   it('of one tells of no success where its transaction is gone', async () => {
     const db = new FaultyConnection();
-    const groups = createGroups(db, (work) => work());
+    const groups = createGroups(
+      db,
+      (work) => work(),
+      async () => undefined,
+    );
     const outcome = groups(async () => {
       db.inTransaction = false;
     });

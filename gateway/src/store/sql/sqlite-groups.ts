@@ -27,10 +27,10 @@ interface Member {
 }
 
 /**
- * Transactions that wait at the same time are written to the disk together, at the cost of about one: each is undone by itself where
- * it throws, and none is answered before all are durable.
+ * Transactions that wait at the same time are written together, at the cost of about one: each is undone by itself where it throws,
+ * and none is answered before all are durable. The next ones begin while `durable` makes them so.
  */
-export function createGroups(db: Connection, inTurn: Turns): Groups {
+export function createGroups(db: Connection, inTurn: Turns, durable: () => Promise<void>): Groups {
   let open: Member[] | null = null;
   const join = (member: Member): void => {
     if (open !== null && open.length < maxGroup) {
@@ -39,14 +39,21 @@ export function createGroups(db: Connection, inTurn: Turns): Groups {
     }
     const group = [member];
     open = group;
-    const turn = inTurn(async () => {
-      if (open === group) open = null;
-      await runGroup(db, group);
-    });
-    turn.catch((error: unknown) => {
+    void write(group);
+  };
+  const write = async (group: Member[]): Promise<void> => {
+    try {
+      await inTurn(async () => {
+        if (open === group) open = null;
+        await runGroup(db, group);
+      });
+      await durable();
+    } catch (error) {
       if (open === group) open = null;
       for (const one of group) one.fail(error);
-    });
+      return;
+    }
+    for (const member of group) member.settle();
   };
   const inGroup = <T>(work: () => Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
@@ -88,7 +95,6 @@ async function runGroup(db: Connection, group: readonly Member[]): Promise<void>
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
-  for (const member of group) member.settle();
 }
 
 async function runAlone(db: Connection, member: Member): Promise<void> {

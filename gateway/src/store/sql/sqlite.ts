@@ -4,9 +4,13 @@ import { StoreAwayError } from '../store-away.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
 import { whileBusy } from './sqlite-busy.ts';
 import { createGroups, type Turns } from './sqlite-groups.ts';
+import { createWalSync } from './wal-sync.ts';
 
 /** Calls that wait for their turn on the one connection; one more is refused. A group of transactions is one. */
 const maxWaiting = 10_000;
+
+/** Statements that change nothing; others may, whatever they give back. */
+const isRead = /^\s*SELECT\b/i;
 
 const dialect: Dialect = {
   layout: (script) => script.split(';').flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()])),
@@ -39,22 +43,26 @@ export async function openSqlite(file: string): Promise<Database> {
     run: async (sql, ...values) => run(sql, values),
   };
   const inTurn = createTurns();
-  const inGroup = createGroups(db, inTurn);
-  const once = <T>(work: () => T): Promise<T> => {
+  const disk = createWalSync(file);
+  const inGroup = createGroups(db, inTurn, () => disk.wrote());
+  const once = async <T>(sql: string, work: () => T): Promise<T> => {
     // What is asked for behind this comes behind it.
     inGroup.close();
-    return inTurn(() => whileBusy(work));
+    const result = await inTurn(() => whileBusy(work));
+    await (isRead.test(sql) ? disk.seen() : disk.wrote());
+    return result;
   };
   return {
     dialect,
-    get: (sql, ...values) => once(() => all(sql, values)[0] ?? null),
-    all: (sql, ...values) => once(() => all(sql, values)),
-    run: (sql, ...values) => once(() => run(sql, values)),
+    get: (sql, ...values) => once(sql, () => all(sql, values)[0] ?? null),
+    all: (sql, ...values) => once(sql, () => all(sql, values)),
+    run: (sql, ...values) => once(sql, () => run(sql, values)),
     transaction: (_area, work) => inGroup(() => work(inTransaction)),
     close: () => {
       inGroup.close();
       return inTurn(async () => {
         statements.clear();
+        await disk.close();
         db.close();
       });
     },
@@ -70,7 +78,8 @@ function connect(file: string): Libsql.Database {
   try {
     db.pragma('busy_timeout = 0');
     db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
+    // Not FULL: a commit is made durable by `WalSync`, without the process standing still meanwhile.
+    db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
     return db;
   } catch (error) {
