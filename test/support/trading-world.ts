@@ -13,6 +13,9 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { Scope } from '@sluice/shared/wire/plans.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { TransactionRecord } from '../simnet/chain.ts';
+import { minimumBalance } from '../simnet/ledger/rent.ts';
 import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
@@ -41,6 +44,19 @@ export interface Asked {
   readonly key?: string;
   readonly idempotencyKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface WalletOptions {
+  readonly accountId?: string | null;
+  readonly funds?: bigint;
+  readonly usdc?: boolean;
+}
+
+/** Custodial wallets that the chain knows from the start. */
+const richWallets = 16;
+function richWallet(index: number): Keypair {
+  if (index >= richWallets) throw new RangeError('as many wallets have USDC from the start as there are');
+  return wallet('trading', `rich ${index}`);
 }
 
 export interface TradingWorldOptions {
@@ -73,6 +89,7 @@ export class TradingWorld {
   readonly #parts: WorldParts;
   readonly #closers: (() => Promise<unknown>)[];
   #wallets = 0;
+  #rich = 0;
 
   constructor(parts: WorldParts, closers: (() => Promise<unknown>)[]) {
     [this.chain, this.simnet, this.node, this.store, this.operatorKey] = [
@@ -99,12 +116,12 @@ export class TradingWorld {
     return new TradingGateway(gateway, operatorKey);
   }
 
-  /** A custodial wallet with SOL and USDC, the operator's where no account is named. */
-  async wallet({ accountId = null, funds = lamports }: { accountId?: string | null; funds?: bigint } = {}): Promise<string> {
-    const { publicKey, seed } = wallet('trading', `custodial ${this.#wallets++}`);
+  /** A custodial wallet with SOL, the operator's where no account is named; `usdc`: it has SOL and USDC from the start. */
+  async wallet({ accountId = null, funds = lamports, usdc = false }: WalletOptions = {}): Promise<string> {
+    const { publicKey, seed } = usdc ? richWallet(this.#rich++) : wallet('trading', `custodial ${this.#wallets++}`);
     const imported = await this.#parts.keystore.import(seed, null, accountId);
     if (imported === null) throw new Error('the wallet is there already');
-    if (funds > 0n) {
+    if (funds > 0n && !usdc) {
       this.chain.airdrop(publicKey, funds);
       await until('the airdrop', () => (this.chain.account(publicKey)?.lamports ?? 0n) === funds);
     }
@@ -137,6 +154,35 @@ export class TradingWorld {
     this.chain.stop();
     for (const end of this.#closers.splice(0).toReversed()) await end();
   }
+}
+
+/** What a landed transaction did to the wallet that paid for it, by the chain's balances. */
+export interface Effect {
+  readonly tokens: bigint;
+  /** Of a quote coin that is not SOL. */
+  readonly quoteCoins: bigint;
+  readonly lamports: bigint;
+  readonly fee: bigint;
+  /** Rent of the accounts that were made, less what those had that were closed. */
+  readonly rent: bigint;
+}
+
+export function effectOf(record: TransactionRecord, publicKey: string, mint: string, quoteMint: string): Effect {
+  const { accountKeys, preBalances, postBalances, preTokenBalances, postTokenBalances, fee, written } = record;
+  const tokens = (of: string): bigint => {
+    const held = (all: typeof preTokenBalances): bigint =>
+      all.reduce((sum, one) => (one.owner === publicKey && one.mint === of ? sum + one.amount : sum), 0n);
+    return held(postTokenBalances) - held(preTokenBalances);
+  };
+  const payer = accountKeys.indexOf(publicKey);
+  const rent = accountKeys.reduce((sum, address, i) => {
+    const [before, after] = [preBalances[i]!, postBalances[i]!];
+    if (i === payer || (before === 0n) === (after === 0n)) return sum;
+    // What was made may have got fees, too.
+    return after === 0n ? sum - before : sum + minimumBalance(written.get(address)!.data.length);
+  }, 0n);
+  const quoteCoins = quoteMint === wrappedSolMint ? 0n : tokens(quoteMint);
+  return { tokens: tokens(mint), quoteCoins, lamports: postBalances[payer]! - preBalances[payer]!, fee, rent };
 }
 
 function signatureIn(wireBase64: string): string {
@@ -198,7 +244,8 @@ export async function startTradingWorld({ ingest = false, funded = [] }: Trading
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-trading-'));
   closers.push(async () => rmSync(dataDir, { recursive: true, force: true }));
   try {
-    const all = [maker, trader, ...funded].map(({ publicKey: address }) => ({ address, lamports, usdc }));
+    const rich = Array.from({ length: richWallets }, (_, index) => richWallet(index));
+    const all = [maker, trader, ...rich, ...funded].map(({ publicKey: address }) => ({ address, lamports, usdc }));
     const chain = createChain({ seed: 'trading', market: false, funded: all, slotMs });
     const simnet = await startSimnet({ chain, autoStart: false });
     closers.push(() => simnet.close());

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** The signal of one piece of work. */
 export interface Deadline {
   /** Fires when the time has run out, with any of the sources, or at `cut`. */
@@ -24,8 +26,11 @@ export function startDeadline(ms: number, ...sources: readonly (AbortSignal | un
   }, ms);
   timer.unref();
   for (const source of sources) {
-    if (source?.aborted === true) cut();
-    source?.addEventListener('abort', cut);
+    if (source === undefined) continue;
+    if (source.aborted) cut();
+    // As many as there is work under way, which who begins it bounds: Node.js warns from the eleventh on.
+    setMaxListeners(0, source);
+    source.addEventListener('abort', cut);
   }
   return {
     signal: controller.signal,
