@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NewKey, StoredKey } from '@sluice/gateway/store/key-table.ts';
 import { maxKeys, maxKeysPerAccount } from '@sluice/gateway/store/key-table.ts';
-import { maxNonceAheadUs } from '@sluice/gateway/store/account-table.ts';
+import { maxNonceAheadUs, operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { maxOneTime } from '@sluice/gateway/store/one-time-table.ts';
 import { maxSessionsPerAccount } from '@sluice/gateway/store/session-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -514,6 +514,20 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect((await elsewhere.wallets.byPublicKey('cluster', 'one'))?.accountId).toBe('holder');
       await expect(store.wallets.insert('cluster', { ...wallet('two'), accountId: 'nobody' })).rejects.toThrow();
       expect(await elsewhere.wallets.byPublicKey('cluster', 'two')).toBeNull();
+    });
+
+    it('are found by their account', async () => {
+      for (const name of ['cluster', 'simnet']) await store.wallets.insertKeystore(name, { salt: hash(1), proof: hash(2) }, nowMs);
+      await holder('holder');
+      for (const [at, publicKey] of ['c', 'b', 'a'].entries()) {
+        await store.wallets.insert('cluster', { ...wallet(publicKey, nowMs + at), accountId: 'holder' });
+      }
+      await store.wallets.insert('cluster', wallet('free'));
+      await store.wallets.insert('cluster', { ...wallet('named', nowMs + 9), accountId: operatorAccountId });
+      await store.wallets.insert('simnet', { ...wallet('elsewhere'), accountId: 'holder' });
+      expect(await elsewhere.wallets.publicKeysOf('cluster', 'holder', 2)).toEqual(['c', 'b']);
+      expect(await elsewhere.wallets.publicKeysOf('cluster', operatorAccountId, 9)).toEqual(['free', 'named']);
+      expect(await elsewhere.wallets.publicKeysOf('cluster', 'nobody', 9)).toEqual([]);
     });
 
     it('need a keystore', async () => {

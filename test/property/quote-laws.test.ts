@@ -7,7 +7,8 @@ import { decodeGlobal } from '@sluice/shared/venues/pump/settings.ts';
 import { quotePool, type PoolState } from '@sluice/shared/venues/pump-amm/quote.ts';
 import { decodeGlobalConfig } from '@sluice/shared/venues/pump-amm/settings.ts';
 import { maxU64, priceImpactBps, slippageBounds, type Quote, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
-import { partOf, partsPerMillion, rawAmount } from '@sluice/gateway/quote/amounts.ts';
+import { partOf, partsPerMillion, rawAmount, rawOfText } from '@sluice/gateway/quote/amounts.ts';
+import { sellFor } from '@sluice/gateway/quote/inverse.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -113,6 +114,68 @@ const trade: fc.Arbitrary<QuotedTrade> = fc.record({ exact: fc.constantFrom('quo
 function ifGiven(outcome: QuoteOutcome, check: (quote: Quote) => void): void {
   if (outcome.ok) check(outcome.quote);
 }
+
+describe('selling for a sum', () => {
+  it('takes the tokens that give it, and one fewer gives less', () => {
+    let given = 0;
+    fc.assert(
+      fc.property(quoteOf, size(60), (quote, amount) => {
+        const at = (base: bigint): QuoteOutcome => quote({ exact: 'baseIn', amount: base });
+        ifGiven(at(amount), ({ traderQuote: wanted }) => {
+          given++;
+          const sold = sellFor({ quote }, wanted);
+          if (!sold.ok) throw new Error(`no tokens give ${wanted}, and ${amount} do: ${sold.fault}`);
+          const [found, less] = [at(sold.base), at(sold.base - 1n)];
+          expect(found.ok && found.quote.traderQuote >= wanted).toBe(true);
+          expect(less.ok && less.quote.traderQuote >= wanted).toBe(false);
+        });
+      }),
+      { ...runs, numRuns: 2_000 },
+    );
+    expect(given).toBeGreaterThan(500);
+  });
+
+  it('is refused where the pool has not so much, or nothing is wanted', () => {
+    fc.assert(
+      fc.property(curveState, (state) => {
+        const quote = (wanted: QuotedTrade): QuoteOutcome => quoteCurve(state, wanted);
+        expect(sellFor({ quote }, state.curve.reserves.realQuote + 1n)).toMatchObject({ ok: false });
+        expect(sellFor({ quote }, 0n)).toEqual({ ok: false, fault: 'too_small' });
+      }),
+      { ...runs, numRuns: 500 },
+    );
+  });
+});
+
+describe('amounts as texts', () => {
+  it('are those of the numbers, cut off where they have more decimals', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), fc.nat(12), (value, decimals) => {
+        const [exact, cut] = [rawAmount(Math.abs(value), decimals), rawOfText(String(Math.abs(value)), decimals)];
+        if (exact.ok) expect(cut).toBe(exact.raw);
+        else if (cut !== null) expect(Number(cut) / 10 ** decimals).toBeLessThanOrEqual(Math.abs(value));
+      }),
+      runs,
+    );
+  });
+
+  it.each([
+    ['5e-05', 9, 50_000n],
+    ['1E3', 0, 1_000n],
+    ['1e+3', 0, 1_000n],
+    ['0.30000000000000004', 9, 300_000_000n],
+    ['007.5', 1, 75n],
+    ['', 9, null],
+    ['-1', 9, null],
+    ['.5', 9, null],
+    ['1.', 9, null],
+    ['1,5', 9, null],
+    ['0x10', 9, null],
+    ['1e999', 9, null],
+    ['Infinity', 9, null],
+    [' 1', 9, null],
+  ])('%j of %i decimals', (text, decimals, raw) => expect(rawOfText(text, decimals)).toBe(raw));
+});
 
 describe('quotes', () => {
   it('parts add up, reserves are never negative, and the product never falls', () => {

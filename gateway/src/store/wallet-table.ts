@@ -21,8 +21,8 @@ export interface WalletTable {
   insertKeystore(name: string, keystore: StoredKeystore, atMs: number): Promise<boolean>;
   /** Oldest first. */
   list(keystore: string): Promise<readonly StoredWallet[]>;
-  /** Public keys of an account's wallets, null the operator's, oldest first and at most `limit`. */
-  publicKeysOf(keystore: string, accountId: string | null, limit: number): Promise<readonly string[]>;
+  /** Public keys of an account's wallets, oldest first and at most `limit`; those of no account are the operator's. */
+  publicKeysOf(keystore: string, accountId: string, limit: number): Promise<readonly string[]>;
   /** Null: the keystore has no such wallet. */
   byPublicKey(keystore: string, publicKey: string): Promise<StoredWallet | null>;
   /** False: the keystore has this wallet, or `maxWallets` of them, already. Rejects where there is no such account. */

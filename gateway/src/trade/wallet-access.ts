@@ -28,7 +28,7 @@ export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'p
     },
     // Never remembered: an account may get another one.
     async onlyOne({ accountId }) {
-      const [first = null, second] = await wallets.publicKeysOf(keystore, accountId === operatorAccountId ? null : accountId, 2);
+      const [first = null, second] = await wallets.publicKeysOf(keystore, accountId ?? operatorAccountId, 2);
       return second === undefined ? first : null;
     },
   };

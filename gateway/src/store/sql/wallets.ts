@@ -1,3 +1,4 @@
+import { operatorAccountId } from '../account-table.ts';
 import { maxWallets, type StoredWallet, type WalletTable } from '../wallet-table.ts';
 import { blob, countOf, integer, text, textOrNull, type Database, type SqlRow } from './database.ts';
 
@@ -14,9 +15,9 @@ export function walletTable(db: Database): WalletTable {
     list: async (keystore) =>
       (await db.all('SELECT * FROM wallets WHERE keystore = ? ORDER BY created_at_ms, public_key', keystore)).map(readWallet),
     publicKeysOf: async (keystore, accountId, limit) => {
-      const select = `SELECT public_key FROM wallets WHERE keystore = ? AND coalesce(account_id, '') = ?
+      const select = `SELECT public_key FROM wallets WHERE keystore = ? AND coalesce(account_id, ?) = ?
                       ORDER BY created_at_ms, public_key LIMIT ?`;
-      return (await db.all(select, keystore, accountId ?? '', limit)).map((row) => text(row['public_key']));
+      return (await db.all(select, keystore, operatorAccountId, accountId, limit)).map((row) => text(row['public_key']));
     },
     byPublicKey: async (keystore, publicKey) => {
       const row = await db.get('SELECT * FROM wallets WHERE keystore = ? AND public_key = ?', keystore, publicKey);

@@ -1,0 +1,402 @@
+import { Connection, Keypair, VersionedTransaction } from '@solana/web3.js';
+import { jitoTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { PumpPortalAnswer } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { Value } from 'typebox/value';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wallet } from '../simnet/market/wallets.ts';
+import { tokenAmount } from '../simnet/programs/token-state.ts';
+import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
+import { until } from '../support/gateway.ts';
+import { makeKey } from '../support/keys.ts';
+import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+
+/** PumpPortal's clients as its documentation has them, with another host, against a chain that runs. */
+const signer = wallet('pumpportal', 'self-custody');
+const keypair = Keypair.fromSeed(signer.seed);
+const lamports = 10n ** 9n;
+const timeoutMs = 60_000;
+
+let world: TradingWorld;
+let gateway: TradingGateway;
+let web3: Connection;
+let coin: QuotedCoin;
+/** The operator's only custodial wallet. */
+let custodial: string;
+
+beforeAll(async () => {
+  world = await startTradingWorld({ funded: [signer] });
+  web3 = new Connection(world.simnet.rpcUrl, { commitment: 'confirmed', wsEndpoint: world.simnet.wsUrl });
+  coin = launchCoin(world.chain);
+  custodial = await world.wallet();
+  gateway = await (await world.gateway()).ready(custodial, coin.mint);
+}, timeoutMs);
+afterAll(() => world.close());
+
+const url = (path: string, key = world.operatorKey): string => `http://${gateway.host}${path}${key === '' ? '' : `?api-key=${key}`}`;
+
+interface Data {
+  readonly signature?: string;
+  readonly errors?: readonly string[];
+  readonly error?: { readonly code: string; readonly details: Readonly<Record<string, unknown>> };
+  readonly orderId?: string;
+  readonly status?: string;
+}
+
+/** As `fetch` is used in JavaScript. */
+function postJson(path: string, body: unknown, headers: Record<string, string> = {}, key?: string): Promise<Response> {
+  return fetch(url(path, key), { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) });
+}
+
+/** As `requests.post(url, data={…})` in Python writes it: floats by `str`, which has `5e-05`. */
+function postForm(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url(path), { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
+}
+
+async function dataOf(response: Response): Promise<Data> {
+  return (await response.json()) as Data;
+}
+
+function heldBy(owner: string, { mint, tokenProgram }: QuotedCoin): bigint {
+  return tokenAmount(world.chain.account(deriveTokenAccount(owner, mint, tokenProgram).address));
+}
+
+function finalized(orderId: string | undefined): Promise<Record<string, unknown>> {
+  return until(`the end of ${orderId}`, async () => {
+    const { status, body } = await gateway.get(`/trade/orders/${orderId}`);
+    if (status !== 200 || body['status'] === 'failed' || body['status'] === 'expired') throw new Error(JSON.stringify(body));
+    return body['status'] === 'finalized' && body;
+  });
+}
+
+async function traded(response: Response): Promise<Record<string, unknown>> {
+  const data = await dataOf(response);
+  expect(response.status, JSON.stringify(data)).toBe(200);
+  expect([...Value.Errors(PumpPortalAnswer, data)]).toEqual([]);
+  expect(data.errors).toEqual([]);
+  const order = await finalized(data.orderId);
+  expect(order['signature']).toBe(data.signature);
+  return order;
+}
+
+/** Deserialized, signed and sent as the documentation does it; resolves when the chain has confirmed it. */
+async function signedAndSent(data: ArrayBuffer): Promise<string> {
+  const tx = VersionedTransaction.deserialize(new Uint8Array(data));
+  tx.sign([keypair]);
+  return confirmed(await web3.sendTransaction(tx));
+}
+
+function confirmed(signature: string): Promise<string> {
+  return until(`the transaction ${signature}`, async () => {
+    const { value } = await web3.getSignatureStatuses([signature]);
+    if (value[0]?.err) throw new Error(JSON.stringify(value[0].err));
+    return value[0]?.confirmationStatus === 'confirmed' || value[0]?.confirmationStatus === 'finalized' ? signature : false;
+  });
+}
+
+async function refusal(response: Response): Promise<{ status: number; code?: string; details?: unknown }> {
+  const data = await dataOf(response);
+  // Clients read the texts; ours read the code.
+  expect(data.errors?.[0], JSON.stringify(data)).toMatch(new RegExp(`^${data.error?.code}: .`));
+  expect(data.signature).toBeUndefined();
+  return { status: response.status, ...(data.error === undefined ? {} : { code: data.error.code, details: data.error.details }) };
+}
+
+const wrong = (...fields: readonly string[]): unknown => ({
+  status: 400,
+  code: 'INVALID_REQUEST',
+  details: { fields: Object.fromEntries(fields.map((name) => [name, expect.any(String)])) },
+});
+
+describe('Lightning', { timeout: timeoutMs }, () => {
+  it('buys for SOL and sells all of it, as in JavaScript', async () => {
+    const before = heldBy(custodial, coin);
+    const response = await postJson('/api/trade', {
+      action: 'buy',
+      mint: coin.mint,
+      amount: 0.1,
+      denominatedInSol: 'true',
+      slippage: 10,
+      priorityFee: 0.00005,
+      pool: 'pump',
+    });
+    const bought = await traded(response);
+    expect(bought).toMatchObject({ side: 'buy', pool: 'pump', publicKey: custodial, quote: { inAmount: '100000000', maxIn: '100000000' } });
+    expect(heldBy(custodial, coin)).toBe(before + BigInt((bought['quote'] as { outAmount: string }).outAmount));
+    const sold = await traded(
+      await postJson('/api/trade', {
+        action: 'sell',
+        mint: coin.mint,
+        amount: '100%',
+        denominatedInSol: 'false',
+        slippage: 10,
+        priorityFee: 0.00005,
+        pool: 'auto',
+        skipPreflight: 'true',
+        jitoOnly: 'false',
+      }),
+    );
+    expect(sold).toMatchObject({ side: 'sell', pool: 'pump' });
+    expect(heldBy(custodial, coin)).toBe(0n);
+    // Nobody asked for it to be closed.
+    expect(world.chain.account(deriveTokenAccount(custodial, coin.mint, coin.tokenProgram).address)).not.toBeNull();
+  });
+
+  it('buys exactly so many tokens, and sells for so much SOL, as in Python', async () => {
+    const head = `mint=${coin.mint}&slippage=15&priorityFee=5e-05&pool=pump`;
+    const before = heldBy(custodial, coin);
+    await traded(await postForm('/api/trade', `action=buy&amount=1234567.891&denominatedInSol=false&${head}`));
+    expect(heldBy(custodial, coin) - before).toBe(1_234_567_891_000n);
+    const sold = await traded(await postForm('/api/trade', `action=sell&amount=0.01&denominatedInSol=true&${head}`));
+    const { outAmount } = sold['quote'] as { outAmount: string };
+    expect(BigInt(outAmount)).toBeGreaterThanOrEqual(10_000_000n);
+    expect(BigInt(outAmount)).toBeLessThan(10_000_100n);
+    expect(sold['fill']).toMatchObject({ traderQuoteAmount: outAmount });
+  });
+
+  it('takes amounts, slippage and fees that are wider than those of its own bodies', async () => {
+    const body = { action: 'buy', mint: coin.mint, amount: 0.0003, denominatedInSol: true, slippage: 99, priorityFee: 0 };
+    const order = await traded(await postJson('/api/trade', body));
+    expect(order).toMatchObject({ pool: 'pump', quote: { inAmount: '300000' } });
+    expect(order['fill']).toMatchObject({ networkFee: '5000' });
+    // A float as a program reckons it: what is beyond the lamport is cut off.
+    const float = await traded(await postJson('/api/trade', { ...body, amount: 0.1 + 0.2, slippage: '0.5', priorityFee: '0.02' }));
+    expect(float).toMatchObject({ quote: { inAmount: '300000000' } });
+  });
+
+  it('follows a coin to its pool, and stays on the curve where that is asked for', async () => {
+    const moved = launchCoin(world.chain);
+    tradeOnChain(world.chain, moved, 'pump', { exact: 'baseOut', amount: 793_100_000_000_000n }, 10n ** 14n);
+    moveToPool(world.chain, moved, true);
+    const body = { action: 'buy', mint: moved.mint, amount: 0.5, denominatedInSol: 'true', slippage: 10, priorityFee: 0.0001 };
+    const pooled = await until('the pool', async () => {
+      const response = await postJson('/api/trade', { ...body, pool: 'auto' });
+      return response.status === 200 && response;
+    });
+    expect(await traded(pooled)).toMatchObject({ pool: 'pump-amm' });
+    expect(await refusal(await postJson('/api/trade', body))).toMatchObject(wrong('pool') as object);
+    const exact = heldBy(custodial, moved);
+    await traded(await postJson('/api/trade', { ...body, amount: '50000.5', denominatedInSol: 'false', pool: 'pump-amm' }));
+    expect(heldBy(custodial, moved) - exact).toBe(50_000_500_000n);
+    const sold = await traded(await postJson('/api/trade', { ...body, action: 'sell', amount: '0.1', pool: 'pump-amm' }));
+    expect(BigInt((sold['quote'] as { outAmount: string }).outAmount) - lamports / 10n).toBeLessThan(100n);
+    expect(sold['fill']).toMatchObject({ traderQuoteAmount: (sold['quote'] as { outAmount: string }).outAmount });
+  });
+
+  it('makes one order of an Idempotency-Key, and tells of a body that is another', async () => {
+    const headers = { 'Idempotency-Key': 'pumpportal-1' };
+    const body = { action: 'buy', mint: coin.mint, amount: 0.01, denominatedInSol: 'true', slippage: 10 };
+    const all = await Promise.all(Array.from({ length: 8 }, () => postJson('/api/trade', body, headers)));
+    const statuses = all.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
+    expect(statuses.every((status) => status === 200 || status === 409)).toBe(true);
+    const made = (await Promise.all(all.map(dataOf))).flatMap(({ signature }) => (signature === undefined ? [] : [signature]));
+    expect(new Set(made).size).toBe(1);
+    const again = await postJson('/api/trade', body, headers);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    const data = await dataOf(again);
+    expect(data).toMatchObject({ signature: made[0], errors: [] });
+    expect(await refusal(await postJson('/api/trade', { ...body, amount: 0.02 }, headers))).toMatchObject({ status: 422 });
+    await finalized(data.orderId);
+  });
+});
+
+describe('which wallet trades', { timeout: timeoutMs }, () => {
+  const body = (): Record<string, unknown> => ({ action: 'buy', mint: coin.mint, amount: 0.01, denominatedInSol: 'true', slippage: 10 });
+
+  it('is the only one of the account, and has to be named among several', async () => {
+    const account = await world.account('pumpportal-client');
+    const key = await world.key(['trade'], account);
+    expect(await refusal(await postJson('/api/trade', body(), {}, key))).toMatchObject(wrong('publicKey') as object);
+    const [first] = [await world.wallet({ accountId: account })];
+    const headers = { 'Idempotency-Key': 'only-wallet' };
+    const made = await dataOf(await postJson('/api/trade', body(), headers, key));
+    expect(made).toMatchObject({ errors: [], orderId: expect.any(String) });
+    const second = await world.wallet({ accountId: account });
+    expect(await refusal(await postJson('/api/trade', body(), {}, key))).toMatchObject(wrong('publicKey') as object);
+    // What was made before is told again all the same.
+    expect(await dataOf(await postJson('/api/trade', body(), headers, key))).toMatchObject({ signature: made.signature });
+    for (const publicKey of [first, second]) {
+      expect((await postJson('/api/trade', { ...body(), publicKey }, {}, key)).status).toBe(200);
+    }
+  });
+
+  it("is never another account's", async () => {
+    const key = await world.key(['trade'], await world.account('pumpportal-stranger'));
+    const answer = await refusal(await postJson('/api/trade', { ...body(), publicKey: custodial }, {}, key));
+    expect(answer).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+  });
+});
+
+describe('self-custody', { timeout: timeoutMs }, () => {
+  it('hands out bytes that an ordinary wallet signs: JSON', async () => {
+    const response = await postJson('/api/trade-local', {
+      publicKey: signer.publicKey,
+      action: 'buy',
+      mint: coin.mint,
+      denominatedInSol: 'false',
+      amount: 1000,
+      slippage: 10,
+      priorityFee: 0.00001,
+      pool: 'pump',
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    await signedAndSent(await response.arrayBuffer());
+    expect(heldBy(signer.publicKey, coin)).toBe(1_000_000_000n);
+  });
+
+  it('hands out bytes that an ordinary wallet signs: a form', async () => {
+    const before = heldBy(signer.publicKey, coin);
+    const form = new URLSearchParams({
+      publicKey: signer.publicKey,
+      action: 'buy',
+      mint: coin.mint,
+      amount: '0.25',
+      denominatedInSol: 'true',
+      slippage: '10',
+      priorityFee: '1e-05',
+      pool: 'auto',
+    });
+    const response = await fetch(url('/api/trade-local', ''), {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${world.operatorKey}` },
+      body: form,
+    });
+    expect(response.status).toBe(200);
+    await signedAndSent(await response.arrayBuffer());
+    expect(heldBy(signer.publicKey, coin)).toBeGreaterThan(before);
+    const sell = `publicKey=${signer.publicKey}&action=sell&mint=${coin.mint}&amount=100%25&slippage=10&priorityFee=1e-05`;
+    await signedAndSent(await (await postForm('/api/trade-local', sell)).arrayBuffer());
+    expect(heldBy(signer.publicKey, coin)).toBe(0n);
+  });
+
+  it('hands out a bundle, whose tip is the first fee', async () => {
+    // On a real chain these have been there for long.
+    for (const account of jitoTipAccounts) world.chain.airdrop(account, lamports);
+    await until('the accounts for tips', () => jitoTipAccounts.every((account) => world.chain.account(account) !== null));
+    const before = heldBy(signer.publicKey, coin);
+    const common = { publicKey: signer.publicKey, mint: coin.mint, denominatedInSol: 'false', slippage: 10, pool: 'pump' };
+    // The second sells what the first has bought.
+    const response = await postJson('/api/trade-local', [
+      { ...common, action: 'buy', amount: 2000, priorityFee: 0.0005 },
+      { ...common, action: 'sell', amount: 2000, priorityFee: 0.1 },
+    ]);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    const transactions = (await response.json()) as string[];
+    expect(transactions).toHaveLength(2);
+    const [buy, sell] = transactions.map((text) => VersionedTransaction.deserialize(decodeBase58(text)!));
+    const tips = [buy, sell].map((tx) => tx!.message.compiledInstructions.filter(isTransfer).length);
+    expect(tips).toEqual([1, 0]);
+    const [transfer] = buy!.message.compiledInstructions.filter(isTransfer);
+    expect(Buffer.from(transfer!.data).readBigUInt64LE(4)).toBe(500_000n);
+    for (const tx of [buy!, sell!]) {
+      tx.sign([keypair]);
+      await confirmed(await web3.sendTransaction(tx));
+    }
+    expect(heldBy(signer.publicKey, coin)).toBe(before);
+  });
+
+  function isTransfer({ data }: { readonly data: Uint8Array }): boolean {
+    return data.length === 12 && Buffer.from(data).readUInt32LE(0) === 2;
+  }
+});
+
+describe('refusals', { timeout: timeoutMs }, () => {
+  const body = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
+    publicKey: signer.publicKey,
+    action: 'buy',
+    mint: coin.mint,
+    amount: 0.1,
+    denominatedInSol: 'true',
+    slippage: 10,
+    priorityFee: 0.00005,
+    pool: 'pump',
+    ...more,
+  });
+  const create = { action: 'create', tokenMetadata: { name: 'a', symbol: 'b', uri: 'c' }, isMayhemMode: 'false' };
+
+  it.each<[string, Record<string, unknown>, readonly string[]]>([
+    ['another action', create, ['action']],
+    ['fees of creators', { action: 'collectCreatorFee' }, ['action']],
+    ['a pool of theirs', { pool: 'raydium' }, ['pool']],
+    ['a pool of both', { pool: 'launchlab' }, ['pool']],
+    ['no amount', { amount: undefined }, ['amount']],
+    ['nothing', { amount: 0 }, ['amount']],
+    ['less than nothing', { amount: -1 }, ['amount']],
+    ['a part to buy', { amount: '50%' }, ['amount']],
+    ['more than all', { action: 'sell', amount: '101%' }, ['amount']],
+    ['too much', { amount: 100.1 }, ['amount']],
+    ['no coin of the amount', { denominatedInSol: undefined }, ['denominatedInSol']],
+    ['no flag', { denominatedInSol: 'yes' }, ['denominatedInSol']],
+    ['too much slippage', { slippage: 100.5 }, ['slippage']],
+    ['too much of a fee', { priorityFee: 0.11 }, ['priorityFee']],
+    ['no address', { publicKey: 'me' }, ['publicKey']],
+    ['no mint', { mint: undefined }, ['mint']],
+    ['several at once', { mint: undefined, amount: 'x', pool: 'bonk' }, ['amount', 'mint', 'pool']],
+    ['a field that nobody knows', { slipage: 1 }, ['slipage']],
+  ])('%s', async (_, more, fields) => {
+    for (const path of ['/api/trade', '/api/trade-local']) {
+      expect(await refusal(await postJson(path, body(more)))).toEqual(wrong(...fields));
+    }
+  });
+
+  it('what only one of the two does', async () => {
+    expect(await refusal(await postJson('/api/trade', body({ jitoOnly: 'true', publicKey: custodial })))).toEqual(wrong('jitoOnly'));
+    expect(await refusal(await postJson('/api/trade-local', body({ publicKey: undefined })))).toEqual(wrong('publicKey'));
+    expect(await refusal(await postJson('/api/trade', [body()]))).toEqual(wrong('(body)'));
+    expect((await postJson('/api/trade-local', body({ jitoOnly: 'true' }))).status).toBe(200);
+  });
+
+  it('what the chain does not give', async () => {
+    const usdcCoin = launchCoin(world.chain, { quoteMint: usdcMint });
+    const inSol = await until('the coin', async () => {
+      const response = await postJson('/api/trade-local', body({ mint: usdcCoin.mint }));
+      return response.status !== 404 && refusal(response);
+    });
+    expect(inSol).toEqual(wrong('denominatedInSol'));
+    const inTokens = await postJson('/api/trade-local', body({ mint: usdcCoin.mint, amount: 10_000, denominatedInSol: 'false' }));
+    await signedAndSent(await inTokens.arrayBuffer());
+    expect(heldBy(signer.publicKey, usdcCoin)).toBe(10_000_000_000n);
+    expect(await refusal(await postJson('/api/trade-local', body({ mint: signer.publicKey })))).toMatchObject({ code: 'INVALID_MINT' });
+    expect(await refusal(await postJson('/api/trade-local', body({ mint: 'pump' })))).toMatchObject({ code: 'INVALID_MINT' });
+    const poor = wallet('pumpportal', 'poor').publicKey;
+    const empty = await refusal(await postJson('/api/trade-local', body({ publicKey: poor })));
+    expect(empty).toMatchObject({ status: 400, code: 'INSUFFICIENT_BALANCE' });
+    const none = await refusal(await postJson('/api/trade-local', body({ publicKey: poor, action: 'sell', amount: '100%' })));
+    expect(none).toMatchObject({ status: 400, code: 'INSUFFICIENT_BALANCE' });
+    const much = await refusal(await postJson('/api/trade-local', body({ action: 'sell', amount: 50_000_000 })));
+    expect(much).toEqual(wrong('amount'));
+  });
+
+  it('of a list, names the order that is wrong', async () => {
+    const six = Array.from({ length: 6 }, () => body());
+    expect(await refusal(await postJson('/api/trade-local', six))).toEqual(wrong('(body)'));
+    expect(await refusal(await postJson('/api/trade-local', []))).toEqual(wrong('(body)'));
+    expect(await refusal(await postJson('/api/trade-local', [body(), body({ pool: 'bonk' })]))).toEqual(wrong('1.pool'));
+    expect(await refusal(await postJson('/api/trade-local', [body({ priorityFee: undefined })]))).toEqual(wrong('0.priorityFee'));
+    const unknown = await refusal(await postJson('/api/trade-local', [body(), body({ mint: signer.publicKey })]));
+    expect(unknown).toMatchObject({ code: 'INVALID_MINT', details: { order: 1 } });
+  });
+
+  it('of forms that say two things', async () => {
+    expect(await refusal(await postForm('/api/trade', 'action=buy&action=sell'))).toEqual(wrong('action'));
+    expect(await refusal(await postForm('/api/trade', 'action=%ff'))).toEqual(wrong('action'));
+    expect(await refusal(await postForm('/api/trade', ''))).toEqual(wrong('(body)'));
+    expect((await fetch(url('/trade/buy'), { method: 'POST', body: new URLSearchParams({ mint: 'x' }) })).status).toBe(415);
+  });
+
+  it('of keys that may not', async () => {
+    const reader = await world.key(['read']);
+    expect(await refusal(await postJson('/api/trade', body(), {}, reader))).toMatchObject({ status: 403, details: { scope: 'trade' } });
+    expect((await postJson('/api/trade-local', body(), {}, reader)).status).toBe(200);
+    expect(await refusal(await postJson('/api/trade-local', body(), {}, ''))).toMatchObject({ status: 401 });
+    const { key } = await makeKey(world.store, { plan: 'standard' });
+    expect(await refusal(await postJson('/api/trade-local', [body()], {}, key))).toMatchObject({
+      status: 403,
+      details: { plan: 'standard', feature: 'batch' },
+    });
+  });
+});
