@@ -59,6 +59,8 @@ async function serve(count: number): Promise<void> {
   const calls = new AsyncLocalStorage<Call>();
   const running = new WeakMap<ServerResponse, Call>();
   const arrivals = new Map<string, number>();
+  /** Messages go out again until they are in a block: also after what was noted was forgotten. */
+  const known = new Set<string>();
   const simulationsMs: number[] = [];
   const landings = { landed: 0, failed: 0 };
   subscribe('http.server.request.start', (message) => {
@@ -79,7 +81,9 @@ async function serve(count: number): Promise<void> {
   chain.send = (...args) => {
     const outcome = send(...args);
     const call = calls.getStore();
-    if (outcome.ok && call !== undefined && !arrivals.has(outcome.signature)) arrivals.set(outcome.signature, call.startedMs);
+    if (!outcome.ok || call === undefined || known.has(outcome.signature)) return outcome;
+    known.add(outcome.signature);
+    arrivals.set(outcome.signature, call.startedMs);
     return outcome;
   };
   chain.listen({

@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { whenAborted } from './when-aborted.ts';
 
 /** The signal of one piece of work. */
 export interface Deadline {
@@ -25,13 +25,7 @@ export function startDeadline(ms: number, ...sources: readonly (AbortSignal | un
     cut();
   }, ms);
   timer.unref();
-  for (const source of sources) {
-    if (source === undefined) continue;
-    if (source.aborted) cut();
-    // As many as there is work under way, which who begins it bounds: Node.js warns from the eleventh on.
-    setMaxListeners(0, source);
-    source.addEventListener('abort', cut);
-  }
+  const forget = sources.map((source) => (source === undefined ? null : whenAborted(source, cut)));
   return {
     signal: controller.signal,
     get passed() {
@@ -40,7 +34,7 @@ export function startDeadline(ms: number, ...sources: readonly (AbortSignal | un
     cut,
     end() {
       clearTimeout(timer);
-      for (const source of sources) source?.removeEventListener('abort', cut);
+      for (const one of forget) one?.();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { startDeadline } from './deadline.ts';
+import { createJsonPost, type JsonPost, type PostBounds } from './json-post.ts';
 
 /** Longest answer that is read where nothing else is said; a block with all its transactions has some ten million bytes. */
 const defaultMaxAnswerBytes = 64 * 1024 * 1024;
@@ -55,6 +55,7 @@ const sickness: ReadonlySet<number> = new Set([
 
 interface Endpoint {
   readonly url: string;
+  readonly post: JsonPost;
   failures: number;
   notBeforeMs: number;
 }
@@ -66,18 +67,6 @@ type Attempt =
 
 function failed(kind: RpcErrorKind, message: string): Attempt {
   return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted', sick: kind !== 'aborted' };
-}
-
-async function readText(response: Response, maxAnswerBytes: number): Promise<string | null> {
-  if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function readAnswer(text: string, id: number): Attempt {
@@ -104,42 +93,31 @@ function readAnswer(text: string, id: number): Attempt {
   return { ok: true, result };
 }
 
-interface AttemptBounds {
-  readonly timeoutMs: number;
-  readonly maxAnswerBytes: number;
-}
-
 async function attempt(
-  url: string,
+  { url, post }: Endpoint,
   id: number,
   body: string,
-  { timeoutMs, maxAnswerBytes }: AttemptBounds,
+  bounds: PostBounds,
   signal: AbortSignal | undefined,
 ): Promise<Attempt> {
-  const deadline = startDeadline(timeoutMs, signal);
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-      signal: deadline.signal,
-    });
-    const text = await readText(response, maxAnswerBytes);
-    if (text === null) return failed('malformed', `The answer is longer than ${maxAnswerBytes} bytes.`);
-    // Some providers send JSON-RPC errors with HTTP 4xx; a body that is one says more than the status.
-    if (response.ok) return readAnswer(text, id);
-    const answer = readAnswer(text, id);
-    return !answer.ok && answer.error.kind === 'answer'
-      ? { ...answer, next: true, sick: true }
-      : failed('unreachable', `HTTP status ${response.status}.`);
-  } catch (error) {
-    if (signal?.aborted === true) return failed('aborted', 'The call was aborted.');
-    if (deadline.passed) return failed('unreachable', `No answer within ${timeoutMs} ms.`);
-    const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    const text = `${error instanceof Error ? error.message : String(error)}${cause}`;
-    return failed('unreachable', text.replaceAll(url, 'the endpoint'));
-  } finally {
-    deadline.end();
+  const answered = await post(body, bounds, signal);
+  switch (answered.kind) {
+    case 'aborted':
+      return failed('aborted', 'The call was aborted.');
+    case 'late':
+      return failed('unreachable', `No answer within ${bounds.timeoutMs} ms.`);
+    case 'too_long':
+      return failed('malformed', `The answer is longer than ${bounds.maxAnswerBytes} bytes.`);
+    case 'failed':
+      return failed('unreachable', answered.reason.replaceAll(url, 'the endpoint'));
+    case 'answered': {
+      const answer = readAnswer(answered.text, id);
+      if (answered.status >= 200 && answered.status < 300) return answer;
+      // Some providers send JSON-RPC errors with HTTP 4xx; a body that is one says more than the status.
+      return !answer.ok && answer.error.kind === 'answer'
+        ? { ...answer, next: true, sick: true }
+        : failed('unreachable', `HTTP status ${answered.status}.`);
+    }
   }
 }
 
@@ -149,11 +127,12 @@ async function attempt(
  */
 export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number; readonly maxAnswerBytes?: number }): Rpc {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
-  const endpoints: Endpoint[] = urls.map((url) => ({ url, failures: 0, notBeforeMs: 0 }));
-  const bounds: AttemptBounds = { timeoutMs: options.timeoutMs, maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes };
+  const endpoints: Endpoint[] = urls.map((url) => ({ url, post: createJsonPost(url), failures: 0, notBeforeMs: 0 }));
+  const bounds: PostBounds = { timeoutMs: options.timeoutMs, maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes };
   let lastId = 0;
 
-  function byHealth(): Endpoint[] {
+  function byHealth(): readonly Endpoint[] {
+    if (endpoints.length === 1) return endpoints;
     const nowMs = performance.now();
     const rank = (endpoint: Endpoint): number => Math.max(0, endpoint.notBeforeMs - nowMs);
     return [...endpoints].sort((a, b) => rank(a) - rank(b));
@@ -178,7 +157,7 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
       let refused: { readonly result: unknown } | null = null;
       for (const endpoint of byHealth()) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
-        const outcome = await attempt(endpoint.url, id, body, bounds, signal);
+        const outcome = await attempt(endpoint, id, body, bounds, signal);
         if (outcome.ok) {
           note(endpoint, true);
           if (accept === undefined || accept(outcome.result)) return outcome.result;
