@@ -2,19 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { tokensOf } from '../support/quoted-trades.ts';
 import { order, type Told, type Wish } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
-import type { Victim } from './gateway-process.ts';
-import { steps, type Round, type StepName } from './steps.ts';
+import type { GatewayProcess, Victim } from './gateway-process.ts';
+import { steps, type Brought, type Round, type StepName } from './steps.ts';
 import { judgeAll, settled, type Case, type Judgement } from './truth.ts';
 
-/** One kill: where the order is to stand, who dies, and whether its blockhash is too old when the gateways come back. */
+/** One kill: where orders are to stand, in the order in which they get there, who dies, and whether they are too old when a gateway comes back. */
 export interface Kill {
-  readonly step: StepName;
+  readonly steps: readonly StepName[];
   readonly victim: Victim;
   readonly late: boolean;
 }
 
 export interface CrashReport extends Judgement {
-  readonly kills: Readonly<Partial<Record<StepName, number>>>;
+  /** Orders that stood at each step when a process was killed. */
+  readonly cutOff: Readonly<Partial<Record<StepName, number>>>;
   readonly killed: { readonly gateways: number; readonly signers: number };
   readonly startsMs: readonly number[];
 }
@@ -42,7 +43,7 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
   const lanes = Array.from({ length: laneCount }, async (_, lane) => {
     for (let kill = queue.shift(); kill !== undefined; kill = queue.shift()) {
       await carryOut(world, lane, kill, random, cases);
-      counts[kill.step] = (counts[kill.step] ?? 0) + 1;
+      for (const step of kill.steps) counts[step] = (counts[step] ?? 0) + 1;
       await world.checkAudit();
     }
   });
@@ -50,7 +51,7 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
   for (let lane = 0; lane < laneCount; lane++) await world.gateway(lane);
   const told = await Promise.all(cases);
   await settled(world);
-  return { ...(await judgeAll(world, told)), kills: counts, killed: { ...world.killed }, startsMs: world.startsMs };
+  return { ...(await judgeAll(world, told)), cutOff: counts, killed: { ...world.killed }, startsMs: world.startsMs };
 }
 
 async function newCase(world: CrashWorld, step: StepName, random: () => number): Promise<Omit<Case, 'told'>> {
@@ -68,13 +69,31 @@ async function newCase(world: CrashWorld, step: StepName, random: () => number):
 }
 
 async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () => number, cases: Promise<Case>[]): Promise<void> {
+  const brought: Brought[] = [];
+  for (const step of kill.steps) {
+    const round = await newRound(world, lane, step, random, cases);
+    brought.push(await steps[step](round));
+  }
+  const gateway = brought.findLast((one) => one.gateway !== undefined)?.gateway ?? (await world.gateway(lane));
+  // Within SQLite a gateway goes on only by its own end.
+  await end(world, gateway, kill.steps.includes('inserting') && kill.victim === 'signer' ? 'both' : kill.victim);
+  if (kill.late) for (let block = 0; block < lateBlocks; block++) world.chain.advance();
+  for (const one of brought) await one.release();
+}
+
+async function end(world: CrashWorld, gateway: GatewayProcess, victim: Victim): Promise<void> {
+  await gateway.kill(victim);
+  if (victim !== 'signer') world.killed.gateways++;
+  if (victim !== 'gateway') world.killed.signers++;
+}
+
+async function newRound(world: CrashWorld, lane: number, step: StepName, random: () => number, cases: Promise<Case>[]): Promise<Round> {
   const gateway = await world.gateway(lane);
-  await gateway.signerReady();
-  const one = await newCase(world, kill.step, random);
+  const one = await newCase(world, step, random);
   let tell: (told: Promise<Told>) => void = () => undefined;
   const told = new Promise<Told>((resolve) => (tell = resolve));
   cases.push(told.then((last) => ({ ...one, told: last })));
-  const round: Round = {
+  return {
     world,
     gateway,
     wallet: one.wallet,
@@ -82,11 +101,9 @@ async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () 
     begin: () => tell(order(one.wish, { apiKey: world.apiKey, urls: () => world.urls(lane) })),
     told,
     random,
+    restart: async () => {
+      await end(world, gateway, 'gateway');
+      return world.gateway(lane);
+    },
   };
-  const brought = await steps[kill.step](round);
-  await gateway.kill(kill.victim);
-  if (kill.victim !== 'signer') world.killed.gateways++;
-  if (kill.victim !== 'gateway') world.killed.signers++;
-  if (kill.late) for (let block = 0; block < lateBlocks; block++) world.chain.advance();
-  await brought.release();
 }

@@ -1,7 +1,8 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { auditFolder } from '@sluice/gateway/signer/audit-place.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
@@ -60,13 +61,18 @@ export interface CrashWorld {
   /** Rejects where an audit log does not verify. */
   checkAudit(): Promise<void>;
   /** Files of all audit logs. */
-  auditFiles(): Promise<readonly string[]>;
+  auditFiles(): readonly string[];
   close(): Promise<void>;
 }
 
 export type StoreKind = 'SQLite' | 'PostgreSQL';
 
 type Closers = (() => unknown)[];
+
+function logsIn(folder: string): readonly string[] {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => name.endsWith('.log')).map((name) => join(folder, name));
+}
 
 /** Data folders of the lanes: one for both over SQLite; as on several machines over PostgreSQL, with the same pepper. */
 interface Places {
@@ -204,7 +210,7 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
       const faults = (await reports()).filter(({ fault }) => fault !== null);
       if (faults.length > 0) throw new Error(`the audit log does not verify: ${JSON.stringify(faults)}`);
     },
-    auditFiles: async () => (await reports()).map(({ file }) => file),
+    auditFiles: () => auditPlaces.flatMap((place) => logsIn(auditFolder(place.dataDir))),
     close,
   };
 }

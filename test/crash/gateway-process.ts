@@ -7,15 +7,12 @@ export type Victim = 'gateway' | 'signer' | 'both';
 /** A gateway as a process of its own, with its signing process. */
 export interface GatewayProcess {
   readonly url: string;
-  /** Of the signing process that was ready last. */
-  readonly signerPid: number;
   /** Startup, milliseconds. */
   readonly startMs: number;
   readonly isAlive: boolean;
-  /** Resolves when the gateway has a signing process that is ready, another than `otherThan`. */
-  signerReady(otherThan?: number): Promise<number>;
   /** SIGSTOP to the signing process: it takes nothing and answers nothing, until it goes on or is killed. */
-  stopSigner(): void;
+  stopSigner(): Promise<void>;
+  continueSigner(): void;
   /** SIGKILL; resolves when they are gone. */
   kill(victim: Victim): Promise<void>;
   /** SIGTERM; the exit code. */
@@ -37,23 +34,18 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
   const startMs = performance.now() - startedMs;
   const newestSigner = (): number => Number(log.findLast(({ msg }) => msg === 'signer_ready')?.['pid'] ?? 0);
   const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
-  const signerReady = (otherThan = 0): Promise<number> =>
-    until('a signing process to be ready', () => newestSigner() !== otherThan && newestSigner() > 0 && newestSigner(), startWithinMs);
-  await signerReady();
+  const signerReady = (): Promise<number> => until('a signing process', () => isRunning(newestSigner()) && newestSigner(), startWithinMs);
   return {
     url,
     startMs,
     log,
-    get signerPid() {
-      return newestSigner();
-    },
     get isAlive() {
       return isAlive();
     },
-    signerReady,
-    stopSigner: () => void process.kill(newestSigner(), 'SIGSTOP'),
+    stopSigner: async () => void process.kill(await signerReady(), 'SIGSTOP'),
+    continueSigner: () => void process.kill(newestSigner(), 'SIGCONT'),
     kill: async (victim) => {
-      const signer = newestSigner();
+      const signer = victim === 'gateway' ? newestSigner() : await signerReady();
       // The gateway first: it must not start another signing process in between.
       if (victim !== 'signer') {
         child.kill('SIGKILL');

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../support/gateway.ts';
@@ -6,7 +7,7 @@ import type { Told, Wish } from './client.ts';
 import type { CrashWorld } from './crash-world.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Hold } from './node-gate.ts';
-import { holdWrites, stallSending } from './store-stall.ts';
+import { holdWrites, stallStoring } from './store-stall.ts';
 
 /** An order of one wallet on its way through a gateway that is about to be killed. */
 export interface Round {
@@ -18,6 +19,8 @@ export interface Round {
   begin(): void;
   /** The client's last word. */
   readonly told: Promise<Told>;
+  /** Kills the gateway, and starts another in its place. */
+  restart(): Promise<GatewayProcess>;
   /** 0 up to 1, another for each call; the same for the same seed. */
   random(): number;
 }
@@ -25,11 +28,15 @@ export interface Round {
 /** `release`: what was held up goes on; after the kill. */
 export interface Brought {
   release(): Promise<void> | void;
+  /** Who is to be killed, where it is another by now. */
+  readonly gateway?: GatewayProcess;
 }
 
 export type StepName = keyof typeof steps;
 
 const withinMs = 20_000;
+/** A gateway that does not answer for so long does nothing else either. */
+const stuckMs = 1_500;
 
 async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
   const late = new AbortController();
@@ -91,45 +98,60 @@ async function quoting(round: Round): Promise<Brought> {
   return await held(round, 'getMultipleAccounts', 'request');
 }
 
+/** The node has not heard of the simulation. */
+async function simulating(round: Round): Promise<Brought> {
+  return await held(round, 'simulateTransaction', 'request');
+}
+
+/** The node has simulated it, and the answer does not come. */
+async function simulated(round: Round): Promise<Brought> {
+  return await held(round, 'simulateTransaction', 'answer');
+}
+
 /** The message is with the signing process, which stands still. */
 async function signing(round: Round): Promise<Brought> {
-  round.gateway.stopSigner();
-  const hold = await held(round, 'getMultipleAccounts', 'answer');
+  const hold = await held(round, 'simulateTransaction', 'answer');
+  await round.gateway.stopSigner();
   hold.release();
   await atRest(round);
   return { release: () => undefined };
 }
 
-/** Signed; the node has not heard of the simulation. */
-async function signed(round: Round): Promise<Brought> {
-  return await held(round, 'simulateTransaction', 'request');
-}
-
-/** The node has simulated it, and the answer does not come. */
-async function simulating(round: Round): Promise<Brought> {
-  return await held(round, 'simulateTransaction', 'answer');
-}
-
-/** Simulated; the store does not take it yet. */
+/** Signed; the store does not take it yet. */
 async function storing(round: Round): Promise<Brought> {
   const { db, kind } = round.world;
-  const hold = await held(round, 'simulateTransaction', 'answer');
-  const writes = await holdWrites(db, kind);
-  hold.release();
+  await signing(round);
+  const lines = auditLines(round);
+  // Not before the message is with the signing process: a gateway that cannot read the switch any more hands over none.
+  const writes = await holdWrites(db, kind, round.wallet);
+  round.gateway.continueSigner();
+  await until('the signature', () => auditLines(round) > lines);
   await atRest(round);
   return writes;
 }
 
-/** Stored; that it is about to be sent is not. */
-async function stored(round: Round): Promise<Brought> {
+/** In the midst of the transaction that stores it. */
+async function inserting(round: Round): Promise<Brought> {
   const { world, wallet } = round;
-  const stall = await stallSending(world.db, world.kind, wallet);
+  const stall = await stallStoring(world.db, world.kind, wallet);
   round.begin();
-  await until('the order to be stored', async () => (await stateOf(round)) === 'simulated');
+  await until('the transaction to stand still', () => (world.kind === 'SQLite' ? isStuck(round) : stall.isReached()), withinMs);
   return stall;
 }
 
-/** Stored as about to be sent; no node has heard of it. */
+/** Whether the gateway is at something that it cannot be called away from. */
+async function isStuck({ gateway }: Round): Promise<boolean> {
+  return await fetch(`${gateway.url}/livez`, { signal: AbortSignal.timeout(stuckMs) }).then(
+    () => false,
+    (error: unknown) => error instanceof Error && error.name === 'TimeoutError',
+  );
+}
+
+function auditLines({ world }: Round): number {
+  return world.auditFiles().reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length, 0);
+}
+
+/** Stored as one that is being sent; no node has heard of it. */
 async function sending(round: Round): Promise<Brought> {
   return await held(round, 'sendTransaction', 'request');
 }
@@ -167,6 +189,14 @@ async function failing(round: Round): Promise<Brought> {
   return { release: () => undefined };
 }
 
+/** Its gateway was killed before, and the next one has just taken it up. */
+async function recovering(round: Round): Promise<Brought> {
+  const hold = await sent(round);
+  const gateway = await round.restart();
+  await pause(round.random() * 400);
+  return { ...hold, gateway };
+}
+
 /** Anywhere in its first moments. */
 async function anywhere(round: Round): Promise<Brought> {
   round.begin();
@@ -178,16 +208,17 @@ async function anywhere(round: Round): Promise<Brought> {
 export const steps = {
   arriving,
   quoting,
-  signing,
-  signed,
   simulating,
+  simulated,
+  signing,
   storing,
-  stored,
+  inserting,
   sending,
   sent,
   answered,
   processed: followed('processed', 'confirmed'),
   confirmed: followed('confirmed'),
   failing,
+  recovering,
   anywhere,
 } as const satisfies Readonly<Record<string, (round: Round) => Promise<Brought>>>;

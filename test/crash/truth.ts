@@ -77,7 +77,7 @@ function faultsOfMessages({ gate, chain }: CrashWorld, orders: readonly StoredOr
 async function faultsOfAudit(world: CrashWorld, orders: readonly StoredOrder[]): Promise<string[]> {
   await world.checkAudit();
   const signed = new Map<string, number>();
-  for (const file of await world.auditFiles()) {
+  for (const file of world.auditFiles()) {
     for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
       const entry = JSON.parse(line.slice(line.indexOf(' ') + 1)) as { readonly verdict?: string; readonly message?: string };
       if (entry.verdict === 'signed' && entry.message !== undefined) signed.set(entry.message, (signed.get(entry.message) ?? 0) + 1);
