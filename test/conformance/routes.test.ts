@@ -11,6 +11,7 @@ import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
+import { signTransaction, wallet } from '../simnet/market/wallets.ts';
 import { newOrder } from '../support/orders.ts';
 import { RawConnection, type RawAnswer, type RawRequest } from '../support/raw-http.ts';
 
@@ -57,11 +58,20 @@ const order = newOrder(1_800_000_000_000, { accountId });
 
 let market: MarketGateway;
 let store: Store;
+/** A custodial wallet of the account, and a coin that it holds. */
+let held: { readonly publicKey: string; readonly mint: string };
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-routes-'));
 beforeAll(async () => {
   store = await openStore({ dataDir, databaseUrl: null });
   await store.orders.insert(order, { idempotency: null, spend: null, followedBy: 'gateway' });
-  market = await startMarketGateway({ seed: 5, slots: 120, store });
+  market = await startMarketGateway({ seed: 5, slots: 120, store, config: { trading: 'paper' } });
+  held = market.holder();
+  await store.accounts.create({ id: accountId, wallet: null, plan: 'standard', createdAtMs: Date.now() });
+  await store.wallets.insertKeystore('cluster', { salt: new Uint8Array(16), proof: new Uint8Array(16) }, Date.now());
+  const { publicKey } = held;
+  // Orders on paper are signed by nobody.
+  const custodial = { publicKey, accountId, label: null, imported: true, sealedSeed: new Uint8Array(60), createdAtMs: Date.now() };
+  await store.wallets.insert('cluster', custodial);
   for (const { key, plan, scopes: set } of callers) {
     if (key !== null && plan !== null) market.server.keys.add(key, { plan, scopes: set, accountId });
   }
@@ -72,12 +82,31 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+const sender = wallet('routes', 'sender');
+const signed = Buffer.from(
+  signTransaction({ version: 0, recentBlockhash: sender.publicKey, instructions: [], signers: [sender] }),
+).toString('base64');
+
 /** A request that an endpoint answers with 200. One that needs more than its path must stand here. */
 function sample(spec: EndpointSpec): { readonly path: string; readonly body?: string } {
   const [mint = ''] = market.mints;
   const [publicKey = ''] = market.wallets;
   const values: Readonly<Record<string, string>> = { mint, publicKey, id: order.id };
-  const bodies: Readonly<Record<string, unknown>> = { quote: { side: 'buy', mint, amount: 0.5 } };
+  const [buy, sell] = [
+    { ...held, amount: 0.01 },
+    { ...held, amount: '50%' },
+  ];
+  const ofPumpPortal = { ...held, action: 'buy', amount: '0.01', denominatedInSol: 'true' };
+  const bodies: Readonly<Record<string, unknown>> = {
+    quote: { side: 'buy', mint, amount: 0.5 },
+    tradeBuy: buy,
+    tradeSell: sell,
+    transactionBuy: buy,
+    transactionSell: sell,
+    transactionSend: { transaction: signed },
+    pumpPortalTrade: ofPumpPortal,
+    pumpPortalTradeLocal: ofPumpPortal,
+  };
   const path = spec.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-sample-for-${name}`);
   const body = bodies[spec.id];
   return body === undefined ? { path } : { path, body: JSON.stringify(body) };
@@ -122,8 +151,8 @@ function checkRefusal(answer: RawAnswer, spec: EndpointSpec, method: string, wan
   }
 }
 
-/** What cannot be answered with 200 here: the metadata of simulated coins names no image on the public internet. */
-const lacking: Readonly<Record<string, ErrorCode>> = { tokenImage: 'NOT_FOUND' };
+/** What cannot be answered with 200 here: the metadata of simulated coins names no image, and a server on paper sends nothing. */
+const lacking: Readonly<Record<string, ErrorCode>> = { tokenImage: 'NOT_FOUND', transactionSend: 'TRADING_HALTED' };
 
 function checkSuccess(answer: RawAnswer, spec: EndpointSpec, method: string): void {
   const code = lacking[spec.id];

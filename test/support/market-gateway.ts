@@ -3,6 +3,9 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { tokenAmount } from '../simnet/programs/token-state.ts';
+import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { standStill } from './standing-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
@@ -14,6 +17,8 @@ export interface MarketGateway {
   readonly mints: readonly string[];
   /** Wallets that traded. */
   readonly wallets: readonly string[];
+  /** A wallet that still holds some of the first of these coins that has one, and a SOL or more. */
+  holder(): { readonly publicKey: string; readonly mint: string };
   /**
    * Ends ingest, and goes on telling what it told last: a chain that is seen, and on which nothing happens. Without it a chain that
    * stands still counts as one that nobody sees after some seconds.
@@ -74,10 +79,26 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
     );
     const onCurve = trades.filter(({ pool }) => pool === 'pump');
     const all = [...onCurve, ...trades.filter(({ pool }) => pool === 'pump-amm')];
+    const { chain } = simnet;
+    const mints = [...new Set(all.map(({ mint }) => mint))].filter((mint) => chain.account(mint) !== null);
+    const wallets = [...new Set(all.map(({ trader }) => trader))];
+    const holds = (publicKey: string, mint: string): boolean => {
+      const accounts = [tokenProgram, token2022Program].map((program) =>
+        chain.account(deriveTokenAccount(publicKey, mint, program).address),
+      );
+      return (chain.account(publicKey)?.lamports ?? 0n) >= 10n ** 9n && accounts.some((account) => tokenAmount(account) > 10n ** 6n);
+    };
     return {
       server,
-      mints: [...new Set(all.map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null),
-      wallets: [...new Set(all.map(({ trader }) => trader))],
+      mints,
+      wallets,
+      holder: () => {
+        for (const mint of mints) {
+          const publicKey = wallets.find((one) => holds(one, mint));
+          if (publicKey !== undefined) return { publicKey, mint };
+        }
+        throw new Error('nobody holds anything');
+      },
       freeze: async () => {
         const stop = await standStill(bus, ingest);
         closers.push(async () => stop());

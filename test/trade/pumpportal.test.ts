@@ -37,7 +37,7 @@ describe('orders of PumpPortal clients', () => {
     fc.assert(
       fc.property(order, ({ amount, slippage, priorityFee, ...said }) => {
         const body = { publicKey, mint, ...said, amount: amount.written, slippage: slippage.written, priorityFee: priorityFee.written };
-        const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as PumpPortalBody;
+        const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as unknown as PumpPortalBody;
         expect(isBody(present)).toMatchObject({ ok: true });
         const read = readPumpPortalOrder(present, venues);
         if ('error' in read) throw new Error(JSON.stringify({ present, read }));
