@@ -27,7 +27,7 @@ import { maker, trader } from './quoted-trades.ts';
 /** The keystore of a cluster that is set by its address. */
 const keystoreName = 'cluster';
 const lamports = 400_000n * 10n ** 9n;
-const usdc = 10n ** 13n;
+const rawUsdc = 10n ** 13n;
 /** An order is final after a second and a quarter, and its blockhash lives for six. */
 const slotMs = 40;
 const log = createLog({ level: 'silent', name: 'test' });
@@ -245,7 +245,7 @@ export async function startTradingWorld({ ingest = false, funded = [] }: Trading
   closers.push(async () => rmSync(dataDir, { recursive: true, force: true }));
   try {
     const rich = Array.from({ length: richWallets }, (_, index) => richWallet(index));
-    const all = [maker, trader, ...rich, ...funded].map(({ publicKey: address }) => ({ address, lamports, usdc }));
+    const all = [maker, trader, ...rich, ...funded].map(({ publicKey: address }) => ({ address, lamports, usdc: rawUsdc }));
     const chain = createChain({ seed: 'trading', market: false, funded: all, slotMs });
     const simnet = await startSimnet({ chain, autoStart: false });
     closers.push(() => simnet.close());

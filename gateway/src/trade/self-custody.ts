@@ -31,11 +31,12 @@ import type { StoredOrder } from './order.ts';
 import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { readTradeRequest, type TradeRequest } from './request.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
+import { termsOfTransaction } from './terms-of-transaction.ts';
 import { rounded, termsOf, tradedQuote } from './trade-answer.ts';
 
 type UnsignedAnswer = EndpointAnswer<typeof transactionBuyEndpoint>;
 type SentAnswer = EndpointAnswer<typeof transactionSendEndpoint>;
-export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxDayLamports'>;
+export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxDayLamports' | 'laneTips'>;
 
 /** Blocks that a blockhash lives for. */
 const blockhashLifetime = 150;
@@ -177,9 +178,10 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const beforeMs = performance.now();
   // A node that was shown the signatures, which were verified here, could land what it says will fail, and no order would know of it.
   const blank = withoutSignatures(wire, transaction);
-  const simulated = skipSimulation
-    ? null
-    : await parts.simulator.simulate({ wire: blank, isSigned: false, minContextSlot: null, terms: null });
+  const [simulated, terms] = await Promise.all([
+    skipSimulation ? null : parts.simulator.simulate({ wire: blank, isSigned: false, minContextSlot: null, terms: null }),
+    termsOfTransaction(transaction, state),
+  ]);
   if (simulated?.kind === 'unavailable')
     return { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${simulated.reason}.` };
   if (simulated?.kind === 'failed')
@@ -192,7 +194,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   // The last look: from here on the order may be on its way.
   if (parts.halt.halted) return halted;
   const timingJson = JSON.stringify(rounded({ ...timing, totalMs: simulatedMs - startedMs }));
-  const wanted = newOrder(taken, lastValidBlockHeight, timingJson);
+  const wanted = newOrder(taken, { terms, lastValidBlockHeight, timingJson });
   const inserted = await ledger
     .insert(wanted, { idempotency: use, spend: null, followedBy: parts.gatewayId })
     .catch((error: unknown) => perhapsStored(error, wanted));
@@ -216,22 +218,23 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   return { json };
 }
 
-function newOrder({ principal, wire, transaction }: Taken, lastValidBlockHeight: number | null, timingJson: string): NewOrder {
+function newOrder(
+  { principal, wire, transaction }: Taken,
+  known: Pick<NewOrder, 'terms' | 'lastValidBlockHeight' | 'timingJson'>,
+): NewOrder {
   return {
     id: newOrderId(Date.now()),
     kind: 'sent',
     keyId: principal.keyId,
     accountId: principal.accountId,
     state: 'submitted',
-    terms: null,
     quoteJson: null,
     signature: transaction.signatures[0]!,
     signedBytes: wire,
     blockhash: transaction.recentBlockhash,
-    lastValidBlockHeight,
     fill: null,
     error: null,
-    timingJson,
+    ...known,
     createdAtMs: Date.now(),
   };
 }
