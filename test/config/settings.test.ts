@@ -54,7 +54,7 @@ describe('settings', () => {
       trading: 'live',
       keystorePassphraseFile: null,
       signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
-      broadcast: { jitoUrl: null, senderUrl: null },
+      broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
       plans: defaultPlans,
       corsOrigins: [],
       trustedProxies: [],
@@ -94,6 +94,7 @@ describe('settings', () => {
       SIGNER_MAX_DAY_SOL: '2.5',
       JITO_URL: 'https://jito.example.com/api/v1/transactions?uuid=u',
       SENDER_URL: 'http://sender.example.com/fast',
+      JITO_TIP_SOL: '0.00002',
       LOG_LEVEL: 'silent',
       DATABASE_URL: 'postgresql://user:word@db.example.com/sluice',
       CORS_ORIGINS: 'https://App.example.com:443/, http://127.0.0.1:3000',
@@ -108,11 +109,40 @@ describe('settings', () => {
       publicUrl: 'https://sluice.example.com',
       signUp: 'closed',
       signerLimits: { maxOrderLamports: 1n, maxDayLamports: 2_500_000_000n },
-      broadcast: { jitoUrl: 'https://jito.example.com/api/v1/transactions?uuid=u', senderUrl: 'http://sender.example.com/fast' },
+      broadcast: {
+        jitoUrl: 'https://jito.example.com/api/v1/transactions?uuid=u',
+        senderUrl: 'http://sender.example.com/fast',
+        jitoTip: 20_000n,
+        senderTip: 1_000_000n,
+      },
     });
     expect(config).toMatchObject({ host: '::1', port: 0, trading: 'paper', logLevel: 'silent' });
     expect(config.redisUrls).toHaveLength(2);
     expect(config.rpc?.wsUrls).toEqual(['wss://b.example.com/ws']);
+  });
+
+  it('tip each lane with what it takes at least, and let nothing less start', () => {
+    const jito = { JITO_URL: 'https://jito.example.com/api/v1/transactions' };
+    const sender = { SENDER_URL: 'https://sender.example.com/fast' };
+    const byStake = { SENDER_URL: 'https://sender.example.com/fast?swqos_only=true' };
+    expect(configOf(jito).broadcast).toMatchObject({ jitoTip: 1_000n, senderTip: 0n });
+    expect(configOf({ ...jito, ...sender }).broadcast).toMatchObject({ jitoTip: 1_000n, senderTip: 1_000_000n });
+    expect(configOf(byStake).broadcast).toMatchObject({ jitoTip: 0n, senderTip: 5_000n });
+    expect(configOf({ ...byStake, SENDER_TIP_SOL: '0.1' }).broadcast).toMatchObject({ senderTip: 100_000_000n });
+    const wrong: readonly (readonly [name: string, env: Record<string, string>])[] = [
+      ['JITO_TIP_SOL', { ...jito, JITO_TIP_SOL: '0.000000999' }],
+      ['JITO_TIP_SOL', { ...jito, JITO_TIP_SOL: '0' }],
+      ['JITO_TIP_SOL', { JITO_TIP_SOL: '0.001' }],
+      ['SENDER_TIP_SOL', { ...sender, SENDER_TIP_SOL: '0.000005' }],
+      ['SENDER_TIP_SOL', { ...byStake, SENDER_TIP_SOL: '0.000004999' }],
+      ['SENDER_TIP_SOL', { ...sender, SENDER_TIP_SOL: '0.100000001' }],
+      ['SENDER_TIP_SOL', { ...sender, SENDER_TIP_SOL: '1e-2' }],
+      ['SENDER_TIP_SOL', { ...jito, SENDER_TIP_SOL: '0.001' }],
+    ];
+    for (const [name, env] of wrong) {
+      const outcome = readSettings(env);
+      expect(outcome.ok ? [] : outcome.faults, JSON.stringify(env)).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);
+    }
   });
 
   it.each([

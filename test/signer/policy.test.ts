@@ -60,13 +60,19 @@ describe('the policy', () => {
     expect(judge(messageOf(wallet, [computeLimit(2_000_000), computePrice(1_000n), trade]), wallet)).toEqual(priced);
   });
 
+  it('signs a tip for each of those who take tips, and counts them', () => {
+    const plain = judge(messageOf(wallet, [trade]), wallet);
+    const tipped = judge(messageOf(wallet, [trade, transfer(wallet, tip, 7n), transfer(wallet, senderTipAccounts[3], 90n)]), wallet);
+    expect(plain.ok && tipped.ok && tipped.lamports - plain.lamports).toBe(97n);
+  });
+
   it('signs whatever the builder builds, for coins of every kind, and reckons its most', () => {
     const builder = createMessageBuilder();
     const around = fc.record({
       exists: fc.constantFrom(true, false, null),
       close: fc.boolean(),
       tips: fc.boolean(),
-      price: fc.bigInt(0n, 10n ** 9n),
+      price: fc.bigInt(0n, 10n ** 8n),
     });
     fc.assert(
       fc.property(coin, around, fc.boolean(), (one, { exists, close, tips, price }, onPool) => {
@@ -118,6 +124,9 @@ const hostile: readonly (readonly [what: string, rule: Rule, instructions: reado
   ['SOL to a stranger', 'transfer', [trade, transfer(wallet, thief, 1n)]],
   ['SOL to the coin', 'transfer', [trade, transfer(wallet, own, 1n)]],
   ['two tips', 'transfer', [trade, transfer(wallet, tip, 1n), transfer(wallet, tip, 1n)]],
+  ['two tips to one taker', 'transfer', [trade, transfer(wallet, tip, 1n), transfer(wallet, jitoTipAccounts[1], 1n)]],
+  ['a tip that gives the wallet away', 'transfer', [trade, transfer(wallet, tip, 100_000_001n)]],
+  ['a priority fee that gives the wallet away', 'compute_budget', [computeLimit(1_400_000), computePrice(35_714_286n), trade]],
   ['more wrapped than is traded', 'transfer', [transfer(wallet, ownWrapped, 1_001n), onPool]],
   ['wrapped twice', 'transfer', [transfer(wallet, ownWrapped, 1_000n), transfer(wallet, ownWrapped, 1_000n), onPool]],
   ['SOL wrapped for a sale', 'transfer', [transfer(wallet, ownWrapped, 1n), ammTrade('sell', { wallet, mint })]],

@@ -20,7 +20,7 @@ export const testConfig: Config = {
   trading: 'off',
   keystorePassphraseFile: null,
   signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
-  broadcast: { jitoUrl: null, senderUrl: null },
+  broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
   plans: defaultPlans,
   corsOrigins: [],
   trustedProxies: [],

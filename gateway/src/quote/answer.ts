@@ -1,4 +1,5 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { priceImpactBps, type Quote } from '@sluice/shared/venues/quoting.ts';
 import type { FeePart } from '@sluice/shared/venues/venue.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
@@ -9,10 +10,12 @@ export interface QuoteTerms {
   readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
   readonly baseDecimals: number;
   readonly quoteDecimals: number;
+  /** Lamports; 0 where there is none. */
+  readonly tipLamports?: bigint;
 }
 
 /** A quote as clients read it. */
-export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, quoteDecimals }: QuoteTerms): QuoteObject {
+export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, quoteDecimals, tipLamports = 0n }: QuoteTerms): QuoteObject {
   const isBuy = quote.side === 'buy';
   const [inDecimals, outDecimals] = isBuy ? [quoteDecimals, baseDecimals] : [baseDecimals, quoteDecimals];
   const [inAmount, outAmount] = isBuy ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote];
@@ -40,6 +43,7 @@ export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, qu
       total: String(total),
       decimals: quoteDecimals,
       totalUi: toUi(total, quoteDecimals),
+      ...(tipLamports === 0n ? {} : { tip: String(tipLamports), tipUi: toUi(tipLamports, solDecimals) }),
     },
   };
 }

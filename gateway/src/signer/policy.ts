@@ -7,6 +7,7 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
+import { mostTip } from '@sluice/shared/config/tip-settings.ts';
 import { tipAccounts } from './tip-accounts.ts';
 import { growsPool, isGrowth, isVenue, readTrade, type NamedInstruction, type Trade } from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';
@@ -29,6 +30,10 @@ const microLamports = 1_000_000n;
 const venueRent = 2n * (128n + 165n) * 6_960n;
 const growthRent = 300n * 6_960n;
 
+const takers = ['jito', 'sender'] as const;
+/** Who holds no key but has this process sign could otherwise give a wallet away to whoever makes blocks: 0.05 SOL. */
+const mostPriorityFee = 50_000_000n;
+
 /** The wallet's own accounts of both sides; more of either there is no use for. */
 const mostAccountsMade = 2;
 const mostAccountsClosed = 2;
@@ -41,7 +46,8 @@ const syncNativeTag = 17;
 
 /**
  * Judges a message by its bytes alone: exactly one trade on a known venue for this wallet, and around it nothing but the compute
- * budget, the wallet's own token accounts, wrapping SOL into them, letting the pool's account grow, and one tip. Whatever is not known to be right is refused.
+ * budget, the wallet's own token accounts, wrapping SOL into them, letting the pool's account grow, and a tip for each of those
+ * who take tips. Whatever is not known to be right is refused.
  */
 export function judge(message: Uint8Array, wallet: string): Verdict {
   if (message.length > maxMessageBytes) return refused('malformed', 'longer than any message with one signature');
@@ -80,7 +86,7 @@ function named(instruction: DecodedTransaction['instructions'][number], keys: re
 interface Around {
   unitLimit: bigint | null;
   unitPrice: bigint | null;
-  tip: bigint | null;
+  readonly tips: Map<keyof typeof tipAccounts, bigint>;
   wrapped: bigint | null;
   made: number;
   closed: number;
@@ -88,7 +94,7 @@ interface Around {
 }
 
 function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: Trade, wallet: string): Verdict {
-  const around: Around = { unitLimit: null, unitPrice: null, tip: null, wrapped: null, made: 0, closed: 0, grown: 0n };
+  const around: Around = { unitLimit: null, unitPrice: null, tips: new Map(), wrapped: null, made: 0, closed: 0, grown: 0n };
   for (const instruction of instructions) {
     const fault = instruction === theTrade ? null : faultAround(instruction, trade, wallet, around);
     if (fault !== null) return fault;
@@ -96,8 +102,10 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   const limit = around.unitLimit ?? maxComputeUnits;
   const units = limit < maxComputeUnits ? limit : maxComputeUnits;
   const priorityFee = (units * (around.unitPrice ?? 0n) + microLamports - 1n) / microLamports;
+  if (priorityFee > mostPriorityFee) return refused('compute_budget', 'a larger priority fee than any trade is worth');
+  const tips = [...around.tips.values()].reduce((sum, lamports) => sum + lamports, 0n);
   const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
-  return { ok: true, lamports: signatureFee + priorityFee + venueRent + around.grown + (around.tip ?? 0n) + traded };
+  return { ok: true, lamports: signatureFee + priorityFee + venueRent + around.grown + tips + traded };
 }
 
 function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
@@ -141,8 +149,10 @@ function transferFault({ accounts, data }: NamedInstruction, trade: Trade, walle
     return refused('transfer', "an instruction of the system that is no transfer of the wallet's");
   }
   const lamports = view.getBigUint64(4, true);
-  if (tipAccounts.has(to) && around.tip === null) {
-    around.tip = lamports;
+  const tipped = takers.find((taker) => tipAccounts[taker].has(to));
+  if (tipped !== undefined && !around.tips.has(tipped)) {
+    if (lamports > mostTip) return refused('transfer', 'a larger tip than any trade is worth');
+    around.tips.set(tipped, lamports);
     return null;
   }
   const wraps = to === trade.quoteAccount && trade.quoteMint === wrappedSolMint && trade.side === 'buy' && around.wrapped === null;

@@ -24,5 +24,8 @@ export const senderTipAccounts = [
   '4TQLFNWK8AovT1gFvda5jfw2oJeRMKEmw7aH6MGBJ3or',
 ] as const;
 
-/** The only strangers that a custodial wallet sends SOL to. */
-export const tipAccounts: ReadonlySet<string> = new Set([...jitoTipAccounts, ...senderTipAccounts]);
+/** By whom they serve: the only strangers that a custodial wallet sends SOL to, once each. */
+export const tipAccounts: Readonly<Record<'jito' | 'sender', ReadonlySet<string>>> = {
+  jito: new Set(jitoTipAccounts),
+  sender: new Set(senderTipAccounts),
+};

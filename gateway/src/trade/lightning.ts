@@ -27,6 +27,7 @@ import {
 } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { MessageBuilder } from './build/message-builder.ts';
+import type { LaneTip } from './build/surround.ts';
 import { firstSend, perhapsStored } from './first-send.ts';
 import type { Halt } from './halt.ts';
 import { readIdempotency } from './idempotency.ts';
@@ -53,6 +54,8 @@ export interface LightningParts {
   readonly venues: readonly Venue[];
   readonly state: HotState;
   readonly builder: MessageBuilder;
+  /** What custodial orders pay for lanes that want a tip. */
+  readonly laneTips: readonly LaneTip[];
   readonly simulator: Pick<Simulator, 'simulate'>;
   readonly signer: OrderSigner;
   readonly halt: Pick<Halt, 'halted'>;

@@ -7,6 +7,7 @@ import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
 import type { MarketRead } from '../quote/markets.ts';
 import { quoteOn, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/quoted.ts';
 import type { BuiltMessage, MessageBuilder } from './build/message-builder.ts';
+import type { LaneTip } from './build/surround.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from './send/failure.ts';
 import type { Blockhash } from './state/blockhashes.ts';
@@ -20,6 +21,8 @@ export interface PreparedTrade {
   readonly built: BuiltMessage;
   readonly blockhash: Blockhash;
   readonly priorityFeeLamports: bigint;
+  /** All tips that stand in the message. */
+  readonly tipLamports: bigint;
   /** Slot of the state that it was quoted on. */
   readonly slot: number;
   /** Most lamports that it takes from the wallet, rent included. */
@@ -35,6 +38,8 @@ export interface PreparedTrade {
 export interface PrepareParts {
   readonly state: Pick<HotState, 'market' | 'wallet' | 'blockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
+  /** What is paid for the lanes that want a tip. */
+  readonly laneTips?: readonly LaneTip[];
 }
 
 /** How long the state at hand may take to reach what a simulation has seen. */
@@ -50,7 +55,7 @@ interface Standing {
 
 /** Quotes and builds on the state at hand; reads from the chain only what is not. Rejects with an `RpcError`. */
 export async function prepareTrade(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
-  const { state, builder } = parts;
+  const { state, builder, laneTips = [] } = parts;
   const startedMs = performance.now();
   const blockhash = state.blockhash();
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
@@ -81,23 +86,27 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
     closeBaseAccount: request.sellAll,
     computeUnitLimit: null,
     tip: request.tip ?? null,
+    wantedTips: laneTips,
   });
-  const priorityFeeLamports = priorityFeeOf(built.microLamportsPerUnit, built.computeUnitLimit);
-  const lamportsNeeded = lamportsOf(
-    quoted,
-    bounds.maxIn,
-    priorityFeeLamports + (request.tip?.lamports ?? 0n),
-    rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state),
+  const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
+  const ownRent = state.rent(0);
+  if (rent === null || ownRent === null) return unavailable('What accounts cost in rent is not known.');
+  const tipLamports = [...(request.tip === undefined ? [] : [request.tip]), ...built.laneTips].reduce(
+    (sum, { lamports }) => sum + lamports,
+    0n,
   );
+  const priorityFeeLamports = priorityFeeOf(built.microLamportsPerUnit, built.computeUnitLimit);
+  const lamportsNeeded = lamportsOf(quoted, bounds.maxIn, priorityFeeLamports + tipLamports, rent);
   return {
     quoted,
     bounds,
     built,
     blockhash,
     priorityFeeLamports,
+    tipLamports,
     slot: market.slot,
     lamportsNeeded,
-    terms: termsOf(quoted, { standing, bounds, lamportsNeeded, publicKey }, state),
+    terms: termsOf(quoted, { standing, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
     actualFrom: (slot) => actualFrom(slot, quoted, request, state),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
@@ -107,16 +116,13 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
 interface Balances {
   readonly standing: Standing;
   readonly bounds: PreparedTrade['bounds'];
-  readonly lamportsNeeded: bigint;
+  /** With the rent of the wallet's own account, which it has to keep. */
+  readonly lamportsToHave: bigint;
   readonly publicKey: string;
 }
 
-/** What a failure is told with. A wallet has to keep the rent of its own account. */
-function termsOf(
-  quoted: QuotedOrder,
-  { standing, bounds, lamportsNeeded, publicKey }: Balances,
-  state: PrepareParts['state'],
-): FailureTerms {
+/** What a failure is told with. */
+function termsOf(quoted: QuotedOrder, { standing, bounds, lamportsToHave, publicKey }: Balances): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
   const { wallet, baseAccount } = standing;
   const isSell = trade.exact === 'baseIn';
@@ -125,7 +131,7 @@ function termsOf(
     side: isSell ? 'sell' : 'buy',
     quoted: isSell || byCost ? quote.traderQuote : quote.baseAmount,
     bound: byCost ? bounds.maxIn : bounds.minOut,
-    lamports: { have: wallet.lamports, need: lamportsNeeded + (state.rent(0) ?? 0n) },
+    lamports: { have: wallet.lamports, need: lamportsToHave },
     tokens: isSell
       ? { have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
       : { ...quoteCoins(quoted, publicKey, wallet, bounds.maxIn), decimals: quoteDecimals },
@@ -194,17 +200,22 @@ function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOu
   return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };
 }
 
-/** Rent of what the transaction makes at most; accounts of the program may be there already. */
+/** Rent of what the transaction makes at most; accounts of the program may be there already. Null where the rates are not known. */
 function rentOf(
   { trade: { programAccounts, quoteAccount, quoteMint } }: BuiltMessage,
   makesAccountOf: string | null,
   state: PrepareParts['state'],
-): bigint {
+): bigint | null {
   const wrapped = quoteAccount !== null && quoteMint === wrappedSolMint ? [tokenAccountBytes] : [];
   const made = makesAccountOf === null ? [] : [associatedAccountBytes(makesAccountOf)];
-  const rent = (all: readonly number[]): bigint => all.reduce((sum, bytes) => sum + (state.rent(bytes) ?? 0n), 0n);
-  const paid = programAccounts.flatMap(({ grownFrom }) => (grownFrom === null ? [] : [grownFrom]));
-  return rent([...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)]) - rent(paid);
+  const rent = (all: readonly number[]): bigint | null =>
+    all.reduce<bigint | null>((sum, bytes) => {
+      const one = state.rent(bytes);
+      return sum === null || one === null ? null : sum + one;
+    }, 0n);
+  const paid = rent(programAccounts.flatMap(({ grownFrom }) => (grownFrom === null ? [] : [grownFrom])));
+  const due = rent([...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)]);
+  return due === null || paid === null ? null : due - paid;
 }
 
 function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, fees: bigint, rent: bigint): bigint {

@@ -18,8 +18,8 @@ export interface TradeOutcome {
 }
 
 /** What the prepared trade was quoted at, with the bounds that stand in its message. */
-export function tradedQuote({ quoted: { quote, market, quoteDecimals }, bounds }: PreparedTrade): QuoteObject {
-  return quoteObject({ quote, bounds, baseDecimals: market.decimals, quoteDecimals });
+export function tradedQuote({ quoted: { quote, market, quoteDecimals }, bounds, tipLamports }: PreparedTrade): QuoteObject {
+  return quoteObject({ quote, bounds, baseDecimals: market.decimals, quoteDecimals, tipLamports });
 }
 
 export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { quoted }: PreparedTrade): OrderTerms {

@@ -29,6 +29,7 @@ import { createSimulator } from './send/simulator.ts';
 import { selfCustodyEndpoints } from './self-custody.ts';
 import { createHotState } from './state/hot-state.ts';
 import { warmNewTokens } from './state/warm-ahead.ts';
+import { createTippedLanes, laneTips } from './tips.ts';
 import { createWalletAccess } from './wallet-access.ts';
 
 /** Where the custodial wallets are. */
@@ -103,6 +104,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const broadcaster = createBroadcaster({
     nodes,
     ...config.broadcast,
+    tippedLanes: createTippedLanes(config.broadcast),
     blockHeight: () => state.blockHeight()?.height ?? null,
     signal,
   });
@@ -122,7 +124,9 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   });
   const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, log };
   const access = createWalletAccess(wallets, custody.keystore);
-  const lightning = createLightning({ ...parts, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
+  // On paper nothing is sent, by no lane.
+  const tips = mode === 'live' ? laneTips(config.broadcast) : [];
+  const lightning = createLightning({ ...parts, laneTips: tips, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
   return {
     endpoints: [
       ...lightningEndpoints(lightning, venues),

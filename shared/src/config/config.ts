@@ -18,7 +18,13 @@ export interface Config {
   /** What the signing process lets out of a custodial wallet, lamports. */
   readonly signerLimits: { readonly maxOrderLamports: bigint; readonly maxDayLamports: bigint };
   /** Where orders are sent beside the RPC nodes: a Jito block engine, a Helius Sender. */
-  readonly broadcast: { readonly jitoUrl: string | null; readonly senderUrl: string | null };
+  readonly broadcast: {
+    readonly jitoUrl: string | null;
+    readonly senderUrl: string | null;
+    /** What an order pays each of them, lamports; 0 where it is not set. */
+    readonly jitoTip: bigint;
+    readonly senderTip: bigint;
+  };
   /** What each plan grants: the defaults, overridden by PLANS_FILE. */
   readonly plans: Plans;
   /** Origins whose pages may call the interface from a browser, as browsers send them; `['*']`: any. */

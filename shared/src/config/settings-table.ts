@@ -79,14 +79,28 @@ export const settingsTable = [
   {
     name: 'JITO_URL',
     default: null,
-    meaning: "A Jito block engine's `sendTransaction`; orders are sent there too, once each. It takes only what carries a tip.",
+    meaning:
+      "A Jito block engine's `sendTransaction`; orders are sent there too, once each. Orders of custodial wallets then carry a tip for it.",
     example: 'https://frankfurt.mainnet.block-engine.jito.wtf/api/v1/transactions',
+  },
+  {
+    name: 'JITO_TIP_SOL',
+    default: '0.000001 with `JITO_URL`',
+    meaning:
+      'Tip of each order for the block engine, 0.000001 to 0.1 SOL. Of a message that has no room for both tips this one is left out.',
+    example: '0.00001',
   },
   {
     name: 'SENDER_URL',
     default: null,
-    meaning: "A Helius Sender's `sendTransaction`; orders are sent there too. It takes only what carries a tip.",
+    meaning: "A Helius Sender's `sendTransaction`; orders are sent there too. Orders of custodial wallets then carry a tip for it.",
     example: 'https://sender.helius-rpc.com/fast',
+  },
+  {
+    name: 'SENDER_TIP_SOL',
+    default: '0.001 with `SENDER_URL`, 0.000005 where it has `swqos_only=true`',
+    meaning: 'Tip of each order for the Sender: from its default to 0.1 SOL.',
+    example: '0.001',
   },
   {
     name: 'PLANS_FILE',

@@ -8,6 +8,7 @@ import { readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { checkNames } from './setting-names.ts';
 import type { SettingName } from './settings-table.ts';
+import { readTips } from './tip-settings.ts';
 
 export type SettingsOutcome =
   | { readonly ok: true; readonly config: Config }
@@ -42,6 +43,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
   if (envFile.fault !== null) fault('.env', envFile.fault);
   checkNames(env, envFile, fault);
   const rpc = readRpc(get, fault);
+  const lanes = { jitoUrl: readUrl('JITO_URL', get, fault), senderUrl: readUrl('SENDER_URL', get, fault) };
   const listener = { host: readHost(get, fault), port: readPort(get, fault), tls: readTls(get, fault) };
   const config: Config = {
     ...listener,
@@ -53,7 +55,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     trading: readOneOf('TRADING', tradingModes, get, fault) ?? (rpc === null ? 'live' : 'off'),
     keystorePassphraseFile: readFileName('KEYSTORE_PASSPHRASE_FILE', get, fault),
     signerLimits: readSignerLimits(get, fault),
-    broadcast: { jitoUrl: readUrl('JITO_URL', get, fault), senderUrl: readUrl('SENDER_URL', get, fault) },
+    broadcast: { ...lanes, ...readTips(lanes, get, fault) },
     plans: readPlans(get, fault),
     corsOrigins: readCorsOrigins(get, fault),
     trustedProxies: readTrustedProxies(get, fault),

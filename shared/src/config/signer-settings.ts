@@ -5,12 +5,16 @@ const lamportDigits = 9;
 /** Nine digits of SOL are more than there is. */
 const solForm = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 
-/** SOL in decimal digits, to the lamport. */
+/** SOL in decimal digits as lamports; null where it is none, or not whole lamports. */
+export function readSol(text: string): bigint | null {
+  const match = solForm.exec(text);
+  return match === null ? null : BigInt(`${match[1]}${(match[2] ?? '').padEnd(lamportDigits, '0')}`);
+}
+
 export function readSignerLimits(get: Get, fault: Fault): Config['signerLimits'] {
   const read = (name: 'SIGNER_MAX_ORDER_SOL' | 'SIGNER_MAX_DAY_SOL', fallback: string): bigint => {
     const text = get(name) ?? fallback;
-    const match = solForm.exec(text);
-    const lamports = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? '').padEnd(lamportDigits, '0')}`);
+    const lamports = readSol(text) ?? 0n;
     if (lamports === 0n) fault(name, `${shown(text)} is no sum of SOL: digits, above 0, with nine of them behind the point at most`);
     return lamports;
   };

@@ -1,4 +1,6 @@
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
+import { createTippedLanes } from '@sluice/gateway/trade/tips.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
@@ -27,6 +29,7 @@ async function begin(nodeCount = 2): Promise<void> {
     nodes: createSendNodes([node!]),
     senderUrl: sender!,
     jitoUrl: jito ?? null,
+    tippedLanes: createTippedLanes({ senderUrl: sender! }),
     blockHeight: () => world.chain.blockHeight,
     signal: new AbortController().signal,
   });
@@ -35,7 +38,11 @@ async function begin(nodeCount = 2): Promise<void> {
 let amounts = 2_000_000n;
 function message(): Message {
   const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();
-  const instructions = [transferLamports(buyer.publicKey, buyer.publicKey, amounts++)];
+  const instructions = [
+    transferLamports(buyer.publicKey, buyer.publicKey, amounts++),
+    transferLamports(buyer.publicKey, senderTipAccounts[0], 1_000_000n),
+    transferLamports(buyer.publicKey, jitoTipAccounts[0], 1_000n),
+  ];
   const bytes = compileMessage({ version: 0, feePayer: buyer.publicKey, recentBlockhash: blockhash, instructions });
   const wire = assembleTransaction(bytes, [signMessage(buyer, bytes)]);
   return { signature: signatureOf(wire), wire, lastValidBlockHeight };

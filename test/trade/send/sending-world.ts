@@ -199,6 +199,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
     nodes: sendNodes,
     jitoUrl: null,
     senderUrl: null,
+    tippedLanes: () => new Set(),
     blockHeight: () => chain.blockHeight,
     signal: new AbortController().signal,
   });

@@ -3,7 +3,7 @@ import { computeUnitPrice } from '@sluice/shared/solana/instructions.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
 import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
-import { priceIndex, surround, type Surroundings } from './surround.ts';
+import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';
 import { compileTemplate, fillTemplate, fits, type MessageTemplate } from './template.ts';
 
 /** Messages kept as templates, some 6 KB each; the one that was not used the longest goes. */
@@ -14,10 +14,12 @@ export const maxMessageBytes = 1_232 - 65;
 /** Priority fee of a message that is known but for it. */
 export type PriceOf = (message: { readonly computeUnitLimit: number; readonly writableAccounts: readonly string[] }) => bigint;
 
-export interface BuildRequest extends Surroundings {
+export interface BuildRequest extends Omit<Surroundings, 'laneTips'> {
   readonly pool: QuotedPool;
   readonly order: Omit<TradeOrder, 'recipient'>;
   readonly microLamportsPerUnit: bigint | PriceOf;
+  /** Those for which the message has room; the last is left out first. */
+  readonly wantedTips?: readonly LaneTip[];
   /** Base58. */
   readonly blockhash: string;
 }
@@ -29,6 +31,8 @@ export interface BuiltMessage {
   readonly microLamportsPerUnit: bigint;
   /** What the transaction locks for writing. */
   readonly writableAccounts: readonly string[];
+  /** What it pays of the request's `wantedTips`. */
+  readonly laneTips: readonly Tip[];
   /** The trade itself: its token accounts, and what the program may have to make. */
   readonly trade: BuiltTrade;
 }
@@ -38,6 +42,15 @@ export interface MessageBuilder {
   build(request: BuildRequest): BuiltMessage;
   /** How many messages were filled into a template, and how many were compiled. */
   readonly counters: { readonly filled: number; readonly compiled: number };
+}
+
+/** Fee recipients and tip accounts are taken in so many turns, each of which has a template of its own. */
+const lastTurn = 7;
+
+/** Wallets begin at different accounts: between them they take all. */
+function tipsOf(wanted: readonly LaneTip[], user: string, turn: number): readonly Tip[] {
+  const from = user.charCodeAt(user.length - 1);
+  return wanted.map(({ accounts, lamports }) => ({ to: accounts[(from + turn) % accounts.length]!, lamports }));
 }
 
 /** Fee recipients are taken in turn: each is an account that all trades of the network write. `first` says with which it begins. */
@@ -59,7 +72,6 @@ export function createMessageBuilder(first = 0): MessageBuilder {
     const isRight = known !== undefined && fits(known, instructions);
     const template = isRight ? known : compileTemplate(feePayer, instructions);
     counters[isRight ? 'filled' : 'compiled']++;
-    if (template.bytes.length > maxMessageBytes) throw new RangeError(`a message of ${template.bytes.length} bytes fits no transaction`);
     if (templates.size >= maxTemplates) {
       const oldest = templates.keys().next();
       if (oldest.done !== true) templates.delete(oldest.value);
@@ -70,19 +82,27 @@ export function createMessageBuilder(first = 0): MessageBuilder {
 
   return {
     counters,
-    build({ pool, order, microLamportsPerUnit, blockhash, ...around }) {
+    build({ pool, order, microLamportsPerUnit, blockhash, wantedTips = [], ...around }) {
       const number = recipient++;
       const trade = pool.build({ ...order, recipient: number });
-      const { instructions, computeUnitLimit } = surround(order, trade, around);
       const { user } = order;
-      const key = `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${number & 7} ${around.tip?.to ?? ''}`;
-      const template = templateOf(key, user, instructions);
+      const turn = number & lastTurn;
+      let laneTips = tipsOf(wantedTips, user, turn);
+      let { instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips });
+      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${turn} ${around.tip?.to ?? ''}`;
+      let template = templateOf(keyOf(), user, instructions);
+      while (template.bytes.length > maxMessageBytes) {
+        if (laneTips.length === 0) throw new RangeError(`a message of ${template.bytes.length} bytes fits no transaction`);
+        laneTips = laneTips.slice(0, -1);
+        ({ instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips }));
+        template = templateOf(keyOf(), user, instructions);
+      }
       const { writableAccounts } = template;
       const price =
         typeof microLamportsPerUnit === 'bigint' ? microLamportsPerUnit : microLamportsPerUnit({ computeUnitLimit, writableAccounts });
       instructions[priceIndex] = computeUnitPrice(price);
       const message = fillTemplate(template, blockhashBytes(blockhash), instructions);
-      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, trade };
+      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, laneTips, trade };
     },
   };
 }

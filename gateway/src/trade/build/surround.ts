@@ -16,6 +16,12 @@ export interface Tip {
   readonly lamports: bigint;
 }
 
+/** A tip to one of several accounts that are equally good; orders take them in turn, as each is written by whoever tips it. */
+export interface LaneTip {
+  readonly accounts: readonly string[];
+  readonly lamports: bigint;
+}
+
 export interface Surroundings {
   /** Null where it is not known: then it is made where it is missing. */
   readonly baseAccountExists: boolean | null;
@@ -24,6 +30,8 @@ export interface Surroundings {
   /** Null: what was measured for such a trade, with a margin. */
   readonly computeUnitLimit: number | null;
   readonly tip: Tip | null;
+  /** Further ones. */
+  readonly laneTips?: readonly Tip[];
 }
 
 export interface Surrounded {
@@ -66,7 +74,8 @@ export function surround(
   instructions.push(trade.instruction);
   if (isWrapped) add(closeTokenAccount(quoteAccount, user, tokenProgram), unitsOf.closeTokenAccount);
   if (around.closeBaseAccount) add(closeTokenAccount(trade.baseAccount, user, baseTokenProgram), unitsOf.closeTokenAccount);
-  if (around.tip !== null) add(transferLamports(user, around.tip.to, around.tip.lamports), builtin);
+  const tips = [...(around.tip === null ? [] : [around.tip]), ...(around.laneTips ?? [])];
+  for (const { to, lamports } of tips) add(transferLamports(user, to, lamports), builtin);
   const limit = around.computeUnitLimit ?? withMargin(units);
   return { instructions: [computeUnitLimit(limit), computeUnitPrice(0n), ...instructions], computeUnitLimit: limit };
 }

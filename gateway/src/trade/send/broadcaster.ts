@@ -1,4 +1,5 @@
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
+import type { PaidLane } from '../tips.ts';
 import { createLane, type Lane, type LaneAnswer, type LaneCounters, type SentMessage } from './lane.ts';
 import type { SendNode } from './nodes.ts';
 
@@ -43,7 +44,13 @@ export interface Broadcaster {
   stop(signature: string): void;
   /** Messages being sent. */
   readonly held: number;
-  readonly counters: { readonly messages: number; readonly overflowed: number; readonly outlived: number };
+  readonly counters: {
+    readonly messages: number;
+    readonly overflowed: number;
+    readonly outlived: number;
+    /** Messages that a lane was passed over for, as they carry no tip for it. */
+    readonly untipped: Readonly<Record<PaidLane, number>>;
+  };
   readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
   close(): void;
 }
@@ -53,6 +60,8 @@ export interface BroadcasterOptions {
   /** Addresses of a Jito block engine's and a Helius Sender's `sendTransaction`; both want a tip within the message. */
   readonly jitoUrl: string | null;
   readonly senderUrl: string | null;
+  /** Which of those two take a transaction; the others are passed over. */
+  readonly tippedLanes: (wire: Uint8Array) => ReadonlySet<PaidLane>;
   /** The newest block height that is known; null where none is. */
   readonly blockHeight: () => number | null;
   readonly signal: AbortSignal;
@@ -62,27 +71,56 @@ class NotAccepted extends Error {}
 
 interface Held {
   readonly message: SentMessage;
+  readonly again: readonly Lane[];
   readonly lastValidBlockHeight: number | null;
   readonly first: Promise<FirstRound>;
   dueMs: number;
 }
 
-function lanesOf({ nodes, jitoUrl, senderUrl }: BroadcasterOptions, signal: AbortSignal): { readonly all: Lane[]; readonly again: Lane[] } {
-  const fromNodes = nodes.map(({ name, rpc }) => createLane({ name, rpc, signal }));
-  const extra = (name: string, url: string | null): Lane[] =>
-    url === null ? [] : [createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), signal })];
-  const sender = extra('sender', senderUrl);
+interface Lanes {
+  readonly nodes: readonly Lane[];
+  readonly paid: readonly { readonly name: PaidLane; readonly lane: Lane }[];
+}
+
+function lanesOf({ nodes, jitoUrl, senderUrl }: BroadcasterOptions, signal: AbortSignal): Lanes {
+  const paid = (name: PaidLane, url: string | null): Lanes['paid'] =>
+    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), signal }) }];
+  return {
+    nodes: nodes.map(({ name, rpc }) => createLane({ name, rpc, signal })),
+    paid: [...paid('sender', senderUrl), ...paid('jito', jitoUrl)],
+  };
+}
+
+/** By which lanes a message goes, at first and again; counts those that it carries no tip for. */
+function lanesFor(
+  wire: Uint8Array,
+  { nodes, paid }: Lanes,
+  { tippedLanes }: BroadcasterOptions,
+  untipped: Record<PaidLane, number>,
+): { readonly all: readonly Lane[]; readonly again: readonly Lane[] } {
+  if (paid.length === 0) return { all: nodes, again: nodes };
+  const tipped = tippedLanes(wire);
+  const all = [...nodes];
   // A block engine takes one request a second of a caller: repeated sends would keep out the next order's first one.
-  return { all: [...fromNodes, ...sender, ...extra('jito', jitoUrl)], again: [...fromNodes, ...sender] };
+  const again = [...nodes];
+  for (const { name, lane } of paid) {
+    if (!tipped.has(name)) {
+      untipped[name]++;
+      continue;
+    }
+    all.push(lane);
+    if (name !== 'jito') again.push(lane);
+  }
+  return { all, again };
 }
 
 /** Sends signed messages by all lanes until they are in a block. Holds only bytes; what became of them others find out. */
 export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
   const closing = new AbortController();
   const signal = AbortSignal.any([options.signal, closing.signal]);
-  const { all, again } = lanesOf(options, signal);
+  const lanes = lanesOf(options, signal);
   const held = new Map<string, Held>();
-  const counters = { messages: 0, overflowed: 0, outlived: 0 };
+  const counters = { messages: 0, overflowed: 0, outlived: 0, untipped: { jito: 0, sender: 0 } };
   let timer: NodeJS.Timeout | null = null;
 
   function tick(): void {
@@ -100,8 +138,8 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
       // To the end of the line: the next tick goes on with those that this one did not reach.
       held.delete(signature);
       held.set(signature, { ...one, dueMs: nowMs + againEveryMs });
-      begun += again.length;
-      for (const lane of again) lane.again(one.message, nowMs);
+      begun += one.again.length;
+      for (const lane of one.again) lane.again(one.message, nowMs);
     }
     if (held.size === 0) rest();
   }
@@ -121,7 +159,7 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
     timer ??= setInterval(tick, tickMs);
   }
 
-  async function firstRound(message: SentMessage): Promise<FirstRound> {
+  async function firstRound(message: SentMessage, all: readonly Lane[]): Promise<FirstRound> {
     const answers = all.map(async (lane) => ({ lane, answer: await lane.send(message) }));
     const accepted = answers.map(async (one) => {
       const { lane, answer } = await one;
@@ -146,7 +184,7 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
 
   return {
     counters,
-    lanes: all,
+    lanes: [...lanes.nodes, ...lanes.paid.map(({ lane }) => lane)],
     get held() {
       return held.size;
     },
@@ -155,8 +193,9 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
       if (known !== undefined) return await known.first;
       const message: SentMessage = { signature, wireBase64: Buffer.from(wire).toString('base64') };
       counters.messages++;
-      const first = firstRound(message);
-      hold({ message, lastValidBlockHeight, first, dueMs: performance.now() + againEveryMs });
+      const { all, again } = lanesFor(wire, lanes, options, counters.untipped);
+      const first = firstRound(message, all);
+      hold({ message, again, lastValidBlockHeight, first, dueMs: performance.now() + againEveryMs });
       return await first;
     },
     stop(signature) {

@@ -25,6 +25,12 @@ const QuoteFees = Type.Object(
     total: Raw('All of them together, without the buyback.'),
     decimals: Type.Integer({ description: 'Decimals of the quote coin.' }),
     totalUi: Ui('The total in whole quote coins.'),
+    tip: Type.Optional(
+      Raw(
+        'Lamports that the transaction pays, beside all of this, to be taken by a Jito block engine or a Helius Sender; left out where it pays none.',
+      ),
+    ),
+    tipUi: Type.Optional(Ui('The same in SOL.')),
   },
   { ...closed, description: 'Fees in the quote coin. They are inside `inAmount` of a buy, and already off `outAmount` of a sell.' },
 );
