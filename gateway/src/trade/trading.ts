@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -17,6 +16,7 @@ import { createSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
+import { takeGatewayId } from './gateway-id.ts';
 import { createHalt } from './halt.ts';
 import { createLightning, lightningEndpoints, tradingOff } from './lightning.ts';
 import { createOrderLedger } from './order-ledger.ts';
@@ -98,7 +98,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const newestSlot = (): number => state.newestSlot();
   const simulator = createSimulator({ nodes, newestSlot, signal });
   const builder = createMessageBuilder();
-  const gatewayId = randomUUID();
+  const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
   const signer = createSigner({ store, ...custody, limits, halt, log });
   const broadcaster = createBroadcaster({
@@ -142,6 +142,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
       halt.close();
       life.abort();
       state.close();
+      releaseId();
     },
   };
 }
