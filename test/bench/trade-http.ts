@@ -132,10 +132,7 @@ async function send(place: Place, list: readonly Order[], ratePerSecond: number,
   // At random times: as from many callers who know nothing of each other.
   const dueMs = list.map(() => (atMs += (-Math.log(1 - chance()) * 1_000) / ratePerSecond));
   const requests = list.map((order, i) => requestOf(place, order, `bench-${orders}-${i}`));
-  const sent = await ask<readonly TradeSent[]>(place.load, { port: place.port, connections, requests, dueMs });
-  const refused = sent.find(({ status }) => status !== 200);
-  if (refused !== undefined) throw new Error(`an order was answered ${refused.status} ${refused.body}`);
-  return sent;
+  return await ask<readonly TradeSent[]>(place.load, { port: place.port, connections, requests, dueMs });
 }
 
 const sorted = (values: readonly number[]): readonly number[] => values.toSorted((a, b) => a - b);
@@ -148,6 +145,11 @@ function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   // utime and stime, in ticks of 10 ms.
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** The one child of a process. */
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
 interface Told {
@@ -167,10 +169,16 @@ async function latency(place: Place): Promise<BenchRow> {
   await send(place, Array.from({ length: warmUpOrders }, any), warmUpPerSecond, chance);
   await ask(place.node, { op: 'forget' });
   const usedMs = cpuMs(place.gateway.pid!);
+  const signer = childOf(place.gateway.pid!);
+  const signerUsedMs = cpuMs(signer);
   const nodeUsedMs = cpuMs(place.node.pid!);
-  const sent = await send(place, Array.from({ length: (perSecond * measuredMs) / 1_000 }, any), perSecond, chance);
-  const busy = ((cpuMs(place.gateway.pid!) - usedMs) / measuredMs) * 100;
-  const nodeBusy = ((cpuMs(place.node.pid!) - nodeUsedMs) / measuredMs) * 100;
+  const all = await send(place, Array.from({ length: (perSecond * measuredMs) / 1_000 }, any), perSecond, chance);
+  const sent = all.filter(({ status }) => status === 200);
+  const refused = all.find(({ status }) => status !== 200);
+  if (refused !== undefined) console.error(`  ${all.length - sent.length} orders were refused, one with ${refused.status} ${refused.body}`);
+  const spentMs = (cpuMs(place.gateway.pid!) - usedMs) / sent.length;
+  const signerSpentMs = (cpuMs(signer) - signerUsedMs) / sent.length;
+  const nodeSpentMs = (cpuMs(place.node.pid!) - nodeUsedMs) / sent.length;
   const report = await ask<NodeReport>(place.node, { op: 'report' });
   const arrivals = new Map(report.arrivals);
   const toNode = sorted(sent.map((one) => arrivals.get(toldIn(one).signature)! - one.atMs));
@@ -185,8 +193,8 @@ async function latency(place: Place): Promise<BenchRow> {
     name: `HTTP request to sendTransaction at the node, simulated, ${perSecond} orders/s`,
     figure: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; of it the node’s own time for the simulation: ${text(sorted(report.simulationsMs))}`,
     target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
-    pass: p50 <= targetP50Ms && p99 <= targetP99Ms,
-    note: `${sent.length.toLocaleString('en-US')} purchases and sales at random times, each with an Idempotency-Key, of ${wallets} custodial wallets for ${coins} coins on curves and pools${canPin ? '; gateway and signing process on core 0, node and clients on core 1' : ''}; gateway busy ${busy.toFixed(0)} %, node ${nodeBusy.toFixed(0)} %; landed ${report.landed}, failed ${report.failed} so far; answered within ${text(sorted(sent.map((one) => one.answeredMs - one.atMs)))}; steps p50/p99 in ms: ${steps.join(', ')}`,
+    pass: refused === undefined && p50 <= targetP50Ms && p99 <= targetP99Ms,
+    note: `${sent.length.toLocaleString('en-US')} purchases and sales at random times, each with an Idempotency-Key, of ${wallets} custodial wallets for ${coins} coins on curves and pools${canPin ? '; gateway and signing process on core 0, node and clients on core 1' : ''}; CPU time an order, following it to its end inside: gateway ${spentMs.toFixed(2)} ms, signing process ${signerSpentMs.toFixed(2)} ms, node ${nodeSpentMs.toFixed(2)} ms; landed ${report.landed}, failed ${report.failed} so far; answered within ${text(sorted(sent.map((one) => one.answeredMs - one.atMs)))}; steps p50/p99 in ms: ${steps.join(', ')}`,
   };
 }
 
