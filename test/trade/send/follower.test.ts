@@ -2,6 +2,7 @@ import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { afterEach, expect, test } from 'vitest';
+import { newOrder } from '../../support/orders.ts';
 import { tokensOf } from '../../support/quoted-trades.ts';
 import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
 import { silent, type Tampering } from './tampered-node.ts';
@@ -193,6 +194,42 @@ test('a gateway that is gone: another one takes its orders over, and sends the s
   for (const order of orders) expect((await world.ended(order)).state).toBe('finalized');
   expect(await world.ended(unsent)).toMatchObject({ state: 'failed', error: { code: 'UPSTREAM_UNAVAILABLE' } });
   expect(world.landed().toSorted()).toEqual(prepared.map(({ signature }) => signature).toSorted());
+});
+
+test('an order that nobody here knows of, as its insert was not answered, is found and followed', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const { wire, ...prepared } = world.prepare(buy);
+  const { signature, blockhash, lastValidBlockHeight, terms } = prepared;
+  const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
+  const order = newOrder(Date.now() - 11_000, { ...message, terms, state: 'submitted' });
+  await world.store.orders.insert(order, { idempotency: null, spend: null, followedBy: 'one' });
+  await until(() => gateway.follower.counters.forgotten === 1, 'that it is found');
+  world.chain.start();
+  await until(async () => (await world.store.orders.byId(order.id))!.state === 'finalized', 'its end');
+  expect(world.landed()).toEqual([signature]);
+});
+
+test('somebody else hands in the same transaction: both orders are told their end', async () => {
+  const gateway = await started();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  const { wire: signedBytes, signature, blockhash, lastValidBlockHeight } = prepared;
+  const theirs = newOrder(Date.now(), {
+    signature,
+    signedBytes,
+    blockhash,
+    lastValidBlockHeight,
+    state: 'submitted',
+    kind: 'sent',
+    keyId: 'b',
+  });
+  const inserted = await world.store.orders.insert(theirs, { idempotency: null, spend: null, followedBy: 'one' });
+  if (inserted.kind !== 'stored') throw new Error(inserted.kind);
+  gateway.follower.follow(inserted.order);
+  world.chain.start();
+  const [end, other] = [await world.ended(order), await world.ended(inserted.order)];
+  expect([end.state, end.fill?.slot, other.state]).toEqual(['finalized', world.chain.transaction(signature)!.slot, 'finalized']);
+  await until(() => gateway.follower.size === 0 && gateway.broadcaster.held === 0, 'that both are let go');
 });
 
 /** What a liar says of every signature. */

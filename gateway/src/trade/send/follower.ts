@@ -22,6 +22,8 @@ const maxFollowed = 10_000;
 /** How often the hold on the orders is renewed, and how long it lasts: another gateway takes them over after that. */
 const claimEveryMs = 4_000;
 const holdMs = 15_000;
+/** An order of ours that is as old and not followed was forgotten: its insert was not answered, or there was no room. */
+const forgottenAfterMs = 10_000;
 /** How often every order is looked at, whatever was told of it: some things follow from silence. */
 const lookEveryMs = 250;
 /** The store is asked again after so long where it failed. */
@@ -36,6 +38,7 @@ export type FollowerCounter =
   | PollCounter
   | 'followed'
   | 'takenOver'
+  | 'forgotten'
   | 'advanced'
   | 'stale'
   | 'contradictions'
@@ -75,6 +78,7 @@ const noCounts: Readonly<Record<FollowerCounter, number>> = {
   unanswered: 0,
   followed: 0,
   takenOver: 0,
+  forgotten: 0,
   advanced: 0,
   stale: 0,
   contradictions: 0,
@@ -91,7 +95,8 @@ export class Follower {
   readonly #options: FollowerOptions;
   readonly #closing = new AbortController();
   readonly #byId = new Map<string, Followed>();
-  readonly #bySignature = new Map<string, Followed>();
+  /** Those that have a message. Several owners may each have an order of the same transaction: anybody may hand in what is in the chain. */
+  readonly #bySignature = new Map<string, Set<Followed>>();
   readonly #dirty = new Set<Followed>();
   /** For the loops that ask nodes, and for the one that writes. */
   readonly #pollWaker: Waker;
@@ -101,6 +106,7 @@ export class Follower {
   readonly #reads = new Set<Promise<void>>();
   #loops: readonly Promise<void>[] = [];
   #storeFails = false;
+  #lookedUpTo: string | null = null;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -161,7 +167,11 @@ export class Follower {
     };
     this.counters.followed++;
     this.#byId.set(order.id, followed);
-    if (order.signature !== null) this.#bySignature.set(order.signature, followed);
+    if (order.signature !== null) {
+      const same = this.#bySignature.get(order.signature);
+      if (same === undefined) this.#bySignature.set(order.signature, new Set([followed]));
+      else same.add(followed);
+    }
     this.#touch(followed);
     this.#pollWaker.wake();
     return true;
@@ -169,10 +179,10 @@ export class Follower {
 
   /** Our own stream has the transaction in a block, where it succeeded. Costs a look into a map. */
   seen(signature: string, slot: number): void {
-    const followed = this.#bySignature.get(signature);
-    if (followed === undefined) return;
-    followed.streamSlot = slot;
-    this.#touch(followed);
+    for (const followed of this.#bySignature.get(signature) ?? []) {
+      followed.streamSlot = slot;
+      this.#touch(followed);
+    }
   }
 
   /** Ends following; other gateways may take over at once. */
@@ -180,8 +190,12 @@ export class Follower {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await Promise.all([...this.#loops, ...this.#reads]);
-    for (const { signature } of this.#byId.values()) this.#options.broadcaster.stop(signature);
+    for (const signature of this.#bySignature.keys()) this.#options.broadcaster.stop(signature);
     await this.#options.orders.release(this.#options.gatewayId);
+  }
+
+  *#withMessage(): Iterable<Followed> {
+    for (const same of this.#bySignature.values()) yield* same;
   }
 
   #touch(followed: Followed): void {
@@ -191,18 +205,21 @@ export class Follower {
 
   #remove(followed: Followed): void {
     this.#byId.delete(followed.order.id);
-    if (this.#bySignature.get(followed.signature) === followed) this.#bySignature.delete(followed.signature);
     this.#dirty.delete(followed);
+    const same = this.#bySignature.get(followed.signature);
+    same?.delete(followed);
+    if (same?.size !== 0) return;
+    this.#bySignature.delete(followed.signature);
     this.#options.broadcaster.stop(followed.signature);
   }
 
   #poll(node: SendNode, index: number): Promise<void> {
     const orders: PolledOrders = {
-      tracked: () => this.#bySignature.values(),
+      tracked: () => this.#withMessage(),
       size: () => this.#bySignature.size,
       wait: (ms) => this.#pollWaker.wait(ms),
       onView: (from, tracked, view) => {
-        const followed = this.#bySignature.get(tracked.signature);
+        const followed = this.#byId.get(tracked.order.id);
         if (followed !== tracked) return;
         followed.views[from] = view;
         this.#touch(followed);
@@ -218,7 +235,7 @@ export class Follower {
     this.#heights[node] = blockHeight;
     const told = this.#heights.filter((height) => height !== null);
     if (told.length < Math.min(agreeing, this.#heights.length)) return;
-    for (const followed of this.#bySignature.values()) followed.lastValidBlockHeight ??= Math.max(...told) + longestLifeBlocks;
+    for (const followed of this.#withMessage()) followed.lastValidBlockHeight ??= Math.max(...told) + longestLifeBlocks;
   }
 
   #setSending(followed: Followed, wanted: boolean): void {
@@ -344,13 +361,27 @@ export class Follower {
     if (taken.length > 0) this.#options.log.info({ orders: taken.length }, 'orders_taken_over');
   }
 
+  /** Some of what the store has as followed by this gateway, in turn: an order whose insert nobody answered may be there. */
+  async #takeUpForgotten(): Promise<void> {
+    if (!this.hasRoom) return;
+    const page = await this.#options.orders.openOf(this.#options.gatewayId, this.#lookedUpTo, maxOrderRows);
+    this.#lookedUpTo = page.length < maxOrderRows ? null : page.at(-1)!.id;
+    const before = Date.now() - forgottenAfterMs;
+    const forgotten = page.filter(({ id, createdAtMs }) => createdAtMs < before && !this.#byId.has(id));
+    for (const order of forgotten) if (this.follow(order)) this.counters.forgotten++;
+    if (forgotten.length > 0) this.#options.log.warn({ orders: forgotten.length }, 'orders_were_forgotten');
+  }
+
   async #claimLoop(): Promise<void> {
     const { signal } = this.#closing;
     const waker = createWaker(signal);
     for (;;) {
       await waker.wait(claimEveryMs);
       if (signal.aborted) return;
-      await this.#stored(() => this.#claim());
+      await this.#stored(async () => {
+        await this.#claim();
+        await this.#takeUpForgotten();
+      });
     }
   }
 }
