@@ -15,6 +15,7 @@ import { noticeSchemas, replySchemas } from '@sluice/shared/wire/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { defineEndpoint, type EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
@@ -189,6 +190,20 @@ describe('the OpenAPI document', () => {
       $ref: '#/components/schemas/order',
     });
     expect(at(document, 'paths', '/any', 'get', 'responses', '200', 'content')).toEqual({ 'image/png': { schema: { type: 'string' } } });
+  });
+
+  it('tells of forms, of lists of bodies, and of answers that are no JSON', () => {
+    const document = openApiDocument([pumpPortalLocalEndpoint, pumpPortalTradeEndpoint], options);
+    const one = { $ref: '#/components/schemas/pumpPortalOrder' };
+    const local = at(document, 'paths', '/api/trade-local', 'post') as Node;
+    expect(at(local, 'requestBody', 'content')).toMatchObject({
+      'application/json': { schema: { anyOf: [one, { type: 'array', minItems: 1, maxItems: 5, items: one }] } },
+      'application/x-www-form-urlencoded': { schema: one },
+    });
+    expect(Object.keys(at(local, 'responses', '200', 'content') as Node)).toEqual(['application/octet-stream', 'application/json']);
+    const lightning = at(document, 'paths', '/api/trade', 'post') as Node;
+    expect(at(lightning, 'requestBody', 'content', 'application/json', 'schema')).toEqual(one);
+    expect(Object.keys(at(lightning, 'responses', '200', 'content') as Node)).toEqual(['application/json']);
   });
 
   it('refuses to tell one schema for another', () => {

@@ -1,10 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ownerOf } from '@sluice/gateway/store/order-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { createRandom } from '../simnet/market/random.ts';
+import { openEmbeddedStore } from '../support/keys.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
 import { RawConnection, requestBytes, type RawAnswer } from '../support/raw-http.ts';
 import { garbage, HostileRequests, type Hostile } from './http/hostile-requests.ts';
@@ -58,16 +64,29 @@ describe.each([
   ['node', 8_000, 400],
 ] as const)(`random and hostile requests over %s, seed ${seed}`, (transport, requests, pieces) => {
   let market: MarketGateway;
+  let store: Store;
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-hostile-'));
   let document: JsonObject;
   const tally: Tally = { statuses: new Map(), faults: [], faultCount: 0 };
   const random = createRandom(`${seed} ${transport}`);
 
   beforeAll(async () => {
-    market = await startMarketGateway({ seed: 9, slots: 150, transport, config: { corsOrigins: ['https://app.example.com'] } });
+    store = await openEmbeddedStore(dataDir);
+    // On paper: nothing that they order is sent.
+    const config = { corsOrigins: ['https://app.example.com'], trading: 'paper' as const };
+    market = await startMarketGateway({ seed: 9, slots: 150, transport, config, store });
+    const { publicKey } = market.holder();
+    await store.wallets.insertKeystore('cluster', { salt: new Uint8Array(16), proof: new Uint8Array(16) }, Date.now());
+    const custodial = { publicKey, accountId: null, label: null, imported: true, sealedSeed: new Uint8Array(60), createdAtMs: Date.now() };
+    await store.wallets.insert('cluster', custodial);
     for (const [key, principal] of Object.entries(keys)) market.server.keys.add(key, principal);
     document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as JsonObject;
   }, 120_000);
-  afterAll(() => market.close());
+  afterAll(async () => {
+    await market.close();
+    await store.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
 
   const fault = (what: string, about: string): void => {
     tally.faultCount++;
@@ -77,7 +96,13 @@ describe.each([
   function generator(): HostileRequests {
     const operations = readOperations(document);
     expect(operations.length).toBeGreaterThan(10);
-    const addresses = [...market.mints.slice(0, 40), ...market.wallets.slice(0, 20), ...Object.keys(keys)];
+    const held = market.holder();
+    const addresses = [
+      ...Array.from({ length: 20 }, () => [held.mint, held.publicKey]).flat(),
+      ...market.mints.slice(0, 40),
+      ...market.wallets.slice(0, 20),
+      ...Object.keys(keys),
+    ];
     return new HostileRequests(document, operations, { addresses, keys: sentKeys }, random);
   }
 
@@ -137,6 +162,8 @@ describe.each([
     for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415, 429])
       expect(tally.statuses.get(status) ?? 0, String(status)).toBeGreaterThan(0);
     expect(tally.statuses.get(200)!).toBeGreaterThan(requests * 0.15);
+    const owner = ownerOf({ keyId: 'sluice_all', accountId: null });
+    expect(await store.orders.page({ owner, before: null, state: null, limit: 1 })).toHaveLength(1);
   });
 
   it(`outlives ${pieces} pieces of garbage`, { timeout: 150_000 }, async () => {

@@ -18,7 +18,7 @@ describe('the reader of forms', () => {
         const isGood =
           names.length <= formLimits.fields && new Set(names).size === names.length && !names.some((one) => refusedNames.includes(one));
         expect(read.ok).toBe(isGood);
-        if (read.ok) expect(Object.entries(read.value).toSorted()).toEqual(pairs.toSorted());
+        if (read.ok) expect(read.value).toEqual(Object.fromEntries(pairs));
       }),
       { numRuns: 2_000 },
     );
@@ -32,7 +32,7 @@ describe('the reader of forms', () => {
         const read = readForm(encode(body));
         if (!read.ok) return;
         taken++;
-        expect(Object.entries(read.value).toSorted()).toEqual(platform(body).toSorted());
+        expect(read.value).toEqual(Object.fromEntries(platform(body)));
       }),
       { numRuns: 5_000 },
     );

@@ -73,8 +73,8 @@ describe('orders of PumpPortal clients', () => {
         const outcome = readPumpPortalOrder(checked.value, venues);
         if ('error' in outcome) {
           refused++;
-          const fields_ = (outcome.details?.['fields'] ?? {}) as Record<string, string>;
-          expect(outcome.error === 'INVALID_MINT' || Object.keys(fields_).length > 0).toBe(true);
+          const faults = (outcome.details?.['fields'] ?? {}) as Record<string, string>;
+          expect(outcome.error === 'INVALID_MINT' || Object.keys(faults).length > 0).toBe(true);
         } else {
           read++;
           const { priorityFeeLamports, order: wanted } = outcome.of(publicKey);

@@ -30,11 +30,7 @@ interface BodySpec {
 }
 
 /** Reads a body by its schema, where nothing of it is required an empty one too; without a schema it is empty or `{}`. */
-export function bodyCheck<T = Readonly<Record<string, unknown>>>({
-  body: schema = NoFields,
-  form,
-  batch,
-}: BodySpec): CheckBody<T> {
+export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: schema = NoFields, form, batch }: BodySpec): CheckBody<T> {
   const one = validator(schema) as Validate<T>;
   const several =
     batch === undefined ? one : (validator(Type.Array(schema, { minItems: 1, maxItems: batch.max }) as TSchema) as Validate<T>);

@@ -1,6 +1,6 @@
 import type { Random } from '../../simnet/market/random.ts';
 import type { RawRequest } from '../../support/raw-http.ts';
-import { resolve, type Json, type JsonObject, type Operation } from './operations.ts';
+import { formType, resolve, type Json, type JsonObject, type Operation } from './operations.ts';
 
 /** What valid values are taken from, and keys of all kinds. */
 export interface Pools {
@@ -84,9 +84,16 @@ export class HostileRequests {
     const inQuery = key !== null && !headers.some(([name]) => name === 'Authorization');
     const parts = [...query, ...(inQuery ? [`api-key=${encodeURIComponent(key)}`] : [])];
     const target = this.#path(operation) + (parts.length === 0 ? '' : `?${parts.join('&')}`);
-    const body = operation.body === null && random.chance(0.97) ? undefined : this.#body(operation.body ?? {});
+    const asForm = operation.form && random.chance(0.5);
+    const body =
+      operation.body === null && random.chance(0.97)
+        ? undefined
+        : asForm
+          ? this.#form(operation.body ?? {})
+          : this.#body(operation.body ?? {});
     if (body === undefined) return { request: { method, target, headers }, key };
-    if (random.chance(0.95)) headers.push(['Content-Type', random.chance(0.9) ? 'application/json' : random.pick(types)]);
+    const usual = asForm ? formType : 'application/json';
+    if (random.chance(0.95)) headers.push(['Content-Type', random.chance(0.9) ? usual : random.pick(types)]);
     if (random.chance(0.02)) headers.push(['Content-Encoding', random.pick(['gzip', 'identity', 'br', ''])]);
     if (random.chance(0.1))
       return { request: { method, target, headers: [...headers, ['Transfer-Encoding', 'chunked']], body: this.#chunked(body) }, key };
@@ -180,6 +187,28 @@ export class HostileRequests {
       () => '',
       () => `"${'x'.repeat(tooLongBytes)}"`,
     ])();
+  }
+
+  /** The fields of a value, escaped, now and then broken or repeated. */
+  #form(schema: JsonObject): string | Buffer {
+    const random = this.#random;
+    const value = this.#mutated(this.#value(schema, 0), 0);
+    if (typeof value !== 'object' || value === null) return String(value);
+    const pairs = Object.entries(value).map(([name, one]) => {
+      const text = typeof one === 'string' ? one : JSON.stringify(one);
+      return `${this.#encoded(name)}=${this.#encoded(text)}`;
+    });
+    if (random.chance(0.03) && pairs.length > 0) pairs.push(random.pick(pairs));
+    if (random.chance(0.03)) pairs.push(...Array.from({ length: 70 }, (_, i) => `k${i}=`));
+    const text = pairs.join('&');
+    return random.chance(0.97)
+      ? text
+      : random.pick<() => string | Buffer>([
+          () => '',
+          () => '&&==&',
+          () => `${text}&x=${'y'.repeat(tooLongBytes)}`,
+          () => Buffer.from([...Buffer.from(text), 0xff, 0x00, 0x20]),
+        ])();
   }
 
   /** As chunks of random sizes. */

@@ -9,8 +9,11 @@ export interface Operation {
   readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query'; readonly schema: JsonObject }[];
   /** Schema of the JSON body; null where it takes none. */
   readonly body: JsonObject | null;
+  /** It takes the body as a form too. */
+  readonly form: boolean;
 }
 
+export const formType = 'application/x-www-form-urlencoded';
 const httpMethods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -44,7 +47,10 @@ export function readOperations(document: JsonObject): Operation[] {
             in: one['in'] === 'path' ? ('path' as const) : ('query' as const),
             schema: resolve(document, one['schema']),
           }));
-        return { method: method.toUpperCase(), path, parameters, body: bodyOf(document, operation['requestBody']) };
+        const content = contentOf(document, operation['requestBody']);
+        const body = content === null ? null : resolve(document, resolve(document, content['application/json'])['schema']);
+        const form = content !== null && formType in content;
+        return { method: method.toUpperCase(), path, parameters, body, form };
       });
   });
 }
@@ -53,8 +59,6 @@ function list(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-function bodyOf(document: JsonObject, value: Json | undefined): JsonObject | null {
-  if (value === undefined) return null;
-  const content = resolve(document, resolve(document, value)['content']);
-  return resolve(document, resolve(document, content['application/json'])['schema']);
+function contentOf(document: JsonObject, value: Json | undefined): JsonObject | null {
+  return value === undefined ? null : resolve(document, resolve(document, value)['content']);
 }

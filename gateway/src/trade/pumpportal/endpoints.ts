@@ -46,7 +46,7 @@ async function trade(
     const what = 'must name a custodial wallet: the account of this key has none, or several';
     return publicKey === null ? wrongFields({ publicKey: what }) : order.of(publicKey);
   });
-  return 'json' in answer ? { ...answer, json: toldOf(answer.json) } : (answer as Exclude<typeof answer, { json: unknown }>);
+  return 'json' in answer ? { ...answer, json: toldOf(answer.json) } : answer;
 }
 
 function toldOf({ signature, error, orderId, status }: TradeAnswer): PumpPortalAnswer {
