@@ -1,6 +1,9 @@
 import { endStates } from '@sluice/gateway/trade/order.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { wallet } from '../simnet/market/wallets.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/quoted-trades.ts';
 import { startTradingWorld, type Answered, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
@@ -107,6 +110,42 @@ describe('a node that lands what it is shown', () => {
     expect((await world.store.orders.byId(String(made.body['orderId'])))!.state).toBe('finalized');
     expect(world.landed(publicKey)).toEqual([made.body['signature']]);
   });
+});
+
+test('a transaction that its caller signed: it is refused, or it is an order; never neither', async () => {
+  const caller = wallet('greedy', 'caller');
+  world.chain.airdrop(caller.publicKey, 10n ** 10n);
+  await until('the airdrop', () => world.chain.account(caller.publicKey) !== null);
+  const unsigned = await gateway.post('/transaction/buy', { publicKey: caller.publicKey, mint, amount: 0.5 });
+  expect(unsigned.status, JSON.stringify(unsigned.body)).toBe(200);
+  const message = Buffer.from(String(unsigned.body['transaction']), 'base64').subarray(65);
+  const transaction = Buffer.from(assembleTransaction(message, [signMessage(caller, message)])).toString('base64');
+  const since = world.node.calls.length;
+  greedily(() => simulationFailed({ InstructionError: [3, { Custom: 6002 }] }));
+  const refused = await gateway.post('/transaction/send', { transaction });
+  expect(refused.status, JSON.stringify(refused.body)).toBe(400);
+  expect(shown('simulateTransaction', since).map(({ signed }) => signed)).toEqual([false]);
+  expect(world.landed(caller.publicKey)).toEqual([]);
+});
+
+test('a durable nonce is refused: nobody could tell when it can land no more', async () => {
+  const caller = wallet('greedy', 'nonce');
+  const key = new PublicKey(caller.publicKey);
+  const noncePubkey = new PublicKey(wallet('greedy', 'nonce account').publicKey);
+  const instructions = [
+    SystemProgram.nonceAdvance({ noncePubkey, authorizedPubkey: key }),
+    SystemProgram.transfer({ fromPubkey: key, toPubkey: key, lamports: 1n }),
+  ];
+  for (const version of ['v0', 'legacy'] as const) {
+    const parts = new TransactionMessage({ payerKey: key, recentBlockhash: mint, instructions });
+    const made = new VersionedTransaction(version === 'v0' ? parts.compileToV0Message() : parts.compileToLegacyMessage());
+    made.sign([Keypair.fromSeed(caller.seed)]);
+    const { status, body } = await gateway.post('/transaction/send', { transaction: Buffer.from(made.serialize()).toString('base64') });
+    expect([status, body['error']]).toMatchObject([
+      400,
+      { code: 'INVALID_REQUEST', details: { fields: { transaction: expect.stringContaining('nonce') } } },
+    ]);
+  }
 });
 
 test('the message that is sent is the one that was simulated', async () => {
