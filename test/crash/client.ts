@@ -15,7 +15,7 @@ export type Told =
       readonly status: string;
       readonly attempts: number;
     }
-  | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly attempts: number };
+  | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string; readonly attempts: number };
 
 export interface ClientOptions {
   readonly apiKey: string;
@@ -81,5 +81,5 @@ function conclusion({ status, body }: Answered, attempts: number): Told | null {
   }
   const code = body.error?.code ?? '';
   const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT';
-  return again ? null : { kind: 'refused', status, code, attempts };
+  return again ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };
 }

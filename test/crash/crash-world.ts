@@ -168,7 +168,8 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   };
   const gateways: (Promise<GatewayProcess> | null)[] = dataDirs.map(() => null);
   const ready: (GatewayProcess | null)[] = dataDirs.map(() => null);
-  closers.push(() => Promise.all(gateways.map(async (one) => (await one)?.kill('both'))));
+  // One that did not start is no reason to leave the others.
+  closers.push(() => Promise.allSettled(gateways.map(async (one) => (await one)?.kill('both'))));
   const startsMs: number[] = [];
   const start = async (lane: number): Promise<GatewayProcess> => {
     ready[lane] = null;

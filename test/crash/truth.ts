@@ -58,7 +58,12 @@ export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promi
   const counts: Partial<Record<OrderState | 'refused', number>> = {};
   const count = (state: OrderState | 'refused'): void => void (counts[state] = (counts[state] ?? 0) + 1);
   for (const { state } of orders) count(state);
-  for (const { told } of cases) if (told.kind === 'refused') count('refused');
+  for (const { told } of cases) {
+    if (told.kind !== 'refused') continue;
+    count('refused');
+    // Nothing that a client asks for here may be refused for good.
+    faults.push(`a client was refused: ${told.status} ${told.code} ${told.message}`);
+  }
   return { faults, orders: counts };
 }
 
