@@ -132,7 +132,7 @@ describe('a quote is what the trade then does', { timeout: timeoutMs }, () => {
     expect(await refusal({ side: 'sell', mint, amount: '10%', publicKey: trader.publicKey })).toEqual({
       status: 400,
       code: 'INSUFFICIENT_BALANCE',
-      details: { have: '0', need: '1', decimals: 6 },
+      details: { unit: 'tokens', have: '0', need: '1', decimals: 6 },
     });
     expect(await refusal({ side: 'buy', mint, amount: 1, pool: 'pump' })).toMatchObject(
       wrong({ pool: expect.stringContaining('complete') }) as object,

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { Value } from 'typebox/value';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
@@ -32,6 +33,9 @@ afterAll(async () => {
   stream.close();
   await world.close();
 });
+
+/** A fifth of what the answer says: a hundred clients at once leave the processor to the order. */
+const againAfterMs = 200;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -270,15 +274,15 @@ describe('what is asked for once', () => {
     },
   );
 
-  /** Asks again while the first request is under way, as a client would. */
-  function persisted(at: TradingGateway, body: Body, asked: Asked): Promise<TradeAnswer> {
-    return until('an answer', async () => {
+  /** Asks again while the first request is under way, as a client would, only sooner. */
+  async function persisted(at: TradingGateway, body: Body, asked: Asked): Promise<TradeAnswer> {
+    for (;;) {
       const told = await at.post('/trade/buy', body, asked);
       if (told.status === 200) return told.body as unknown as TradeAnswer;
       expect(told).toMatchObject({ status: 409, body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS', retryable: true } } });
       expect(told.headers.get('retry-after')).toBe('1');
-      return false;
-    });
+      await pause(againAfterMs);
+    }
   }
 });
 
@@ -415,6 +419,11 @@ describe('TRADING=paper', () => {
       return BigInt(next.quote.outAmount) < BigInt(quote.outAmount) && next;
     });
     expect(moved).toMatchObject({ paper: true, dryRun: true, orderId: null, status: 'simulated' });
+    const { body: unsigned } = await paper.post('/transaction/buy', { ...body, publicKey: outsider.publicKey });
+    const transaction = VersionedTransaction.deserialize(Buffer.from(String(unsigned['transaction']), 'base64'));
+    transaction.sign([Keypair.fromSeed(outsider.seed)]);
+    const refused = await paper.post('/transaction/send', { transaction: Buffer.from(transaction.serialize()).toString('base64') });
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: 'TRADING_HALTED', message: expect.stringContaining('paper') } } });
     expect(world.sent()).toEqual(sent);
     expect(world.landed(publicKey)).toEqual([]);
     await paper.gateway.close();

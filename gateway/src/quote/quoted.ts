@@ -46,6 +46,11 @@ export function quoteOn(order: QuoteOrder, { result }: MarketRead, balance: Bala
   return outcome.ok ? { ...chosen, market, trade, quote: outcome.quote } : refusal(outcome.fault);
 }
 
+/** Of lamports, or of raw units of the coin that is given. */
+export function tooLittle(unit: 'tokens' | 'lamports', have: bigint, need: bigint, decimals: number): QuoteRefusal {
+  return { error: 'INSUFFICIENT_BALANCE', details: { unit, have: String(have), need: String(need), decimals } };
+}
+
 /** The request is of the right form, and these of its fields are wrong. */
 export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefusal {
   return { error: 'INVALID_REQUEST', details: { fields } };
@@ -75,7 +80,7 @@ function tradeOf(
   if (amount.kind === 'part') {
     const part = partOf(balance, amount.ppm);
     if (part > 0n) return { exact, amount: part };
-    return { error: 'INSUFFICIENT_BALANCE', details: { have: String(balance), need: '1', decimals } };
+    return tooLittle('tokens', balance, 1n, decimals);
   }
   if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen);
   const raw = rawAmount(amount.value, side === 'buy' ? chosen.quoteDecimals : decimals);

@@ -5,7 +5,8 @@ import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
 import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
 import type { MarketRead } from '../quote/markets.ts';
-import { quoteOn, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/quoted.ts';
+import { rawAmount } from '../quote/amounts.ts';
+import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/quoted.ts';
 import type { BuiltMessage, MessageBuilder } from './build/message-builder.ts';
 import type { LaneTip } from './build/surround.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
@@ -63,7 +64,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
   if ('error' in standing) return standing;
   const { market, baseAccount } = standing;
   const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
-  if ('error' in quoted) return quoted;
+  if ('error' in quoted) return soldBeyond(request, standing, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);
   if ('error' in bounds) return bounds;
   const quotedMs = performance.now();
@@ -198,6 +199,19 @@ function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOu
   }
   const most = trade.exact === 'baseOut' && request.maxIn !== null && request.maxIn < maxIn ? request.maxIn : maxIn;
   return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };
+}
+
+/** Of an amount that the pool cannot trade, and the wallet does not hold: whoever sells more than is held is told that first. */
+function soldBeyond(
+  { order: { side, amount } }: TradeRequest,
+  { market: { result }, baseAccount }: Standing,
+  { details }: QuoteRefusal,
+): QuoteRefusal | null {
+  const fields = details?.['fields'] as Readonly<Record<string, string>> | undefined;
+  if (side !== 'sell' || amount.kind !== 'ui' || result.kind !== 'market' || fields?.['amount'] === undefined) return null;
+  const { decimals } = result.market;
+  const [raw, have] = [rawAmount(amount.value, decimals), baseAccount?.amount ?? 0n];
+  return raw.ok && raw.raw > have ? tooLittle('tokens', have, raw.raw, decimals) : null;
 }
 
 /** Rent of what the transaction makes at most; accounts of the program may be there already. Null where the rates are not known. */

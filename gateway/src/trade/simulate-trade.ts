@@ -1,5 +1,5 @@
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import type { QuoteRefusal } from '../quote/quoted.ts';
+import { tooLittle, type QuoteRefusal } from '../quote/quoted.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeFailure } from './send/failure.ts';
 import type { Simulator } from './send/simulator.ts';
@@ -32,7 +32,7 @@ export async function simulateTrade(
     case 'failed': {
       const { fault, code, message, details } = outcome.failure;
       const short = notOfBalance.has(fault) ? null : checkTrade(prepared);
-      if (short !== null) return { kind: 'refused', refusal: { ...short, details: { ...short.details, logs: details['logs'] } } };
+      if (short !== null) return { kind: 'refused', refusal: short };
       const refusal = { error: code, message, details: fault === 'slippage' ? await slipped(details, outcome.slot, prepared) : details };
       return movedOn.has(fault) ? { kind: 'again', refusal, slot: outcome.slot ?? slot } : { kind: 'refused', refusal };
     }
@@ -56,8 +56,4 @@ export function checkTrade({ terms }: PreparedTrade): QuoteRefusal | null {
   const short = (have: bigint | null, need: bigint | null): boolean => have !== null && need !== null && have < need;
   if (short(tokens.have, tokens.need)) return tooLittle('tokens', tokens.have!, tokens.need!, tokens.decimals);
   return short(lamports.have, lamports.need) ? tooLittle('lamports', lamports.have!, lamports.need!, solDecimals) : null;
-}
-
-function tooLittle(unit: 'tokens' | 'lamports', have: bigint, need: bigint, decimals: number): QuoteRefusal {
-  return { error: 'INSUFFICIENT_BALANCE', details: { unit, have: String(have), need: String(need), decimals } };
 }
