@@ -41,6 +41,7 @@ export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxD
 /** Blocks that a blockhash lives for. */
 const blockhashLifetime = 150;
 const noSignature = new Uint8Array(64);
+const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
 
 /** `POST /transaction/buy` and `/sell`, whose transactions the caller signs, and `/transaction/send`, which takes them back. */
 export function selfCustodyEndpoints(parts: SelfCustodyParts): BoundEndpoint[] {
@@ -168,7 +169,7 @@ function signatureFault({ signatures, accountKeys, header, messageBytes }: Decod
 async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAnswer> {
   const { principal, wire, transaction, use, skipSimulation, startedMs } = taken;
   const { ledger, follower, state } = parts;
-  if (parts.mode !== 'live') return tradingOff;
+  if (parts.mode !== 'live') return parts.mode === 'off' ? tradingOff : onPaper;
   if (use !== null) {
     const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
     if (known.kind !== 'fresh') return toldBefore(known, startedMs);
