@@ -112,7 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const startedAtMs = Date.now();
   const stopHearing = hearOfKeys(keys.authenticator, hub);
   const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
-    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses() });
+    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses(), orders: trading.report() });
   const page = readDashboard();
   const reading = openReading({ ...options, market }, hub);
   const clientAddress = clientAddressOf(config.trustedProxies);
@@ -123,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const endpoints: readonly BoundEndpoint[] = [
     ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
     statusBinding(report),
-    metricsBinding(() => metricsOf({ hub, limiter, reads: reading.counters, startedAtMs })),
+    metricsBinding(() => metricsOf({ hub, limiter, reads: reading.counters, orders: trading.report(), startedAtMs })),
     ...reading.endpoints,
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),

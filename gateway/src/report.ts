@@ -3,12 +3,13 @@ import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { apiVersion } from './http/answers.ts';
-import type { Metric } from './http/routes/metrics.ts';
+import { counter, gauge, type Metric } from './http/routes/metrics.ts';
 import type { RpcAccountReader } from './chain/rpc-account-reader.ts';
 import type { Markets } from './quote/markets.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import type { TokenBook } from './reads/token-book.ts';
 import type { Hub } from './stream/hub.ts';
+import { orderMetrics, orderStatus, type OrderReport } from './trade/order-report.ts';
 import type { Transport } from './transport/transport.ts';
 
 /** Version of the program. */
@@ -22,10 +23,12 @@ export interface StatusParts {
   /** Addresses of the bus; null where it is in this process. Only their presence is shown. */
   readonly bus: readonly string[] | null;
   readonly statuses: readonly BusStatus[];
+  /** Null: this gateway does not trade. */
+  readonly orders: OrderReport | null;
 }
 
 /** The body of `/status`. Says nothing of keys, clients or addresses. */
-export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses }: StatusParts): AnswerOf<typeof statusEndpoint> {
+export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses, orders }: StatusParts): AnswerOf<typeof statusEndpoint> {
   const { stats, fanout, dialect, history } = hub;
   const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
   return {
@@ -48,6 +51,7 @@ export function statusOf({ hub, transport, startedAtMs, draining, bus, statuses 
       latencyUs: stats.latencyUs.summary(),
       history: { entries: history.entries, bytes: history.bytes },
     },
+    orders: orders === null ? null : orderStatus(orders),
     ingest: ingests.map(({ name, value }) => ({ name, value })),
   };
 }
@@ -65,20 +69,20 @@ export interface ReadCounters {
   readonly markets: Markets['counters'];
 }
 
-/** The gateway's own numbers; no label has an unbounded set of values, so there are none. */
+/** The gateway's own numbers; no label has an unbounded set of values. */
 export function metricsOf({
   hub: { stats, connections, fanout, dialect, history, linkUp },
   limiter,
   reads: { tokens, accounts, markets },
+  orders,
   startedAtMs,
 }: {
   readonly hub: Hub;
   readonly limiter: CountingLimiter;
   readonly reads: ReadCounters;
+  readonly orders: OrderReport | null;
   readonly startedAtMs: number;
 }): Metric[] {
-  const counter = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'counter', value });
-  const gauge = (name: string, help: string, value: number): Metric => ({ name: `sluice_gateway_${name}`, help, type: 'gauge', value });
   const { latencyUs } = stats;
   return [
     gauge('uptime_seconds', 'Time since the start.', (Date.now() - startedAtMs) / 1000),
@@ -123,5 +127,6 @@ export function metricsOf({
     counter('quote_market_reads_total', 'Markets for quotes that were read.', markets.reads),
     counter('quote_market_shared_total', 'Questions for a market that was being read already.', markets.shared),
     counter('quote_market_malformed_total', 'Markets whose accounts could not be understood.', markets.malformed),
+    ...(orders === null ? [] : orderMetrics(orders)),
   ];
 }

@@ -29,7 +29,15 @@ export interface SignerOptions {
   readonly log: Logger;
 }
 
+export interface SignerCounts {
+  signed: number;
+  /** Refused by the process, for a wallet it does not have, or for the halt. */
+  refused: number;
+  unavailable: number;
+}
+
 export interface SigningProcess extends OrderSigner {
+  readonly counts: Readonly<SignerCounts>;
   /** What came of the first start. A keystore that is not there yet needs no process, which is well. Never rejects. */
   readonly started: Promise<SignerStart>;
   /** Of the process that signs at present; null: none is ready. */
@@ -38,6 +46,17 @@ export interface SigningProcess extends OrderSigner {
 
 const unavailable: SignOutcome = { ok: false, reason: 'unavailable' };
 
+/** Where nothing is sent nothing is signed: no process is started, and no passphrase is wanted. */
+export function noSigner(): SigningProcess {
+  return {
+    started: Promise.resolve({ ok: true }),
+    counts: { signed: 0, refused: 0, unavailable: 0 },
+    pid: null,
+    sign: async () => unavailable,
+    close: async () => undefined,
+  };
+}
+
 /** Signs by a process of its own, which is started anew when it ends. */
 export function createSigner(options: SignerOptions): SigningProcess {
   const { store, keystore, log } = options;
@@ -45,6 +64,11 @@ export function createSigner(options: SignerOptions): SigningProcess {
   const heads = headNotes(options);
   const parts = 'ok' in place ? place : { ...sessionParts(options, place), onHead: heads.note };
   const supervisor = new Supervisor({ keystore: () => store.wallets.keystore(keystore), parts, log });
+  const counts: SignerCounts = { signed: 0, refused: 0, unavailable: 0 };
+  const counted = (outcome: SignOutcome): SignOutcome => {
+    counts[outcome.ok ? 'signed' : outcome.reason === 'unavailable' ? 'unavailable' : 'refused']++;
+    return outcome;
+  };
   let inFlight = 0;
   const close = async (): Promise<void> => {
     await supervisor.close();
@@ -54,22 +78,23 @@ export function createSigner(options: SignerOptions): SigningProcess {
   let closing: Promise<void> | null = null;
   return {
     started: supervisor.started,
+    counts,
     get pid() {
       return supervisor.ready?.pid ?? null;
     },
     sign: async (request) => {
-      if (inFlight >= maxInFlight) return unavailable;
+      if (inFlight >= maxInFlight) return counted(unavailable);
       const fault = formFault(request);
-      if (fault !== null) return fault;
+      if (fault !== null) return counted(fault);
       inFlight++;
       const deadline = new AbortController();
       const timer = setTimeout(() => deadline.abort(), answerWithinMs);
       const late = new Promise<SignOutcome>((give) => deadline.signal.addEventListener('abort', () => give(unavailable)));
       try {
-        return await Promise.race([signBy(supervisor, options, request, deadline.signal), late]);
+        return counted(await Promise.race([signBy(supervisor, options, request, deadline.signal), late]));
       } catch (error) {
         log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
-        return unavailable;
+        return counted(unavailable);
       } finally {
         clearTimeout(timer);
         inFlight--;

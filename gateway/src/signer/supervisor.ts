@@ -7,6 +7,8 @@ import { startSession, type SessionOptions, type SignerSession } from './session
 /** Pauses between the starts of a process that does not stay, milliseconds. */
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
+/** While there is no keystore: how often it is looked whether there is one now, milliseconds. */
+const idlePauseMs = 250;
 /** A process that was ready for so long stays: the next pause is the first again, milliseconds. */
 const steadyMs = 10_000;
 /** How long the process may take to end when it is told to, milliseconds. */
@@ -95,7 +97,7 @@ export class Supervisor {
         return 'failed' as const;
       });
       pauseMs = outcome === 'failed' ? Math.min(2 * pauseMs, longestPauseMs) : firstPauseMs;
-      if (!this.#closed) await this.#pause(outcome === 'idle' && this.#waiting.size === 0 ? longestPauseMs : pauseMs);
+      if (!this.#closed) await this.#pause(outcome === 'idle' && this.#waiting.size === 0 ? idlePauseMs : pauseMs);
     }
     this.#tellStarted({ ok: false, reason: 'ended', what: 'closed before it was ready' });
     this.#giveAll(null);

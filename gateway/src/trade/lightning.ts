@@ -34,6 +34,7 @@ import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
 import type { OrderLedger } from './order-ledger.ts';
 import { newOrderId } from './order-id.ts';
+import type { OrderStats } from './order-stats.ts';
 import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { lamportsOfSignature, readTradeRequest, type TradeRequest } from './request.ts';
 import type { Broadcaster } from './send/broadcaster.ts';
@@ -65,6 +66,7 @@ export interface LightningParts {
   readonly broadcaster: Pick<Broadcaster, 'send'>;
   readonly follower: Pick<Follower, 'follow' | 'hasRoom'>;
   readonly gatewayId: string;
+  readonly stats: Pick<OrderStats, 'executed'>;
   readonly maxDayLamports: bigint;
   readonly log: Logger;
 }
@@ -285,6 +287,7 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   const sent = await firstSend(inserted.order, signed.wire, parts);
   const nowMs = performance.now();
   const timing = { ...signed.timing, storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs };
+  parts.stats.executed(timing);
   return {
     json: tradeAnswer(request, signed.prepared, {
       orderId: sent.id,

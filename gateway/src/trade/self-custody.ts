@@ -41,7 +41,6 @@ export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxD
 /** Blocks that a blockhash lives for. */
 const blockhashLifetime = 150;
 const noSignature = new Uint8Array(64);
-const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
 
 /** `POST /transaction/buy` and `/sell`, whose transactions the caller signs, and `/transaction/send`, which takes them back. */
 export function selfCustodyEndpoints(parts: SelfCustodyParts): BoundEndpoint[] {
@@ -169,7 +168,7 @@ function signatureFault({ signatures, accountKeys, header, messageBytes }: Decod
 async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAnswer> {
   const { principal, wire, transaction, use, skipSimulation, startedMs } = taken;
   const { ledger, follower, state } = parts;
-  if (parts.mode !== 'live') return parts.mode === 'off' ? tradingOff : onPaper;
+  if (parts.mode !== 'live') return tradingOff;
   if (use !== null) {
     const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
     if (known.kind !== 'fresh') return toldBefore(known, startedMs);
@@ -205,6 +204,8 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const signature = transaction.signatures[0]!;
   const order = await firstSend(inserted.order, wire, parts);
   const nowMs = performance.now();
+  const took = { ...timing, storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs };
+  parts.stats.executed(took);
   const simulation = simulated === null ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
   const json: SendAnswer = {
     orderId: order.id,
@@ -214,7 +215,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
     lastValidBlockHeight,
     simulation,
     error: null,
-    timing: rounded({ ...timing, storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs }),
+    timing: rounded(took),
   };
   return { json };
 }

@@ -12,15 +12,18 @@ import {
 } from '@sluice/shared/wire/rest/trade.ts';
 import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
-import { createSigner } from '../signer/client.ts';
+import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { takeGatewayId } from './gateway-id.ts';
 import { createHalt } from './halt.ts';
 import { createLightning, lightningEndpoints, tradingOff } from './lightning.ts';
+import type { StoredOrder } from './order.ts';
 import { createOrderLedger } from './order-ledger.ts';
 import { createOrderPublisher } from './order-publisher.ts';
+import type { OrderReport } from './order-report.ts';
+import { OrderStats } from './order-stats.ts';
 import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
 import { createBroadcaster } from './send/broadcaster.ts';
 import { Follower } from './send/follower.ts';
@@ -57,6 +60,8 @@ export interface Trading {
   readonly endpoints: readonly BoundEndpoint[];
   /** Takes up the orders that this store still has open. Rejects where it cannot be read. */
   start(): Promise<void>;
+  /** Null: it does not trade. */
+  report(): OrderReport | null;
   close(): Promise<void>;
 }
 
@@ -79,6 +84,7 @@ function noTrading(): Trading {
   return {
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
     start: async () => undefined,
+    report: () => null,
     close: async () => undefined,
   };
 }
@@ -100,7 +106,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const builder = createMessageBuilder();
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
-  const signer = createSigner({ store, ...custody, limits, halt, log });
+  const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
   const broadcaster = createBroadcaster({
     nodes,
     ...config.broadcast,
@@ -109,9 +115,14 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     signal,
   });
   const publisher = createOrderPublisher({ bus, simulated, log });
+  const stats = new OrderStats();
+  const tell = (order: StoredOrder): void => {
+    stats.changed(order);
+    publisher.tell(order);
+  };
   const { orders, wallets } = store;
-  const ledger = createOrderLedger({ orders, publisher, log });
-  const follower = new Follower({ nodes, broadcaster, orders, gatewayId, onChange: (order) => publisher.tell(order), newestSlot, log });
+  const ledger = createOrderLedger({ orders, publisher: { tell }, log });
+  const follower = new Follower({ nodes, broadcaster, orders, gatewayId, onChange: tell, newestSlot, log });
   hub.follow(warmNewTokens(state, venues));
   hub.follow({
     onEntry: (_entry, cell, replayed) => {
@@ -122,7 +133,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     // What the stream did not tell, the nodes' statuses do.
     onLost: () => undefined,
   });
-  const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, log };
+  const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   // On paper nothing is sent, by no lane.
   const tips = mode === 'live' ? laneTips(config.broadcast) : [];
@@ -134,6 +145,13 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
       ...pumpPortalEndpoints({ ...parts, lightning, wallets: access }),
     ],
     start: () => follower.start(),
+    report: () => ({
+      stats,
+      open: follower.size,
+      lanes: broadcaster.lanes,
+      simulator: simulator.counters,
+      signer: { ready: signer.pid !== null, counts: signer.counts },
+    }),
     close: async () => {
       await signer.close();
       await follower.close();

@@ -4,6 +4,18 @@ import { defineEndpoint } from './endpoint.ts';
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 const closed = { additionalProperties: false } as const;
+const latencies = (count: string, p50: string) =>
+  Type.Object(
+    {
+      count: Count(count),
+      p50: Percentile(p50),
+      p90: Percentile('90th percentile.'),
+      p99: Percentile('99th percentile.'),
+      max: Type.Number({ minimum: 0, description: 'Longest.' }),
+    },
+    closed,
+  );
+const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
 const Status = Type.Object(
   {
@@ -35,19 +47,38 @@ const Status = Type.Object(
         events: Count('Events taken from the bus.'),
         gaps: Count('Gaps told to clients.'),
         slowCloses: Count('Connections closed as too slow.'),
-        latencyUs: Type.Object(
-          {
-            count: Count('Events measured.'),
-            p50: Percentile('From publishing to sending, microseconds, median.'),
-            p90: Percentile('90th percentile.'),
-            p99: Percentile('99th percentile.'),
-            max: Type.Number({ minimum: 0, description: 'Longest.' }),
-          },
-          closed,
-        ),
+        latencyUs: latencies('Events measured.', 'From publishing to sending, microseconds, median.'),
         history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their memory.') }, closed),
       },
       closed,
+    ),
+    orders: Type.Union(
+      [
+        Type.Object(
+          {
+            open: Count('Orders that this gateway follows.'),
+            stored: Count('Orders stored by it since its start.'),
+            finalized: Count('Orders that ended filled.'),
+            failed: Count('Orders that ended failed.'),
+            expired: Count('Orders that can land no more.'),
+            executionUs: Type.Object(
+              {
+                quote: step('Quoting'),
+                build: step('Building the message'),
+                simulate: step('Simulating it'),
+                sign: step('Signing it'),
+                store: step('Storing the order durably'),
+                send: step('Handing the message to the nodes'),
+                total: step('From the request to the answer'),
+              },
+              { ...closed, description: 'Of the orders that were sent.' },
+            ),
+          },
+          closed,
+        ),
+        Type.Null(),
+      ],
+      { description: 'Execution of orders; null where this gateway does not trade.' },
     ),
     ingest: Type.Array(
       Type.Object(

@@ -1,0 +1,71 @@
+import { orderSteps } from '@sluice/gateway/trade/order-stats.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../support/gateway.ts';
+import { launchCoin } from '../support/quoted-trades.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+
+/** What a gateway tells of its own orders. */
+let world: TradingWorld;
+let gateway: TradingGateway;
+beforeAll(async () => {
+  world = await startTradingWorld();
+  gateway = await world.gateway();
+}, 60_000);
+afterAll(() => world.close());
+
+interface Told {
+  readonly orders: {
+    readonly stored: number;
+    readonly finalized: number;
+    readonly failed: number;
+    readonly executionUs: Readonly<Record<string, { readonly count: number; readonly p50: number | null; readonly max: number }>>;
+  };
+}
+
+async function metrics(): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`http://${gateway.host}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+}
+
+it('tells what its orders took and what became of them, at /status and /metrics', async () => {
+  const { mint } = launchCoin(world.chain);
+  const publicKey = await world.wallet();
+  await gateway.ready(publicKey, mint);
+  const status = async (): Promise<Told['orders']> => (await gateway.get('/status')).body['orders'] as Told['orders'];
+  expect((await status()).executionUs['total']).toEqual({ count: 0, p50: null, p90: null, p99: null, max: 0 });
+  const before = await metrics();
+
+  const bought = await gateway.post('/trade/buy', { publicKey, mint, amount: 0.01 });
+  const { timing } = bought.body as { readonly timing: { readonly totalMs: number } };
+  expect(bought.status).toBe(200);
+  expect((await gateway.post('/trade/buy', { publicKey, mint, amount: 0.02, skipSimulation: true })).status).toBe(200);
+  await until('the orders to end', async () => (await status()).finalized === 2, 20_000);
+
+  const told = await status();
+  expect(told).toMatchObject({ stored: 2, finalized: 2, failed: 0, expired: 0 });
+  const counts = orderSteps.map((step) => told.executionUs[step]!.count);
+  expect(counts).toEqual(orderSteps.map((step) => (step === 'simulate' ? 1 : 2)));
+  expect(told.executionUs['total']!.max).toBeGreaterThan((timing.totalMs - 0.01) * 1_000);
+  const after = await metrics();
+  const more = (name: string): number => after.get(`sluice_gateway_${name}`)! - before.get(`sluice_gateway_${name}`)!;
+  expect(more('orders_stored_total')).toBe(2);
+  expect(more('orders_finalized_total')).toBe(2);
+  expect(more('orders_signer_signed_total')).toBe(2);
+  expect(more('orders_simulation_passed_total')).toBe(1);
+  expect(more('orders_lane_first_total{lane="rpc 1"}')).toBe(2);
+  expect(more('orders_lane_accepted_total{lane="rpc 1"}')).toBeGreaterThanOrEqual(2);
+  expect(after.get('sluice_gateway_orders_signer_ready')).toBe(1);
+  expect(after.get('sluice_gateway_orders_step_p50_seconds{step="total"}')).toBe(told.executionUs['total']!.p50! / 1e6);
+});
+
+it('has each name described once, above all that bear it', async () => {
+  const lines = (await (await fetch(`http://${gateway.host}/metrics`)).text()).trimEnd().split('\n');
+  const described = lines.flatMap((line) => (line.startsWith('# TYPE ') ? [line.split(' ')[2]!] : []));
+  expect(new Set(described).size).toBe(described.length);
+  let current = '';
+  for (const line of lines) {
+    if (line.startsWith('# TYPE ')) current = line.split(' ')[2]!;
+    else if (!line.startsWith('#')) expect(line.split(/[ {]/)[0]).toBe(current);
+  }
+});
