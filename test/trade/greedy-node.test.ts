@@ -126,6 +126,14 @@ test('a transaction that its caller signed: it is refused, or it is an order; ne
   expect(refused.status, JSON.stringify(refused.body)).toBe(400);
   expect(shown('simulateTransaction', since).map(({ signed }) => signed)).toEqual([false]);
   expect(world.landed(caller.publicKey)).toEqual([]);
+  world.node.tampering = null;
+  const made = await gateway.post('/transaction/send', { transaction });
+  expect(made.status, JSON.stringify(made.body)).toBe(200);
+  await until('its block', () => world.landed(caller.publicKey).length === 1);
+  // It has what it wanted and would fail a simulation now: it is the same order all the same.
+  world.node.tampering = async ({ method }, answer) => (method === 'simulateTransaction' ? simulationFailed('AlreadyProcessed') : answer());
+  const again = await gateway.post('/transaction/send', { transaction });
+  expect([again.status, again.body['orderId']], JSON.stringify(again.body)).toEqual([200, made.body['orderId']]);
 });
 
 test('a durable nonce is refused: nobody could tell when it can land no more', async () => {

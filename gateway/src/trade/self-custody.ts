@@ -20,7 +20,7 @@ import {
 import type { Principal } from '../auth/principal.ts';
 import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../http/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
-import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder } from '../store/order-table.ts';
+import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder, type OrderTable } from '../store/order-table.ts';
 import { firstSend, perhapsStored } from './first-send.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
@@ -36,11 +36,17 @@ import { rounded, termsOf, tradedQuote } from './trade-answer.ts';
 
 type UnsignedAnswer = EndpointAnswer<typeof transactionBuyEndpoint>;
 type SentAnswer = EndpointAnswer<typeof transactionSendEndpoint>;
-export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxDayLamports' | 'laneTips'>;
+export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxDayLamports' | 'laneTips' | 'orders'> & {
+  readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'>;
+};
 
-/** Blocks that a blockhash lives for. */
-const blockhashLifetime = 150;
+/**
+ * Blocks from the newest confirmed one that is known to the last that a caller's blockhash may be good for: its own 150, and as many as
+ * the node that told it may be ahead.
+ */
+const longestLife = 150 + 64;
 const noSignature = new Uint8Array(64);
+const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
 
 /** `POST /transaction/buy` and `/sell`, whose transactions the caller signs, and `/transaction/send`, which takes them back. */
 export function selfCustodyEndpoints(parts: SelfCustodyParts): BoundEndpoint[] {
@@ -168,11 +174,14 @@ function signatureFault({ signatures, accountKeys, header, messageBytes }: Decod
 async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAnswer> {
   const { principal, wire, transaction, use, skipSimulation, startedMs } = taken;
   const { ledger, follower, state } = parts;
-  if (parts.mode !== 'live') return tradingOff;
+  if (parts.mode !== 'live') return parts.mode === 'off' ? tradingOff : onPaper;
   if (use !== null) {
     const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
     if (known.kind !== 'fresh') return toldBefore(known, startedMs);
   }
+  // One that has landed already would fail a simulation.
+  const known = (await parts.orders.bySignature(transaction.signatures[0]!)).find((order) => ownerOf(order) === ownerOf(principal));
+  if (known !== undefined) return toldBefore({ kind: 'known', order: known }, startedMs);
   if (parts.halt.halted) return halted;
   if (!follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
   const beforeMs = performance.now();
@@ -188,8 +197,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
     return { error: simulated.failure.code, message: simulated.failure.message, details: simulated.failure.details };
   const simulatedMs = performance.now();
   const height = state.blockHeight();
-  // Its blockhash is no younger than now.
-  const lastValidBlockHeight = height === null ? null : height.height + blockhashLifetime;
+  const lastValidBlockHeight = height === null ? null : height.height + longestLife;
   const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
   // The last look: from here on the order may be on its way.
   if (parts.halt.halted) return halted;
