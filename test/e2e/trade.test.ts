@@ -9,8 +9,10 @@ import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuy
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/market/wallets.ts';
+import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';
 import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
 import { until } from '../support/gateway.ts';
+import { launchOlderCoin } from '../support/older-coin.ts';
 import { launchCoin, moveToPool, tokensOf, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
 import { StreamClient } from '../support/stream-client.ts';
 import { effectOf, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
@@ -123,9 +125,11 @@ function expectFill({ fill, side, signature, publicKey, mint, quoteMint, pool }:
 
 const everything = 793_100_000_000_000n;
 const anyPrice = 10n ** 14n;
-const kinds: readonly (readonly [string, Partial<NewCoin>])[] = [
+const kinds: readonly (readonly [string, Partial<NewCoin> | 'older'])[] = [
   ['a coin against SOL', {}],
+  ['a coin of SPL Token', 'older'],
   ['a coin against USDC', { quoteMint: usdcMint }],
+  ['a coin against another coin', { quoteMint: otherQuoteCoin.mint }],
   ['a mayhem coin', { mayhem: true }],
   ['a cashback coin', { cashback: true }],
   ['a holder-reward coin', { holderReward: true }],
@@ -134,7 +138,7 @@ const kinds: readonly (readonly [string, Partial<NewCoin>])[] = [
 
 describe('orders on curves, and on the pools that coins move to', () => {
   it.concurrent.each(kinds)('%s', { timeout: 60_000 }, async (_, parts) => {
-    const coin = launchCoin(world.chain, parts);
+    const coin = parts === 'older' ? await launchOlderCoin(world.chain) : launchCoin(world.chain, parts);
     const publicKey = await world.wallet({ usdc: true });
     const before = world.chain.account(publicKey)!.lamports;
     const onCurve = await tradeThrough(coin, publicKey, { pool: 'pump', poolAddress: bondingCurveAddress(coin.mint) });
@@ -160,7 +164,8 @@ describe('orders on curves, and on the pools that coins move to', () => {
   async function tradeThrough(coin: QuotedCoin, publicKey: string, at: { pool: string; poolAddress: string }): Promise<Traded[]> {
     const { mint, quoteMint } = coin;
     const named = at.pool === 'pump' ? {} : { pool: at.pool };
-    const [inDecimals, unit] = quoteMint === usdcMint ? [6, 10n ** 6n] : [9, 10n ** 9n];
+    const inDecimals = quoteMint === usdcMint ? 6 : quoteMint === otherQuoteCoin.mint ? otherQuoteCoin.decimals : 9;
+    const unit = 10n ** BigInt(inDecimals);
     const bought = await traded('buy', { publicKey, mint, amount: 1.25, slippage: 2.5 });
     expect(bought.answer).toMatchObject({
       ...at,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage, decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
 import { AccountStore } from './ledger/account-store.ts';
@@ -12,7 +13,8 @@ import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
 import { createMarket, type MarketOptions } from './market/market.ts';
-import { faucetKeypair, genesisAccounts, validatorIdentity, usdcAccount, walletAccount } from './programs/genesis.ts';
+import { coinAccount, faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis.ts';
+import { otherQuoteCoin } from './programs/quote-coins.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { programTable } from './programs/table.ts';
 import { transferInstruction } from './programs/system.ts';
@@ -37,6 +39,15 @@ const maxPacketBytes = 1_232;
 
 const rpcCode = { simulationFailed: -32002, signatureFailure: -32003, overloaded: -32005, invalidParams: -32602 } as const;
 
+export interface FundedWallet {
+  readonly address: string;
+  readonly lamports: bigint;
+  /** Raw. */
+  readonly usdc?: bigint;
+  /** Raw, of `otherQuoteCoin`. */
+  readonly other?: bigint;
+}
+
 export interface ChainOptions {
   readonly seed: number | string;
   /** False for a chain on which nothing happens by itself. */
@@ -47,7 +58,7 @@ export interface ChainOptions {
   readonly firstSlot?: number;
   readonly history?: HistoryBounds;
   /** Wallets that genesis funds, beyond the market's. */
-  readonly funded?: readonly { readonly address: string; readonly lamports: bigint; readonly usdc?: bigint }[];
+  readonly funded?: readonly FundedWallet[];
 }
 
 interface Queued {
@@ -94,9 +105,10 @@ class SimChain implements MarketChain {
     const firstSlot = options.firstSlot ?? defaultFirstSlot;
     this.#lastSlot = firstSlot;
     const market = options.market === false ? null : createMarket(this.#seed, this.#slotMs, options.market ?? {});
-    const funded = (options.funded ?? []).flatMap(({ address, lamports, usdc }) => [
+    const funded = (options.funded ?? []).flatMap(({ address, lamports, usdc, other }) => [
       [address, walletAccount(lamports)] as const,
-      ...(usdc === undefined ? [] : [usdcAccount(address, usdc)]),
+      ...(usdc === undefined ? [] : [coinAccount(usdcMint, address, usdc)]),
+      ...(other === undefined ? [] : [coinAccount(otherQuoteCoin.mint, address, other)]),
     ]);
     const accounts = genesisAccounts(this.#seed, [...(market?.genesis ?? []), ...funded]);
     for (const [address, account] of accounts) this.#store.set(address, account);

@@ -1,7 +1,7 @@
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
-import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { VenueEvent, VenueTrade } from '@sluice/shared/venues/venue.ts';
@@ -87,7 +87,7 @@ export function setUp(chain: SimChain, coin: QuotedCoin): QuotedCoin {
 export function moveToPool(chain: SimChain, coin: QuotedCoin, boost: boolean): void {
   const { mint, tokenProgram: base, quoteMint } = coin;
   succeeded(land(chain, [unitLimitInstruction(800_000), migrateV2(mint, base, quoteMint, maker.publicKey, boost)], [maker]));
-  if (quoteMint === usdcMint) return;
+  if (quoteMint !== wrappedSolMint) return;
   const { publicKey } = trader;
   const account = deriveTokenAccount(publicKey, wrappedSolMint, tokenProgram).address;
   const wrap = [

@@ -28,6 +28,7 @@ import { maker, trader } from './quoted-trades.ts';
 const keystoreName = 'cluster';
 const lamports = 400_000n * 10n ** 9n;
 const rawUsdc = 10n ** 13n;
+const rawOther = 10n ** 16n;
 /** An order is final after a second and a quarter, and its blockhash lives for six. */
 const slotMs = 40;
 const log = createLog({ level: 'silent', name: 'test' });
@@ -116,7 +117,7 @@ export class TradingWorld {
     return new TradingGateway(gateway, operatorKey);
   }
 
-  /** A custodial wallet with SOL, the operator's where no account is named; `usdc`: it has SOL and USDC from the start. */
+  /** A custodial wallet with SOL, the operator's where no account is named; `usdc`: it has SOL, USDC and the simulated chain's other quote coin from the start. */
   async wallet({ accountId = null, funds = lamports, usdc = false }: WalletOptions = {}): Promise<string> {
     const { publicKey, seed } = usdc ? richWallet(this.#rich++) : wallet('trading', `custodial ${this.#wallets++}`);
     const imported = await this.#parts.keystore.import(seed, null, accountId);
@@ -245,7 +246,12 @@ export async function startTradingWorld({ ingest = false, funded = [] }: Trading
   closers.push(async () => rmSync(dataDir, { recursive: true, force: true }));
   try {
     const rich = Array.from({ length: richWallets }, (_, index) => richWallet(index));
-    const all = [maker, trader, ...rich, ...funded].map(({ publicKey: address }) => ({ address, lamports, usdc: rawUsdc }));
+    const all = [maker, trader, ...rich, ...funded].map(({ publicKey: address }) => ({
+      address,
+      lamports,
+      usdc: rawUsdc,
+      other: rawOther,
+    }));
     const chain = createChain({ seed: 'trading', market: false, funded: all, slotMs });
     const simnet = await startSimnet({ chain, autoStart: false });
     closers.push(() => simnet.close());

@@ -1,12 +1,9 @@
-import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { expect, test } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
-import { wallet } from '../simnet/market/wallets.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
-import { pumpSdk } from '../simnet/support/pump-sdk.ts';
-import { land } from '../simnet/support/test-chain.ts';
-import { fromWeb3, key } from '../simnet/support/web3.ts';
-import { launchCoin, maker, moveToPool, setUp, type QuotedCoin } from '../support/quoted-trades.ts';
+import { launchOlderCoin } from '../support/older-coin.ts';
+import { launchCoin, maker, moveToPool, type QuotedCoin } from '../support/quoted-trades.ts';
 import {
   buyTheRest,
   changed,
@@ -46,12 +43,7 @@ test.each(kinds)('%s: bought, sold, completed and traded on its pool', { timeout
 
 test('a coin of SPL Token: likewise', { timeout: 60_000 }, async () => {
   const chain = startChain();
-  const mint = wallet('built', 'older');
-  const at = key(maker.publicKey);
-  const text = { name: 'Simulated old', symbol: 'SIMOLD', uri: 'https://simnet.invalid/old' };
-  const create = await pumpSdk.PUMP_SDK.createInstruction({ mint: key(mint.publicKey), ...text, creator: at, user: at });
-  expect(land(chain, [fromWeb3(create)], [maker, mint]).err).toBeNull();
-  live(chain, setUp(chain, { mint: mint.publicKey, tokenProgram, quoteMint: wrappedSolMint, mayhem: false }), false);
+  live(chain, await launchOlderCoin(chain), false);
 });
 
 test('what the program refuses is told by its code: bounds, an ended curve, other recipients, missing tokens', () => {

@@ -1,6 +1,7 @@
 import type { ChainAccount } from '../chain.ts';
 import type { MarketChain } from '../sim-chain.ts';
-import { usdcAccount, walletAccount, wrappedSolAccount } from '../programs/genesis.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { coinAccount, walletAccount, wrappedSolAccount } from '../programs/genesis.ts';
 import { createActors, type Actors } from './actors.ts';
 import { defaultCoinBounds, type CoinBounds } from './coin-book.ts';
 import { createRandom } from './random.ts';
@@ -45,11 +46,11 @@ function genesisOf(actors: Actors): readonly (readonly [string, ChainAccount])[]
   const { maker, migrator, traders } = actors;
   return [
     ...traders.map(({ publicKey }) => [publicKey, walletAccount(walletSol)] as const),
-    ...traders.filter((_, index) => index % usdcWalletEvery === 0).map(({ publicKey }) => usdcAccount(publicKey, walletUsdc)),
+    ...traders.filter((_, index) => index % usdcWalletEvery === 0).map(({ publicKey }) => coinAccount(usdcMint, publicKey, walletUsdc)),
     [migrator.publicKey, walletAccount(walletSol)],
     [maker.publicKey, walletAccount(walletSol)],
     wrappedSolAccount(maker.publicKey, makerSol),
-    usdcAccount(maker.publicKey, makerUsdc),
+    coinAccount(usdcMint, maker.publicKey, makerUsdc),
   ];
 }
 

@@ -23,6 +23,7 @@ import { ammFees, curveFees } from './genesis-fees.ts';
 import { feeConfigAddress } from './pump-fees.ts';
 import { ammConfigData } from './pump-amm/state.ts';
 import { globalData } from './pump/state.ts';
+import { otherQuoteCoin } from './quote-coins.ts';
 import { buybackFeeRecipients, feeRecipients, operators, reservedFeeRecipients } from './recipients.ts';
 import { programTable } from './table.ts';
 import { mintData, mintFields, tokenAccountData, tokenFields } from './token-state.ts';
@@ -40,6 +41,7 @@ const volumeAccumulatorBytes = 544;
 /** Basis points of the protocol fee that go to the buyback recipients. */
 const buybackBps = 5_000n;
 const maxCreatorFeeBps = 300n;
+const initialVirtualUsdc = 4_292_000_000n;
 
 /** Gets every transaction's fee, so that no lamports are lost. */
 export const validatorIdentity = generateKeypair(createHash('sha256').update('simnet validator').digest()).publicKey;
@@ -57,9 +59,10 @@ function ownedAccount(owner: string, data: Uint8Array): ChainAccount {
   return { lamports: minimumBalance(data.length), owner, data, executable: false };
 }
 
-export function usdcAccount(owner: string, amount: bigint): readonly [string, ChainAccount] {
-  const address = deriveTokenAccount(owner, usdcMint, tokenProgram).address;
-  return [address, ownedAccount(tokenProgram, tokenAccountData(usdcMint, owner, amount))];
+/** Of a mint of SPL Token. */
+export function coinAccount(mint: string, owner: string, amount: bigint): readonly [string, ChainAccount] {
+  const { address } = deriveTokenAccount(owner, mint, tokenProgram);
+  return [address, ownedAccount(tokenProgram, tokenAccountData(mint, owner, amount))];
 }
 
 /** A wrapped-SOL account that holds `lamports` beyond its rent. */
@@ -85,6 +88,7 @@ function mintAccounts(): (readonly [string, ChainAccount])[] {
   return [
     [wrappedSolMint, ownedAccount(tokenProgram, mintData(9, 0n, null))],
     [usdcMint, ownedAccount(tokenProgram, mintData(usdcDecimals, 0n, operators.authority))],
+    [otherQuoteCoin.mint, ownedAccount(tokenProgram, mintData(otherQuoteCoin.decimals, 0n, operators.authority))],
   ];
 }
 
@@ -110,7 +114,7 @@ function pumpAccounts(): (readonly [string, ChainAccount])[] {
     cashbackEnabled: true,
     buybackFeeRecipients,
     buybackBps,
-    initialVirtualQuote: 4_292_000_000n,
+    initialVirtualQuote: initialVirtualUsdc,
     whitelistedQuoteMint: usdcMint,
     creatorFeeConfigurable: true,
     maxCreatorFeeBps,
@@ -121,9 +125,11 @@ function pumpAccounts(): (readonly [string, ChainAccount])[] {
     .bytes(pump.accountDiscriminators.quoteControl)
     .address(operators.authority)
     .zeros(64)
-    .u32(1)
+    .u32(2)
     .address(usdcMint)
-    .u64(4_292_000_000n)
+    .u64(initialVirtualUsdc)
+    .address(otherQuoteCoin.mint)
+    .u64(otherQuoteCoin.initialVirtual)
     .done();
   const volume = new BorshWriter().bytes(pump.accountDiscriminators.globalVolumeAccumulator).done(volumeAccumulatorBytes);
   const config = feeConfigAddress(pump.programId);
@@ -174,7 +180,8 @@ function recipientAccounts(): (readonly [string, ChainAccount])[] {
   return [...feeRecipients, ...reservedFeeRecipients, ...buybackFeeRecipients, operators.withdraw].flatMap((address) => [
     [address, walletAccount(recipientLamports)] as const,
     wrappedSolAccount(address, 0n),
-    usdcAccount(address, 0n),
+    coinAccount(usdcMint, address, 0n),
+    coinAccount(otherQuoteCoin.mint, address, 0n),
   ]);
 }
 
@@ -186,17 +193,17 @@ function priceAccounts(): (readonly [string, ChainAccount])[] {
   ];
 }
 
-/** Puts the USDC that all accounts hold onto the mint as its supply. */
-function withUsdcSupply(accounts: Map<string, ChainAccount>): void {
-  const mint = accounts.get(usdcMint);
-  if (mint === undefined) throw new Error('genesis has no USDC mint');
+/** Puts what all accounts hold of a coin onto its mint as the supply. */
+function withSupply(accounts: Map<string, ChainAccount>, address: string): void {
+  const mint = accounts.get(address);
+  if (mint === undefined) throw new Error(`genesis has no mint ${address}`);
   let supply = 0n;
   for (const { owner, data } of accounts.values()) {
-    if (owner === tokenProgram && data.length === 165 && tokenFields.mint(data) === usdcMint) supply += tokenFields.amount(data);
+    if (owner === tokenProgram && data.length === 165 && tokenFields.mint(data) === address) supply += tokenFields.amount(data);
   }
   const data = mint.data.slice();
   mintFields.setSupply(data, supply);
-  accounts.set(usdcMint, { ...mint, data });
+  accounts.set(address, { ...mint, data });
 }
 
 /** Every account of the first block: programs, mints, the venues' settings, fee recipients, the SOL/USDC pool, funded wallets. */
@@ -216,6 +223,6 @@ export function genesisAccounts(
     [validatorIdentity, walletAccount(recipientLamports)],
     ...funded,
   ]);
-  withUsdcSupply(accounts);
+  for (const mint of [usdcMint, otherQuoteCoin.mint]) withSupply(accounts, mint);
   return accounts;
 }

@@ -25,7 +25,7 @@ import { addressBytes, deriveTokenAccount } from '../../runtime/derive.ts';
 import { curveOf, holderRewardsOf, mayhemStateOf } from '../addresses.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import { associatedTokenInstruction } from '../associated-token.ts';
-import type { BorshReader } from '../borsh.ts';
+import { BorshReader } from '../borsh.ts';
 import { createMetadataInstruction, metadataAddress } from '../metaplex.ts';
 import { createAccountInstruction, transferInstruction } from '../system.ts';
 import {
@@ -177,16 +177,29 @@ function announce(context: AnchorContext, plan: Plan): void {
 }
 
 /** The quote coin: SOL unless remaining accounts name another; `quote_mint`, its curve account, its program, `quote_control`. */
-function readQuote(context: AnchorContext, global: Global): string {
+function readQuote(context: AnchorContext, global: Global): Pick<Curve, 'quoteMint' | 'virtualQuote'> {
   const [mint, vault, program, control] = context.remaining;
-  if (mint === undefined || mint.address === wrappedSolMint) return zeroAddress;
-  context.require(mint.address === global.whitelistedQuoteMint, pumpError.unsupportedQuoteMint);
+  if (mint === undefined || mint.address === wrappedSolMint) return { quoteMint: zeroAddress, virtualQuote: global.initialVirtualSol };
   if (vault === undefined || program === undefined || control === undefined) return context.throws(pumpError.invalidQuoteControl);
   context.require(isTokenProgram(program.address) && mint.owner === program.address, pumpError.invalidQuoteTokenProgram);
   const curve = context.get('bonding_curve').address;
   context.require(vault.address === deriveTokenAccount(curve, mint.address, program.address).address, pumpError.invalidQuoteCurveAccount);
   context.require(control.address === quoteControl && control.owner === context.programId, pumpError.invalidQuoteControl);
-  return mint.address;
+  const virtualQuote = mint.address === global.whitelistedQuoteMint ? global.initialVirtualQuote : allowedQuote(control.data, mint.address);
+  if (virtualQuote === null) return context.throws(pumpError.unsupportedQuoteMint);
+  return { quoteMint: mint.address, virtualQuote };
+}
+
+const allowedAt = 104;
+
+/** What a new curve against this coin has virtually; null where the list of `quote_control` has it not. */
+function allowedQuote(control: Uint8Array, mint: string): bigint | null {
+  const reader = new BorshReader(control.subarray(allowedAt));
+  for (let left = reader.u32(); left > 0; left--) {
+    const [allowed, virtualQuote] = [reader.address(), reader.u64()];
+    if (allowed === mint) return virtualQuote;
+  }
+  return null;
 }
 
 interface Flags {
@@ -223,11 +236,10 @@ function runCreateV2(context: AnchorContext, args: BorshReader): void {
   checkMayhem(context, mint);
   context.require(global.createV2Enabled, pumpError.createV2Disabled);
   checkFlags(context, global, flags);
-  const quoteMint = readQuote(context, global);
+  const { quoteMint, virtualQuote } = readQuote(context, global);
   const isSol = quoteMint === zeroAddress;
   const creator = flags.holderReward ? holderRewardsOf(mint) : creatorArgument;
   context.require(creator !== zeroAddress, pumpError.creatorShouldNotBeZero);
-  const virtualQuote = isSol ? global.initialVirtualSol : global.initialVirtualQuote;
   const curve: Curve = { ...freshCurve(global, creator), ...flags, quoteMint, virtualQuote };
   const plan: Plan = { text, curve, tokenProgram: token2022Program, isSol };
   const user = context.get('user').address;
