@@ -281,6 +281,11 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
     })
     .catch((error: unknown) => perhapsStored(error, order));
   if ('error' in inserted) return inserted;
+  // Another order has this very message: so many alike on one blockhash that they are not told apart any more. Of two only one could land.
+  if (inserted.kind === 'known') {
+    const alike = 'This wallet has as many orders under way as can be told apart that are alike to the last byte: ask again in a second.';
+    return { error: 'RATE_LIMIT', message: alike, retryAfterSeconds: 1 };
+  }
   if (inserted.kind !== 'stored') return toldBefore(inserted, admitted.startedMs);
   const storedMs = performance.now();
   const { signature, lastValidBlockHeight } = message;

@@ -15,7 +15,7 @@ const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_
 /** What a wallet that holds too little does not bring about; whatever else the programs say, it does. */
 const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'blockhash', 'duplicate']);
 
-/** Simulates the very bytes that are to be sent. */
+/** Simulates the very message that is to be sent; a signature changes nothing of what it does. */
 export async function simulateTrade(
   simulator: Pick<Simulator, 'simulate'>,
   wire: Uint8Array,

@@ -9,7 +9,7 @@ export type SimulationOutcome =
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 export interface SimulationRequest {
-  /** The bytes exactly as they will be sent. */
+  /** As it will be sent, but for signatures where `isSigned` says so. */
   readonly wire: Uint8Array;
   /** False for a transaction whose signatures are still to be made, and stand as zeros. */
   readonly isSigned: boolean;

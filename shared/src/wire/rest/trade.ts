@@ -223,7 +223,7 @@ const trade = {
   access: 'trade',
   idempotent: true,
   tag: 'trading',
-  description: `Quotes, builds, signs with a custodial wallet, simulates the signed bytes and broadcasts them; the order is then followed to its end. ${idempotent}`,
+  description: `Quotes, builds, simulates the message, signs what passed with a custodial wallet, stores and broadcasts it; the order is then followed to its end. No node is shown a signed message before its order is stored. ${idempotent}`,
   answer: TradeAnswer,
   errors: [...refusals, ...spending],
 } as const;
@@ -278,7 +278,7 @@ export const transactionSendEndpoint = defineEndpoint({
   idempotent: true,
   tag: 'trading',
   summary: 'Broadcasts a transaction that the caller signed, and follows it like an order.',
-  description: `Simulated first. The same transaction sent twice is one order. ${idempotent}`,
+  description: `Simulated first, without its signatures, which are verified here. The same transaction sent twice is one order. One with a durable nonce in place of its blockhash is refused. ${idempotent}`,
   body: SendBody,
   answer: SendAnswer,
   errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', ...spending],
