@@ -63,7 +63,11 @@ test('failures are told by program and code, with what is known of them', async 
   tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 10n ** 10n }, 0n);
   expect(await failureOf(tooLate.wire)).toEqual(['slippage', 'SLIPPAGE_EXCEEDED', { quoted: '5', actual: null, bound: '4' }]);
   const poor = world.prepare(buy, {}, pauper);
-  expect(await failureOf(poor.wire)).toEqual(['insufficient_sol', 'INSUFFICIENT_BALANCE', { unit: 'lamports', have: '1', need: '2', decimals: 9 }]);
+  expect(await failureOf(poor.wire)).toEqual([
+    'insufficient_sol',
+    'INSUFFICIENT_BALANCE',
+    { unit: 'lamports', have: '1', need: '2', decimals: 9 },
+  ]);
   const all = chain.account(buyer.publicKey)!.lamports;
   expect(await failureOf(signed([transferLamports(buyer.publicKey, pauper.publicKey, all)]))).toEqual([
     'insufficient_sol',
