@@ -29,7 +29,7 @@ const keystoreName = 'cluster';
 const slotMs = 150;
 const lamportsPerSol = 1_000_000_000n;
 /** What a wallet is given, lamports. */
-export const grantLamports = 5n * lamportsPerSol;
+const grantLamports = 5n * lamportsPerSol;
 /** A million tokens. */
 const tokensToSell = 1_000_000_000_000n;
 const everything = 793_100_000_000_000n;
@@ -52,7 +52,7 @@ export interface CrashWorld {
   readonly startsMs: readonly number[];
   /** Processes of both kinds that were killed. */
   readonly killed: { gateways: number; signers: number };
-  /** A custodial wallet with `grantLamports`, and where a coin is named with some of it. */
+  /** A custodial wallet with some SOL, and where a coin is named with some of it. */
   newWallet(tokensOf?: QuotedCoin): Promise<string>;
   /** The gateway of a lane; started where none runs. */
   gateway(lane: number): Promise<GatewayProcess>;

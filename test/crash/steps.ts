@@ -56,7 +56,7 @@ async function atRest({ gateway }: Round): Promise<void> {
   for (let i = 0; i < 3; i++) await (await fetch(`${gateway.url}/livez`)).text();
 }
 
-export async function stateOf({ world: { db }, wallet }: Pick<Round, 'world' | 'wallet'>): Promise<string | null> {
+async function stateOf({ world: { db }, wallet }: Pick<Round, 'world' | 'wallet'>): Promise<string | null> {
   const row = await db.get('SELECT state FROM orders WHERE spend_wallet = ? ORDER BY id DESC LIMIT 1', wallet);
   return row === null ? null : String(row['state']);
 }

@@ -105,21 +105,24 @@ async function faultsOfTelling(world: CrashWorld, orders: readonly StoredOrder[]
     if (told.has(last.orderId)) faults.push(`${last.orderId} was told for two keys`);
     told.add(last.orderId);
     const row = orders.find(({ id }) => id === last.orderId);
-    if (row === undefined) faults.push(`${last.orderId} was told, and is not stored`);
-    else if (row.signature !== last.signature) faults.push(`${last.orderId} was told with another message`);
-    const later = await dayLater(wish, world);
+    if (row === undefined) {
+      faults.push(`${last.orderId} was told, and is not stored`);
+      continue;
+    }
+    if (row.signature !== last.signature) faults.push(`${last.orderId} was told with another message`);
+    const later = await dayLater(wish, row.createdAtMs, world);
     if (later !== last.orderId) faults.push(`the key of ${last.orderId} stands for ${later} a day later`);
   }
   for (const { id } of orders) if (!told.has(id)) faults.push(`${id} is stored, and its client was never told`);
   return faults;
 }
 
-const almostADayMs = 24 * 3_600_000 - 300_000;
+const almostADayMs = 24 * 3_600_000 - 1;
 
 /** The order that a wish's key stands for a day after; null where it stands for none. */
-async function dayLater({ side, body, idempotencyKey: key }: Wish, { store, keyId }: CrashWorld): Promise<string | null> {
+async function dayLater({ side, body, idempotencyKey: key }: Wish, madeAtMs: number, { store, keyId }: CrashWorld): Promise<string | null> {
   const use = { endpoint: side === 'buy' ? 'tradeBuy' : 'tradeSell', key, fingerprint: fingerprintOf(body) };
-  const found = await store.orders.lookUp(`key:${keyId}`, use, Date.now() + almostADayMs);
+  const found = await store.orders.lookUp(`key:${keyId}`, use, madeAtMs + almostADayMs);
   return 'order' in found ? found.order.id : null;
 }
 

@@ -11,7 +11,7 @@ const maxKept = 64;
 export interface GatewayId {
   readonly id: string;
   /** The next gateway on the data folder may have it. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /**
