@@ -1,10 +1,10 @@
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { judge } from '@sluice/gateway/signer/policy.ts';
 import type { SigningProcess } from '@sluice/gateway/signer/client.ts';
 import { newSignerPlace } from '../signer/harness.ts';
 import { buyMessage, stranger } from '../signer/messages.ts';
+import { costOf, diskCost, type Cost } from './durable-line.ts';
 import type { BenchRow } from './row.ts';
 
 const warmup = 2_000;
@@ -34,25 +34,15 @@ export async function run(): Promise<BenchRow[]> {
     return [
       {
         name: 'Signing by the signing process, one order after the other',
-        figure: `p50 ${alone.p50.toFixed(3)} ms, p99 ${alone.p99.toFixed(3)} ms`,
+        figure: `p50 ${alone.p50Ms.toFixed(3)} ms, p99 ${alone.p99Ms.toFixed(3)} ms`,
         target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
-        pass: alone.p50 <= targetP50Ms && alone.p99 <= targetP99Ms,
-        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log durably, and signed; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50.toFixed(3)} ms, p99 ${disk.p99.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
+        pass: alone.p50Ms <= targetP50Ms && alone.p99Ms <= targetP99Ms,
+        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log durably, and signed; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
       },
     ];
   } finally {
     await place.end();
   }
-}
-
-interface Cost {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-function costOf(tookMs: Float64Array): Cost {
-  tookMs.sort();
-  return { p50: tookMs[Math.floor(tookMs.length * 0.5)] ?? 0, p99: tookMs[Math.floor(tookMs.length * 0.99)] ?? 0 };
 }
 
 async function sign(signer: SigningProcess, publicKey: string, message: Uint8Array): Promise<void> {
@@ -86,20 +76,6 @@ function policyCost(wallet: string, messages: readonly Uint8Array[]): number {
   const startedAt = performance.now();
   for (const message of messages) if (!judge(message, wallet).ok) throw new Error('a good message is refused');
   return ((performance.now() - startedAt) * 1_000) / messages.length;
-}
-
-function diskCost(file: string): Cost {
-  const fd = openSync(file, 'a', 0o600);
-  const line = Buffer.alloc(380, 97);
-  const tookMs = new Float64Array(1_000);
-  for (let index = 0; index < tookMs.length; index++) {
-    const startedAt = performance.now();
-    writeSync(fd, line);
-    fdatasyncSync(fd);
-    tookMs[index] = performance.now() - startedAt;
-  }
-  closeSync(fd);
-  return costOf(tookMs);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.table(await run());
