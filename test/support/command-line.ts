@@ -38,9 +38,10 @@ export function nodeFlags(program: string): string[] {
   return script.split(' ').filter((word) => word.startsWith('--') && word !== '--import');
 }
 
-/** Starts a program of the project, `cli/start.ts` say, as its users do. */
+/** Starts a program of the project, `cli/start.ts` say, as its users do; those of the tests have no users, and no script. */
 export function startProgram(program: string, args: readonly string[], options: CommandOptions): ChildProcess {
-  return spawn(process.execPath, [...nodeFlags(program), '--import', tsx, join(root, program), ...args], {
+  const flags = program.startsWith('test/') ? [] : nodeFlags(program);
+  return spawn(process.execPath, [...flags, '--import', tsx, join(root, program), ...args], {
     cwd: options.folder,
     env: environment(options),
     stdio: ['pipe', 'pipe', 'pipe'],
