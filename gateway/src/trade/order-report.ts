@@ -67,6 +67,7 @@ export function orderMetrics({ stats, open, lanes, simulator, signer }: OrderRep
     ...ofLanes('refused', 'Messages that a lane refused.'),
     ...ofLanes('unanswered', 'Messages to which a lane gave no answer.'),
     ...ofLanes('malformed', 'Answers of a lane of an unknown form.'),
+    ...ofLanes('untipped', 'Messages that a lane was passed over for, as they carry no tip for it.'),
     ...ofLanes('overflowed', 'Messages that a lane had no room for.'),
   ];
 }

@@ -63,8 +63,25 @@ test('one message: by every lane at once, again until it is told to stop, and it
   broadcaster.stop(one.signature);
   expect(broadcaster.held).toBe(0);
   const params = node!.calls.map((call) => call.params);
+  expect(broadcaster.lanes.map(({ counters }) => counters.untipped)).toEqual([0, 0, 0]);
   expect(new Set(params.map((list) => list[0]))).toEqual(new Set([Buffer.from(one.wire).toString('base64')]));
   expect(params[0]![1]).toEqual({ encoding: 'base64', skipPreflight: true, maxRetries: 0 });
+});
+
+test('what carries no tip goes by the nodes alone, and is counted', async () => {
+  await begin(3);
+  const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();
+  const instructions = [
+    transferLamports(buyer.publicKey, buyer.publicKey, 5_000_000n),
+    transferLamports(buyer.publicKey, senderTipAccounts[1], 999_999n),
+  ];
+  const bytes = compileMessage({ version: 0, feePayer: buyer.publicKey, recentBlockhash: blockhash, instructions });
+  const wire = assembleTransaction(bytes, [signMessage(buyer, bytes)]);
+  expect((await broadcaster.send({ signature: signatureOf(wire), wire, lastValidBlockHeight })).by).toBe('rpc 1');
+  const [node, ...paid] = world.nodes;
+  await until(() => node!.count('sendTransaction') >= 3, 'three rounds');
+  expect(paid.map((lane) => lane.count('sendTransaction'))).toEqual([0, 0]);
+  expect(broadcaster.lanes.map(({ counters }) => counters.untipped)).toEqual([0, 1, 1]);
 });
 
 test('nothing is sent beyond the last block that it can land in', async () => {

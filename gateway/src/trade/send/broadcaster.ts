@@ -44,13 +44,7 @@ export interface Broadcaster {
   stop(signature: string): void;
   /** Messages being sent. */
   readonly held: number;
-  readonly counters: {
-    readonly messages: number;
-    readonly overflowed: number;
-    readonly outlived: number;
-    /** Messages that a lane was passed over for, as they carry no tip for it. */
-    readonly untipped: Readonly<Record<PaidLane, number>>;
-  };
+  readonly counters: { readonly messages: number; readonly overflowed: number; readonly outlived: number };
   readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
   close(): void;
 }
@@ -91,12 +85,11 @@ function lanesOf({ nodes, jitoUrl, senderUrl }: BroadcasterOptions, signal: Abor
   };
 }
 
-/** By which lanes a message goes, at first and again; counts those that it carries no tip for. */
+/** By which lanes a message goes, at first and again. */
 function lanesFor(
   wire: Uint8Array,
   { nodes, paid }: Lanes,
   { tippedLanes }: BroadcasterOptions,
-  untipped: Record<PaidLane, number>,
 ): { readonly all: readonly Lane[]; readonly again: readonly Lane[] } {
   if (paid.length === 0) return { all: nodes, again: nodes };
   const tipped = tippedLanes(wire);
@@ -105,7 +98,7 @@ function lanesFor(
   const again = [...nodes];
   for (const { name, lane } of paid) {
     if (!tipped.has(name)) {
-      untipped[name]++;
+      lane.passOver();
       continue;
     }
     all.push(lane);
@@ -120,7 +113,7 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
   const signal = AbortSignal.any([options.signal, closing.signal]);
   const lanes = lanesOf(options, signal);
   const held = new Map<string, Held>();
-  const counters = { messages: 0, overflowed: 0, outlived: 0, untipped: { jito: 0, sender: 0 } };
+  const counters = { messages: 0, overflowed: 0, outlived: 0 };
   let timer: NodeJS.Timeout | null = null;
 
   function tick(): void {
@@ -193,7 +186,7 @@ export function createBroadcaster(options: BroadcasterOptions): Broadcaster {
       if (known !== undefined) return await known.first;
       const message: SentMessage = { signature, wireBase64: Buffer.from(wire).toString('base64') };
       counters.messages++;
-      const { all, again } = lanesFor(wire, lanes, options, counters.untipped);
+      const { all, again } = lanesFor(wire, lanes, options);
       const first = firstRound(message, all);
       hold({ message, again, lastValidBlockHeight, first, dueMs: performance.now() + againEveryMs });
       return await first;

@@ -34,6 +34,8 @@ export interface LaneCounters {
   skipped: number;
   /** First sends that found no place. */
   overflowed: number;
+  /** Messages that it was passed over for, as they carry no tip for it. */
+  untipped: number;
 }
 
 export interface Lane {
@@ -42,6 +44,8 @@ export interface Lane {
   send(message: SentMessage): Promise<LaneAnswer>;
   /** Sends it once more, where the lane has time for it. */
   again(message: SentMessage, nowMs: number): void;
+  /** It would not take this message: others carry it. */
+  passOver(): void;
   readonly counters: Readonly<LaneCounters>;
 }
 
@@ -66,6 +70,7 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
     malformed: 0,
     skipped: 0,
     overflowed: 0,
+    untipped: 0,
   };
   const turns = createTurns(maxRunning, maxWaiting);
   const sending = new Set<string>();
@@ -122,6 +127,9 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
       } finally {
         give();
       }
+    },
+    passOver() {
+      counters.untipped++;
     },
     again(message, nowMs) {
       if (!turns.free || nowMs < restUntilMs || sending.has(message.signature)) {
