@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
@@ -160,7 +160,7 @@ async function actualFrom(
 
 function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead, need: bigint) {
   if (pool.quoteMint === wrappedSolMint) return { have: null, need: null };
-  const account = associatedTokenAddress(publicKey, pool.quoteMint, quoteTokenProgram);
+  const account = tokenAddress(publicKey, pool.quoteMint, quoteTokenProgram);
   return { have: tokenAccounts.get(account)?.amount ?? 0n, need };
 }
 
@@ -173,10 +173,10 @@ async function readStanding(
   const market = read instanceof Promise ? await read : read;
   const { result } = market;
   if (result.kind !== 'market') return quotedRefusal(result.kind);
-  const address = associatedTokenAddress(publicKey, mint, result.market.tokenProgram);
+  const address = tokenAddress(publicKey, mint, result.market.tokenProgram);
   // What a purchase is paid with, where that is not SOL.
   const paying = result.market.pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
-    side === 'sell' || quoteMint === wrappedSolMint ? [] : [associatedTokenAddress(publicKey, quoteMint, quoteTokenProgram)],
+    side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
   );
   const told = state.wallet(publicKey, [...new Set([address, ...paying])]);
   const wallet = told instanceof Promise ? await told : told;

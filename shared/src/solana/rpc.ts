@@ -153,7 +153,7 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
     async call(method, params, signal, accept) {
       const id = ++lastId;
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-      let last = new RpcError('unreachable', 0, 'No endpoint was tried.');
+      let last: RpcError | null = null;
       let refused: { readonly result: unknown } | null = null;
       for (const endpoint of byHealth()) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
@@ -170,7 +170,7 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
         if (!outcome.next && accept === undefined) throw last;
       }
       if (refused !== null) return refused.result;
-      throw last;
+      throw last ?? new RpcError('unreachable', 0, 'No endpoint was tried.');
     },
   };
 }
