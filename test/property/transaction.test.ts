@@ -2,12 +2,14 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair, type Keypair, signMessage, verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import {
+  advancesNonce,
   assembleTransaction,
   compileMessage,
   decodeTransaction,
   type DecodedTransaction,
   type Instruction,
   signatureFromText,
+  withoutSignatures,
 } from '@sluice/shared/solana/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { MessageV0, MessageV1, PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
@@ -168,6 +170,23 @@ describe('legacy and v0', () => {
     );
   });
 
+  it('without its signatures a v0 transaction is the same, zeros in their place', () => {
+    const signer = generateKeypair();
+    const message = compileMessage({
+      version: 0,
+      feePayer: signer.publicKey,
+      recentBlockhash: systemProgram,
+      instructions: [{ programId: systemProgram, accounts: [], data: Uint8Array.of(4, 0, 0, 0) }],
+    });
+    const wire = assembleTransaction(message, [signMessage(signer, message)]);
+    const decoded = decodeTransaction(wire);
+    if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+    expect(withoutSignatures(wire, decoded)).toEqual(assembleTransaction(message, [new Uint8Array(64)]));
+    expect(advancesNonce(decoded)).toBe(true);
+    const other = decodeTransaction(withoutSignatures(wire.with(wire.length - 4, 2), decoded));
+    expect(other.kind === 'decoded' && advancesNonce(other)).toBe(false);
+  });
+
   it('the system transfer that we build runs', () => {
     const [payer, recipient] = keypairs as [Keypair, Keypair];
     for (const version of ['legacy', 0] as const) {
@@ -266,6 +285,21 @@ const v1Parts: fc.Arbitrary<V1Parts> = fc
   }));
 
 describe('v1 (SIMD-0385)', () => {
+  it('without its signatures it is the same transaction', () => {
+    fc.assert(
+      fc.property(v1Parts, fc.integer({ min: 1, max: 255 }), (message, filler) => {
+        const bytes = v1Message(message);
+        const count = 64 * message.header[0];
+        const wire = Uint8Array.from(Buffer.concat([bytes, Buffer.alloc(count, filler)]));
+        fc.pre(wire.length <= 4096);
+        const decoded = decodeTransaction(wire);
+        if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+        expect(Buffer.from(withoutSignatures(wire, decoded))).toEqual(Buffer.concat([bytes, Buffer.alloc(count)]));
+      }),
+      { seed: 13, numRuns: 100 },
+    );
+  });
+
   it('reads what web3.js 1.99 reads of bytes laid out by the proposal', () => {
     fc.assert(
       fc.property(v1Parts, (message) => {
