@@ -9,13 +9,16 @@ import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuy
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/market/wallets.ts';
+import { unitPriceInstruction } from '../simnet/programs/compute-budget.ts';
 import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';
+import { transferInstruction } from '../simnet/programs/system.ts';
 import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
+import { land } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
 import { launchOlderCoin } from '../support/older-coin.ts';
-import { launchCoin, moveToPool, tokensOf, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, type QuotedCoin } from '../support/quoted-trades.ts';
 import { StreamClient } from '../support/stream-client.ts';
-import { effectOf, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { effectOf, signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
 /** Orders of every kind through gateway, signing process, simulated chain and ingest, followed to their ends. */
 /** Has a wallet of its own. */
@@ -104,7 +107,7 @@ function expectFill({ fill, side, signature, publicKey, mint, quoteMint, pool }:
   if (fill === null) throw new Error('there is no fill');
   const record = world.chain.transaction(signature!)!;
   expect(record.err).toBeNull();
-  const effect = effectOf(record, publicKey!, mint!, quoteMint!);
+  const effect = effectOf(world.chain, record, { publicKey: publicKey!, mint: mint!, quoteMint: quoteMint! });
   const sign = side === 'buy' ? 1n : -1n;
   const [base, paid] = [sign * BigInt(fill.baseAmount), sign * BigInt(fill.traderQuoteAmount)];
   const inSol = quoteMint === wrappedSolMint;
@@ -229,6 +232,25 @@ describe('what is asked for once', () => {
     expect(answer.quote.maxIn).toBe('50000000000');
   });
 
+  it('the automatic priority fee is what others pay who write to the same accounts', { timeout: 30_000 }, async () => {
+    const { mint } = launchCoin(world.chain);
+    const publicKey = await world.wallet();
+    await gateway.post('/trade/buy', { publicKey, mint, amount: 0.1, dryRun: true });
+    const price = 40_000n;
+    const pays = [unitPriceInstruction(price), transferInstruction(trader.publicKey, bondingCurveAddress(mint), 1n)];
+    // In more than a quarter of the blocks that count.
+    for (let block = 0; block < 50; block++) land(world.chain, pays, [trader]);
+    const fee = await until('the fee level', async () => {
+      const { body } = await gateway.post('/transaction/buy', { publicKey, mint, amount: 0.1 });
+      const priorityFee = BigInt(String(body['priorityFee']));
+      return priorityFee > 0n && [priorityFee, BigInt(Number(body['computeUnitLimit']))];
+    });
+    const [told, units] = fee as [bigint, bigint];
+    expect(told).toBe((price * units + 999_999n) / 1_000_000n);
+    const paid = await traded('buy', { publicKey, mint, amount: 0.1 });
+    expect(BigInt(paid.order.fill!.networkFee)).toBe(5_000n + told);
+  });
+
   it('dryRun: quoted, built and simulated; no order, no signature, nothing sent', async () => {
     const { mint } = launchCoin(world.chain);
     const publicKey = await world.wallet();
@@ -289,6 +311,59 @@ describe('what is asked for once', () => {
       await pause(againAfterMs);
     }
   }
+});
+
+describe('orders that come to nothing', () => {
+  /** Does something when the next message is handed to a node, and lets it through or not. */
+  function whenSent(act: () => boolean): void {
+    world.node.tampering = async ({ method, params }, answer) => {
+      if (method !== 'sendTransaction') return answer();
+      const signature = signatureIn(String(params[0]));
+      return act() ? answer() : signature;
+    };
+  }
+
+  async function ended(orderId: string, status: string): Promise<OrderObject> {
+    const done = await until(`${orderId} to be ${status}`, async () => {
+      const now = await order(orderId);
+      return now.status === status && now;
+    });
+    world.node.tampering = null;
+    expect(done.fill).toBeNull();
+    return done;
+  }
+
+  it('one that lands and fails is told why, and has cost its fee alone', { timeout: 30_000 }, async () => {
+    const coin = launchCoin(world.chain);
+    const publicKey = await world.wallet();
+    const before = world.chain.account(publicKey)!.lamports;
+    await gateway.post('/trade/buy', { publicKey, mint: coin.mint, amount: 1, dryRun: true });
+    let moved = false;
+    whenSent(() => {
+      if (!moved) tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 20n * 10n ** 9n }, 1n);
+      return (moved = true);
+    });
+    const { orderId, quote, signature } = await taken('buy', { publicKey, mint: coin.mint, amount: 1, slippage: 5, skipSimulation: true });
+    const failed = await ended(orderId!, 'failed');
+    expect(failed).toMatchObject({ signature, quote, error: { code: 'SLIPPAGE_EXCEEDED' } });
+    expect(world.landed(publicKey)).toEqual([signature]);
+    expect(before - world.chain.account(publicKey)!.lamports).toBe(world.chain.transaction(signature!)!.fee);
+  });
+
+  it('one that no node passes on expires once it can land no more', { timeout: 30_000 }, async () => {
+    const coin = launchCoin(world.chain);
+    const publicKey = await world.wallet();
+    whenSent(() => false);
+    const { orderId, lastValidBlockHeight } = await taken('buy', { publicKey, mint: coin.mint, amount: 1 });
+    while (world.chain.blockHeight <= lastValidBlockHeight! + 40) world.chain.advance();
+    expect(await ended(orderId!, 'expired')).toMatchObject({ error: null });
+    expect(world.landed(publicKey)).toEqual([]);
+    // The chain has hurried past the blockhash that the gateway holds.
+    await until(
+      'a newer blockhash',
+      async () => (await gateway.post('/trade/buy', { publicKey, mint: coin.mint, amount: 1, dryRun: true })).status === 200,
+    );
+  });
 });
 
 describe('self-custody', () => {
@@ -447,15 +522,17 @@ describe('afterwards', () => {
       });
       expect(told.map((event) => [event['version'], event['status']])).toEqual(stored.map((event) => [event.version, event.state]));
       expect(told.map((event) => event.id)).toEqual(stored.map((event) => `${orderId}:${event.version}`));
-      const ranks = told.map((event) => ranking.indexOf(String(event['status'])));
-      expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
       expect(told.at(-1)).toMatchObject({ type: 'order', status, version, fill, simulated: true });
+      // Where no node answered for a moment it was unknown in between.
+      const ranks = told.flatMap((event) => (event['status'] === 'unknown' ? [] : [ranking.indexOf(String(event['status']))]));
+      expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
+      expect(ranks[0]).toBeGreaterThanOrEqual(0);
     }
     const seqs = stream.messages.flatMap(({ topic, seq }) => (topic?.startsWith('orders:') === true ? [seq] : []));
     expect(seqs).toEqual(seqs.map((_, i) => seqs[0]! + i));
   });
 
-  const ranking = ['accepted', 'simulated', 'submitted', 'processed', 'confirmed', 'finalized'];
+  const ranking = ['accepted', 'simulated', 'submitted', 'processed', 'confirmed', 'finalized', 'failed', 'expired'];
 
   /** All of the key's orders, page by page. */
   async function allOrders(query = '', asked: Asked = {}): Promise<OrderObject[]> {
@@ -480,7 +557,8 @@ describe('afterwards', () => {
     // Ids begin with the time.
     expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? 1 : -1)));
     expect(await allOrders('&status=finalized')).toEqual(orders.filter(({ status }) => status === 'finalized'));
-    expect(await allOrders('&status=expired')).toEqual([]);
+    expect(await allOrders('&status=expired')).toEqual(orders.filter(({ status }) => status === 'expired'));
+    expect(await allOrders('&status=accepted')).toEqual([]);
     const stranger = { key: await world.key(['trade'], await world.account('acc_stranger')) };
     expect(await allOrders('', stranger)).toEqual([]);
     const { status, body } = await gateway.get(`/trade/orders/${orders[0]!.orderId}`, stranger);

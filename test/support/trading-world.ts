@@ -168,8 +168,13 @@ export interface Effect {
   readonly rent: bigint;
 }
 
-export function effectOf(record: TransactionRecord, publicKey: string, mint: string, quoteMint: string): Effect {
-  const { accountKeys, preBalances, postBalances, preTokenBalances, postTokenBalances, fee, written } = record;
+/** Of a transaction after which none of the accounts that it made was closed. */
+export function effectOf(
+  chain: Pick<SimChain, 'account'>,
+  record: TransactionRecord,
+  { publicKey, mint, quoteMint }: { readonly publicKey: string; readonly mint: string; readonly quoteMint: string },
+): Effect {
+  const { accountKeys, preBalances, postBalances, preTokenBalances, postTokenBalances, fee } = record;
   const tokens = (of: string): bigint => {
     const held = (all: typeof preTokenBalances): bigint =>
       all.reduce((sum, one) => (one.owner === publicKey && one.mint === of ? sum + one.amount : sum), 0n);
@@ -180,13 +185,14 @@ export function effectOf(record: TransactionRecord, publicKey: string, mint: str
     const [before, after] = [preBalances[i]!, postBalances[i]!];
     if (i === payer || (before === 0n) === (after === 0n)) return sum;
     // What was made may have got fees, too.
-    return after === 0n ? sum - before : sum + minimumBalance(written.get(address)!.data.length);
+    return after === 0n ? sum - before : sum + minimumBalance(chain.account(address)!.data.length);
   }, 0n);
   const quoteCoins = quoteMint === wrappedSolMint ? 0n : tokens(quoteMint);
   return { tokens: tokens(mint), quoteCoins, lamports: postBalances[payer]! - preBalances[payer]!, fee, rent };
 }
 
-function signatureIn(wireBase64: string): string {
+/** Of a transaction as nodes are handed it. */
+export function signatureIn(wireBase64: string): string {
   const decoded = decodeTransaction(Buffer.from(wireBase64, 'base64'));
   if (decoded.kind === 'malformed') throw new Error(decoded.reason);
   return decoded.signatures[0] ?? '';
