@@ -45,8 +45,8 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
     'shared/src/config/',
     'shared/src/metadata/',
   ],
-  'node:http': ['gateway/src/transport/', 'shared/src/metadata/'],
-  'node:https': ['gateway/src/transport/', 'shared/src/metadata/'],
+  'node:http': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/solana/json-post.ts'],
+  'node:https': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/solana/json-post.ts'],
   'node:tls': ['gateway/src/transport/'],
 };
 
