@@ -289,7 +289,7 @@ async function openNonces(store: Store): Promise<Nonces> {
 function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub }): TransportHandlers {
   const { hub } = parts;
   const outcomeOf = (judged: Handshake): UpgradeOutcome => {
-    if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), headers: judged.headers };
+    if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), lines: judged.lines };
     hub.stats.refusedHandshakes++;
     return { refused: judged.answer };
   };

@@ -49,7 +49,7 @@ it('accepts handshakes that were judged for a while, the first as those while ot
         new Promise((resolve) => {
           setImmediate(() =>
             resolve(() => ({
-              headers: { 'X-Test': 'late' },
+              lines: '\r\nX-Test: late',
               accept: (socket) => {
                 socket.send('welcome', false);
                 return {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { History } from '@sluice/gateway/stream/history.ts';
 import { LatencyHistogram } from '@sluice/gateway/stream/latency.ts';
 import { Session } from '@sluice/gateway/stream/protocol.ts';
+import { TopicMap } from '@sluice/gateway/stream/topic-map.ts';
 import { WorkBudget } from '@sluice/gateway/stream/work-budget.ts';
 import { decodeMsgpackCommand } from '@sluice/shared/wire/msgpack-command.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/frames.ts';
@@ -13,6 +14,40 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 
 const isErrorReply = validator(ErrorReply);
 const grant = { commandsPerSecond: 200, keyWork: null };
+
+describe('topics of a connection', () => {
+  it('are what a Map holds, in its order, also where each is dropped on the way through them', () => {
+    const topic = fc.constantFrom('', 'trades', 'prices', 'candles');
+    const step = fc.record({ topic, set: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const topics = new TopicMap<object>();
+        const expected = new Map<string, object>();
+        for (const { topic: name, set } of steps) {
+          const value = {};
+          for (const map of [topics, expected]) {
+            if (set) map.set(name, value);
+            else map.delete(name);
+          }
+          expect([...topics.entries()]).toEqual([...expected]);
+          expect(topics.size).toBe(expected.size);
+          for (const one of ['', 'trades', 'prices', 'candles']) {
+            expect(topics.get(one)).toBe(expected.get(one));
+            expect(topics.has(one)).toBe(expected.has(one));
+          }
+        }
+        const dropped: string[] = [];
+        for (const name of topics.keys()) {
+          topics.delete(name);
+          dropped.push(name);
+        }
+        expect(dropped).toEqual([...expected.keys()]);
+        expect(topics.size).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
 
 describe('frames', () => {
   it('are what their bytes say, in both forms, and never longer than foretold', () => {

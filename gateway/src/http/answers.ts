@@ -22,11 +22,6 @@ export const commonLines = linesOf(shared);
 const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' } as const;
 export const jsonLines = `${commonLines}${linesOf(jsonHeaders)}`;
 
-/** The headers of every answer, for one that has no lines: a handshake. */
-export function commonHeaders(_request: HttpRequest): Record<string, string> {
-  return { ...shared };
-}
-
 export function jsonAnswer(
   _request: HttpRequest,
   value: unknown,

@@ -12,6 +12,7 @@ import type { HeldMessages } from './held-messages.ts';
 import type { KeyUsage } from './key-usage.ts';
 import type { Hub } from './hub.ts';
 import type { Session } from './protocol.ts';
+import { TopicMap } from './topic-map.ts';
 
 /** What the handshake decided. */
 export interface ConnectionOptions {
@@ -39,7 +40,7 @@ export class Connection implements SocketHandlers {
   readonly address: string;
   principal: Principal | null;
   /** Topic to what is followed; null until the first subscription. */
-  topics: Map<string, Following> | null = null;
+  topics: TopicMap<Following> | null = null;
   /** Topics of the PumpPortal dialect; null until its first subscription. */
   dialectTopics: Set<string> | null = null;
   heartbeatRoom: HeartbeatRoom | null = null;
@@ -73,7 +74,7 @@ export class Connection implements SocketHandlers {
   /** Has replays under way. */
   get catchingUp(): boolean {
     if (this.topics === null) return false;
-    for (const following of this.topics.values()) if (following instanceof CatchUp) return true;
+    for (const [, following] of this.topics.entries()) if (following instanceof CatchUp) return true;
     return false;
   }
 
@@ -104,7 +105,7 @@ export class Connection implements SocketHandlers {
 
   /** Follows a topic: in its group's room, or through the history until it has caught up. */
   follow(topic: string, following: Following): void {
-    this.topics ??= new Map();
+    this.topics ??= new TopicMap();
     if (this.usage !== null && !this.topics.has(topic)) this.usage.subscriptions++;
     this.topics.set(topic, following);
     if (!(following instanceof CatchUp)) this.#socket.join(following.room);

@@ -1,17 +1,17 @@
 import { formats, type Format } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Principal } from '../auth/principal.ts';
-import { commonHeaders, errorAnswer } from '../http/answers.ts';
+import { commonLines, errorAnswer } from '../http/answers.ts';
 import { apiKeyOf } from '../http/credentials.ts';
-import { rateHeaders, retryAfterSeconds } from '../http/rate-headers.ts';
+import { rateHeaders, rateLines, retryAfterSeconds } from '../http/rate-headers.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest } from '../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { Hub } from './hub.ts';
 
-/** `headers`: those of the answer that accepts it. */
+/** `lines`: headers of the answer that accepts it, as `HttpAnswer` has them. */
 export type Handshake =
-  | { readonly ok: true; readonly options: ConnectionOptions; readonly headers: Readonly<Record<string, string>> }
+  | { readonly ok: true; readonly options: ConnectionOptions; readonly lines: string }
   | { readonly ok: false; readonly answer: HttpAnswer };
 
 export const streamPaths = ['/api/data', '/data'] as const;
@@ -45,13 +45,14 @@ export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Han
   const address = parts.addressOf(request);
   const { format, batch, credential } = form;
   if (credential === null) {
-    return { ok: true, options: { format, batch, principal: null, address }, headers: commonHeaders(request) };
+    return { ok: true, options: { format, batch, principal: null, address }, lines: commonLines };
   }
   return parts.admit(credential, { address, batch }).then((admission) => () => {
     const answer = refusalOf(request, admission, parts);
     if (answer !== null || !admission.ok) return { ok: false, answer: answer ?? errorAnswer(request, 'UNAUTHENTICATED') };
-    const headers = { ...commonHeaders(request), ...limitHeaders(admission) };
-    return { ok: true, options: { format, batch, principal: admission.principal, address }, headers };
+    const { principal, decision } = admission;
+    const lines = commonLines + rateLines(principal.plan, decision, Date.now());
+    return { ok: true, options: { format, batch, principal, address }, lines };
   });
 }
 

@@ -82,7 +82,7 @@ export function heartbeatFor(connection: Connection, bus: BusPosition): Heartbea
   const { topics, heartbeatAtTick } = connection;
   if (topics !== null) {
     const all = topics.size <= streamLimits.heartbeatTopics;
-    for (const [name, following] of topics) {
+    for (const [name, following] of topics.entries()) {
       const replays = following instanceof CatchUp;
       const topic = replays ? following.group.topic : following.topic;
       if (!all && topic.movedAtTick < heartbeatAtTick) continue;

@@ -37,6 +37,6 @@ export function usedOutOfReach(plan: Plan, { batch, topics, dialectTopics }: { r
 }
 
 interface Followed {
-  readonly topics: ReadonlyMap<string, unknown> | null;
+  readonly topics: { keys(): Iterable<string> } | null;
   readonly dialectTopics: ReadonlySet<string> | null;
 }

@@ -85,8 +85,9 @@ export class Session {
   usesOps = false;
   /** A `method` has been used: the client is one of PumpPortal's. */
   usesDialect = false;
-  /** Null until it has authenticated. */
-  #grant: SessionGrant | null;
+  #authenticated: boolean;
+  #commandsPerSecond: number;
+  #keyWork: WorkBudget | null;
   /** Commands that may still come at once. */
   #allowance: number;
   #allowanceAtMs: number;
@@ -94,33 +95,33 @@ export class Session {
   #work: WorkBudget;
 
   constructor(nowMs: number, grant: SessionGrant | null) {
-    this.#grant = grant;
+    this.#authenticated = grant !== null;
+    this.#commandsPerSecond = grant?.commandsPerSecond ?? streamLimits.strangerCommands;
+    this.#keyWork = grant?.keyWork ?? null;
     this.#allowance = this.#commandsPerSecond;
     this.#allowanceAtMs = nowMs;
     this.#work = grant === null ? new WorkBudget(streamLimits.strangerWork, streamLimits.commandWork, nowMs) : fullWork(nowMs);
   }
 
   get authenticated(): boolean {
-    return this.#grant !== null;
-  }
-
-  get #commandsPerSecond(): number {
-    return this.#grant?.commandsPerSecond ?? streamLimits.strangerCommands;
+    return this.#authenticated;
   }
 
   /** The key of an `authenticate` action was good; with it may come another plan. */
   accept(nowMs: number, grant: SessionGrant): void {
-    if (this.#grant === null) {
+    if (!this.#authenticated) {
       this.#work = fullWork(nowMs);
       this.#allowance = grant.commandsPerSecond;
     }
-    this.#grant = grant;
+    this.#authenticated = true;
+    this.#commandsPerSecond = grant.commandsPerSecond;
+    this.#keyWork = grant.keyWork;
   }
 
   /** Counts what carrying out a command came to: the bytes of its reply above all. */
   charge(work: number): void {
     this.#work.spend(work);
-    this.#grant?.keyWork?.spend(work);
+    this.#keyWork?.spend(work);
   }
 
   receive(bytes: Uint8Array, binary: boolean, nowMs: number): Action {
@@ -129,7 +130,7 @@ export class Session {
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
     if (!this.#allow(nowMs)) return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
-    const waitMs = Math.max(this.#work.waitMs(nowMs), this.#grant?.keyWork?.waitMs(nowMs) ?? 0);
+    const waitMs = Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
     if (waitMs > 0) {
       this.#refusedInARow++;
       return this.#refuseRate(bytes, binary, `This was more work than there is for one client; go on in ${waitMs} ms.`, waitMs);

@@ -318,7 +318,7 @@ export function listOf(connection: Connection, id: SubscriptionsReply['id'], aft
   let listed = 0;
   let last: string | null = null;
   let next: string | null = null;
-  for (const [topic, following] of connection.topics ?? []) {
+  for (const [topic, following] of connection.topics?.entries() ?? []) {
     if (skipping) {
       skipping = topic !== after;
       continue;

@@ -40,9 +40,10 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       : createHttpsServer({ ...serverOptions, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, listener);
   const rooms = new Rooms();
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: transportLimits.messageBytes });
-  const responses = new Map<IncomingMessage, Readonly<Record<string, string>>>();
+  const responses = new Map<IncomingMessage, string>();
   sockets.on('headers', (lines, req) => {
-    for (const [name, value] of Object.entries(responses.get(req) ?? {})) lines.push(`${name}: ${value}`);
+    const own = responses.get(req);
+    if (own !== undefined) lines.push(own);
     responses.delete(req);
   });
   // Without a listener node:http answers an unknown expectation by itself; here it is let pass, as the native transport does.
@@ -219,7 +220,8 @@ interface Upgrade {
   readonly head: Buffer;
   readonly sockets: WebSocketServer;
   readonly rooms: Rooms;
-  readonly responses: Map<IncomingMessage, Readonly<Record<string, string>>>;
+  /** Header lines of the answer that accepts each. */
+  readonly responses: Map<IncomingMessage, string>;
 }
 
 function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths }: TransportOptions): void {
@@ -232,7 +234,7 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
       writeRaw(raw, request, outcome.refused);
       return;
     }
-    responses.set(req, { 'X-Request-Id': request.requestId, ...outcome.headers });
+    responses.set(req, `X-Request-Id: ${request.requestId}${outcome.lines}`);
     raw.once('close', () => responses.delete(req));
     sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
   };

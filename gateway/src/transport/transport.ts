@@ -56,10 +56,10 @@ export interface SocketHandlers {
   onClose(code: number): void;
 }
 
-/** An upgrade is refused with an HTTP answer or accepted with what takes the socket over. */
+/** An upgrade is refused with an HTTP answer or accepted with what takes the socket over; `lines` as in `HttpAnswer`. */
 export type UpgradeOutcome =
   | { readonly refused: HttpAnswer }
-  | { readonly accept: (socket: Socket) => SocketHandlers; readonly headers: Readonly<Record<string, string>> };
+  | { readonly accept: (socket: Socket) => SocketHandlers; readonly lines: string };
 
 /** A request's body, at most `transportLimits.bodyBytes` of it; `too_large`: there is more, and it was not read. */
 export type ReceivedBody = Uint8Array | 'too_large';

@@ -110,8 +110,7 @@ interface Handshake {
 function upgrade({ res, context, request }: Handshake, accepted: Accepted, cork: Cork): void {
   res.cork(() => {
     res.writeStatus('101 Switching Protocols');
-    res.writeHeader('X-Request-Id', request.requestId);
-    for (const name of Object.keys(accepted.headers)) res.writeHeader(name, accepted.headers[name]!);
+    res.writeHeader('X-Request-Id', request.requestId + accepted.lines);
   });
   cork.within(() =>
     res.upgrade<SocketData>(
