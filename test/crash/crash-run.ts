@@ -3,7 +3,7 @@ import { tokensOf } from '../support/quoted-trades.ts';
 import { order, type Told, type Wish } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
 import type { GatewayProcess, Victim } from './gateway-process.ts';
-import { steps, type Brought, type Round, type StepName } from './steps.ts';
+import { aloneSteps, steps, type Brought, type Round, type StepName } from './steps.ts';
 import { judgeAll, settled, type Case, type Judgement } from './truth.ts';
 
 /** One kill: where orders are to stand, in the order in which they get there, who dies, and whether they are too old when a gateway comes back. */
@@ -40,9 +40,14 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
   const counts: Partial<Record<StepName, number>> = {};
   const queue = [...kills];
   const random = randomFrom(seed);
+  const inTurn = createTurns();
   const lanes = Array.from({ length: laneCount }, async (_, lane) => {
     for (let kill = queue.shift(); kill !== undefined; kill = queue.shift()) {
-      await carryOut(world, lane, kill, random, cases);
+      const one = kill;
+      // Its start takes long: not within a turn.
+      await world.gateway(lane);
+      const carry = (): Promise<void> => carryOut(world, lane, one, random, cases);
+      await (kill.steps.some((step) => aloneSteps.has(step)) ? inTurn(carry) : carry());
       for (const step of kill.steps) counts[step] = (counts[step] ?? 0) + 1;
       await world.checkAudit();
     }
@@ -66,6 +71,16 @@ async function newCase(world: CrashWorld, step: StepName, random: () => number):
     ? { side: 'sell', body: { ...common, amount: '50%' }, idempotencyKey: randomUUID() }
     : { side: 'buy', body: { ...common, amount: 0.05 }, idempotencyKey: randomUUID() };
   return { wish, wallet, mint: coin.mint, before };
+}
+
+/** Gives turns, one after the other. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
 }
 
 async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () => number, cases: Promise<Case>[]): Promise<void> {
@@ -93,12 +108,18 @@ async function newRound(world: CrashWorld, lane: number, step: StepName, random:
   let tell: (told: Promise<Told>) => void = () => undefined;
   const told = new Promise<Told>((resolve) => (tell = resolve));
   cases.push(told.then((last) => ({ ...one, told: last })));
+  // Its own gateway as long as that lives.
+  const urls = (): readonly string[] => (gateway.isAlive ? [gateway.url] : world.urls(lane));
+  let begun = false;
   return {
     world,
     gateway,
     wallet: one.wallet,
     wish: one.wish,
-    begin: () => tell(order(one.wish, { apiKey: world.apiKey, urls: () => world.urls(lane) })),
+    begin: () => {
+      if (!begun) tell(order(one.wish, { apiKey: world.apiKey, urls }));
+      begun = true;
+    },
     told,
     random,
     restart: async () => {

@@ -15,7 +15,7 @@ export interface Round {
   readonly gateway: GatewayProcess;
   readonly wallet: string;
   readonly wish: Wish;
-  /** The client begins to ask, and goes on until it is answered. */
+  /** The client begins to ask, if it has not yet, and goes on until it is answered. */
   begin(): void;
   /** The client's last word. */
   readonly told: Promise<Told>;
@@ -37,6 +37,8 @@ export type StepName = keyof typeof steps;
 const withinMs = 20_000;
 /** A gateway that does not answer for so long does nothing else either. */
 const stuckMs = 1_500;
+const signedWithinMs = 3_000;
+const maxAttempts = 5;
 
 async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
   const late = new AbortController();
@@ -120,14 +122,22 @@ async function signing(round: Round): Promise<Brought> {
 /** Signed; the store does not take it yet. */
 async function storing(round: Round): Promise<Brought> {
   const { db, kind } = round.world;
-  await signing(round);
-  const lines = auditLines(round);
-  // Not before the message is with the signing process: a gateway that cannot read the switch any more hands over none.
-  const writes = await holdWrites(db, kind, round.wallet);
-  round.gateway.continueSigner();
-  await until('the signature', () => auditLines(round) > lines);
-  await atRest(round);
-  return writes;
+  for (let attempt = 1; ; attempt++) {
+    await signing(round);
+    const lines = auditLines(round);
+    // Not before the message is with the signing process: a gateway that cannot read the switch any more hands over none.
+    const writes = await holdWrites(db, kind, round.wallet);
+    round.gateway.continueSigner();
+    try {
+      await until('the signature', () => auditLines(round) > lines, signedWithinMs);
+      await atRest(round);
+      return writes;
+    } catch (error) {
+      await writes.release();
+      // A busy gateway may have handed over none all the same; its client asks again.
+      if (attempt === maxAttempts) throw error;
+    }
+  }
 }
 
 /** In the midst of the transaction that stores it. */
@@ -203,6 +213,9 @@ async function anywhere(round: Round): Promise<Brought> {
   await pause(round.random() * 60);
   return { release: () => undefined };
 }
+
+/** One lane at a time: they stop the signing process or the store. */
+export const aloneSteps: ReadonlySet<StepName> = new Set(['signing', 'storing', 'inserting']);
 
 /** Where an order stands when a process is killed, in the order of its life. */
 export const steps = {
