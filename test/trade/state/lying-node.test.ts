@@ -112,6 +112,35 @@ async function followed(node: ScriptedNode, state: HotState): Promise<void> {
   });
 }
 
+describe('a blockhash', () => {
+  it('that is told fast and with too low a height is not believed before the others have had their time', async () => {
+    const liar = await startNode();
+    const honest = await startNode();
+    liar.told.height -= 100;
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const tells = honest.node.onCall;
+    honest.node.onCall = async (method, params) => {
+      if (method === 'getLatestBlockhash') await released;
+      return tells(method, params);
+    };
+    const state = open();
+    const asked = (node: ScriptedNode): boolean => node.calls.some(({ method }) => method === 'getLatestBlockhash');
+    await until('both are asked', () => asked(liar.node) && asked(honest.node));
+    // Longer than a round waits for those who are slow once something is known.
+    const sinceMs = performance.now();
+    await until('the time of the slow ones', () => {
+      expect(state.blockhash()).toBeNull();
+      return performance.now() - sinceMs > 600;
+    });
+    release();
+    await until('the contradiction', () => state.counts().blockhashes.contradicted > 0);
+    expect(state.blockhash()).toBeNull();
+    liar.told.height += 100;
+    await until('that both agree', () => state.blockhash()?.lastValidBlockHeight === honest.told.height + blockhashLifetime);
+  });
+});
+
 describe('an account that one node tells', () => {
   it('is what was told last, by slot', async () => {
     const { node, told } = await startNode();

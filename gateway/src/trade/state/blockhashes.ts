@@ -77,13 +77,13 @@ export class Blockhashes {
     this.counts.rounds++;
     const answers: ToldBlockhash[] = [];
     const within = AbortSignal.any([this.#signal, AbortSignal.timeout(withinMs)]);
-    await firstAndSome(
-      this.#endpoints.map(async (rpc) => {
-        const told = await this.#ask(rpc, within);
-        if (told !== null) answers.push(told);
-        return told !== null;
-      }),
-    );
+    const asked = this.#endpoints.map(async (rpc) => {
+      const told = await this.#ask(rpc, within);
+      if (told !== null) answers.push(told);
+      return told !== null;
+    });
+    // Where nothing is held that an answer has to agree with, none is believed before all others have had their time to contradict it.
+    await (this.#young() === null ? Promise.all(asked) : firstAndSome(asked));
     if (!this.#signal.aborted) this.#judge([...answers]);
   }
 
