@@ -66,7 +66,7 @@ async function newCase(world: CrashWorld, step: StepName, random: () => number):
   const coin = isSell || step === 'failing' || random() < 0.5 ? onCurve : inPool;
   const wallet = await world.newWallet(isSell ? coin : undefined);
   const before = { lamports: world.chain.account(wallet)?.lamports ?? 0n, tokens: tokensOf(world.chain, coin, wallet) };
-  const common = { publicKey: wallet, mint: coin.mint, slippage: step === 'failing' ? 0.5 : 45 };
+  const common = { publicKey: wallet, mint: coin.mint, slippage: step === 'failing' ? 5 : 45 };
   const wish: Wish = isSell
     ? { side: 'sell', body: { ...common, amount: '50%' }, idempotencyKey: randomUUID() }
     : { side: 'buy', body: { ...common, amount: 0.05 }, idempotencyKey: randomUUID() };

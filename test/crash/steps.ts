@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { until } from '../support/gateway.ts';
-import { trader, tradeOnChain } from '../support/quoted-trades.ts';
+import { tokensOf, tradeOnChain } from '../support/quoted-trades.ts';
 import type { Told, Wish } from './client.ts';
 import type { CrashWorld } from './crash-world.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -39,6 +40,8 @@ const withinMs = 20_000;
 const stuckMs = 1_500;
 const signedWithinMs = 3_000;
 const maxAttempts = 5;
+/** What moves the price of the coin on its curve by a tenth and more. */
+const movingLamports = 3_000_000_000n;
 
 async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
   const late = new AbortController();
@@ -188,15 +191,20 @@ function followed(...states: readonly string[]) {
 
 /** Its message lands, and fails there: the price has moved while it was on its way. */
 async function failing(round: Round): Promise<Brought> {
-  const { world } = round;
+  const { chain, coins } = round.world;
   const hold = await held(round, 'sendTransaction', 'request');
-  const coin = world.coins.find(({ mint }) => mint === round.wish.body['mint']);
+  const coin = coins.find(({ mint }) => mint === round.wish.body['mint']);
   if (coin === undefined) throw new Error('no such coin');
-  const record = tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 3_000_000_000n }, 1n, trader);
-  if (record.err !== null) throw new Error(record.logs.join('\n'));
+  const before = tokensOf(chain, coin);
+  const trade = (what: QuotedTrade): void => {
+    const { err, logs } = tradeOnChain(chain, coin, 'pump', what, 1n);
+    if (err !== null) throw new Error(logs.join('\n'));
+  };
+  trade({ exact: 'quoteIn', amount: movingLamports });
   hold.release();
   await until('the order to be seen', async () => !['simulated', 'submitted'].includes((await stateOf(round)) ?? ''), withinMs);
-  return { release: () => undefined };
+  // Back to where it was, or the curve would be complete some time.
+  return { release: () => trade({ exact: 'baseIn', amount: tokensOf(chain, coin) - before }) };
 }
 
 /** Its gateway was killed before, and the next one has just taken it up. */
@@ -214,8 +222,8 @@ async function anywhere(round: Round): Promise<Brought> {
   return { release: () => undefined };
 }
 
-/** One lane at a time: they stop the signing process or the store. */
-export const aloneSteps: ReadonlySet<StepName> = new Set(['signing', 'storing', 'inserting']);
+/** One lane at a time: they stop the signing process or the store, or move the price. */
+export const aloneSteps: ReadonlySet<StepName> = new Set(['signing', 'storing', 'inserting', 'failing']);
 
 /** Where an order stands when a process is killed, in the order of its life. */
 export const steps = {
