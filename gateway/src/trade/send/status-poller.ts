@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { SendNode } from './nodes.ts';
 import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
@@ -108,12 +109,13 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
   }
 
   while (!signal.aborted) {
+    if (orders.size() === 0) await orders.wait(Infinity);
+    // A tick even where orders come all the time: one look and one request for all that came in it.
+    await pause(tickMs);
+    if (signal.aborted) return;
     const nowMs = performance.now();
     const some = due(nowMs);
-    if (some.length === 0) {
-      await orders.wait(orders.size() === 0 ? Infinity : tickMs);
-      continue;
-    }
+    if (some.length === 0) continue;
     for (const tracked of some) polledAtMs.set(tracked, nowMs);
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
