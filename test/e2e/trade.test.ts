@@ -18,11 +18,22 @@ import { until } from '../support/gateway.ts';
 import { launchOlderCoin } from '../support/older-coin.ts';
 import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, type QuotedCoin } from '../support/quoted-trades.ts';
 import { StreamClient } from '../support/stream-client.ts';
-import { effectOf, signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import {
+  againAfterMs,
+  effectOf,
+  isForTheMoment,
+  signatureIn,
+  startTradingWorld,
+  type Asked,
+  type TradingGateway,
+  type TradingWorld,
+} from '../support/trading-world.ts';
 
 /** Orders of every kind through gateway, signing process, simulated chain and ingest, followed to their ends. */
 /** Has a wallet of its own. */
 const outsider = wallet('trading', 'self-custody');
+/** Far beyond what it takes: the machine may be busy with other things. */
+const timeoutMs = 90_000;
 let world: TradingWorld;
 let gateway: TradingGateway;
 let stream: StreamClient;
@@ -38,9 +49,6 @@ afterAll(async () => {
   stream.close();
   await world.close();
 });
-
-/** A fifth of what the answer says: a hundred clients at once leave the processor to the order. */
-const againAfterMs = 200;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -69,7 +77,7 @@ const steps = ['totalMs', 'quoteMs', 'buildMs', 'simulateMs', 'signMs', 'storeMs
 
 /** An order that is taken; its answer is of the documented form, and its steps take no longer than all of it. */
 async function taken(side: 'buy' | 'sell', body: Body, asked: Asked = {}, at = gateway): Promise<TradeAnswer> {
-  const told = await at.post(`/trade/${side}`, body, asked);
+  const told = await at.ask(`/trade/${side}`, body, asked);
   expect(told.status, JSON.stringify(told.body)).toBe(200);
   const answer = told.body as unknown as TradeAnswer;
   expect(Value.Errors(TradeAnswer, answer)).toEqual([]);
@@ -140,7 +148,7 @@ const kinds: readonly (readonly [string, Partial<NewCoin> | 'older'])[] = [
 ];
 
 describe('orders on curves, and on the pools that coins move to', () => {
-  it.concurrent.each(kinds)('%s', { timeout: 60_000 }, async (_, parts) => {
+  it.concurrent.each(kinds)('%s', { timeout: timeoutMs }, async (_, parts) => {
     const coin = parts === 'older' ? await launchOlderCoin(world.chain) : launchCoin(world.chain, parts);
     const publicKey = await world.wallet({ usdc: true });
     const before = world.chain.account(publicKey)!.lamports;
@@ -182,7 +190,7 @@ describe('orders on curves, and on the pools that coins move to', () => {
     const half = await traded('sell', { publicKey, mint, amount: '50%', ...named });
     expect(half.answer.quote.inAmount).toBe(String(out / 2n));
 
-    const quoted = await gateway.post('/quote', { side: 'buy', mint, amount: 0.5 });
+    const quoted = await gateway.ask('/quote', { side: 'buy', mint, amount: 0.5 });
     const { outAmount } = quoted.body['quote'] as { outAmount: string };
     const bounds = { minOut: outAmount, maxIn: String(unit / 2n) };
     const exact = await traded('buy', { publicKey, mint, amount: 0.5, ...bounds, priorityFee: 0.0005, ...named });
@@ -206,24 +214,28 @@ describe('orders on curves, and on the pools that coins move to', () => {
 });
 
 describe('what is asked for once', () => {
-  it('a curve that ends between quote and simulation: the order goes to its pool, on the same request', { timeout: 30_000 }, async () => {
-    const coin = launchCoin(world.chain);
-    const publicKey = await world.wallet();
-    await gateway.post('/trade/buy', { publicKey, mint: coin.mint, amount: 1, dryRun: true });
-    world.node.tampering = async ({ method }, answer) => {
-      if (method === 'simulateTransaction') {
-        world.node.tampering = null;
-        tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
-        moveToPool(world.chain, coin, false);
-      }
-      return answer();
-    };
-    const { answer } = await traded('buy', { publicKey, mint: coin.mint, amount: 1 });
-    expect(answer).toMatchObject({ pool: 'pump-amm', poolAddress: canonicalPoolAddress(coin.mint, wrappedSolMint) });
-    expect(world.node.tampering).toBeNull();
-  });
+  it(
+    'a curve that ends between quote and simulation: the order goes to its pool, on the same request',
+    { timeout: timeoutMs },
+    async () => {
+      const coin = launchCoin(world.chain);
+      const publicKey = await world.wallet();
+      await gateway.post('/trade/buy', { publicKey, mint: coin.mint, amount: 1, dryRun: true });
+      world.node.tampering = async ({ method }, answer) => {
+        if (method === 'simulateTransaction') {
+          world.node.tampering = null;
+          tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
+          moveToPool(world.chain, coin, false);
+        }
+        return answer();
+      };
+      const { answer } = await traded('buy', { publicKey, mint: coin.mint, amount: 1 });
+      expect(answer).toMatchObject({ pool: 'pump-amm', poolAddress: canonicalPoolAddress(coin.mint, wrappedSolMint) });
+      expect(world.node.tampering).toBeNull();
+    },
+  );
 
-  it('the purchase that completes a curve is cut to what is left', { timeout: 30_000 }, async () => {
+  it('the purchase that completes a curve is cut to what is left', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 80n * 10n ** 9n }, 1n);
     const publicKey = await world.wallet();
@@ -232,7 +244,7 @@ describe('what is asked for once', () => {
     expect(answer.quote.maxIn).toBe('50000000000');
   });
 
-  it('the automatic priority fee is what others pay who write to the same accounts', { timeout: 30_000 }, async () => {
+  it('the automatic priority fee is what others pay who write to the same accounts', { timeout: timeoutMs }, async () => {
     const { mint } = launchCoin(world.chain);
     const publicKey = await world.wallet();
     await gateway.post('/trade/buy', { publicKey, mint, amount: 0.1, dryRun: true });
@@ -241,7 +253,7 @@ describe('what is asked for once', () => {
     // In more than a quarter of the blocks that count.
     for (let block = 0; block < 50; block++) land(world.chain, pays, [trader]);
     const fee = await until('the fee level', async () => {
-      const { body } = await gateway.post('/transaction/buy', { publicKey, mint, amount: 0.1 });
+      const { body } = await gateway.ask('/transaction/buy', { publicKey, mint, amount: 0.1 });
       const priorityFee = BigInt(String(body['priorityFee']));
       return priorityFee > 0n && [priorityFee, BigInt(Number(body['computeUnitLimit']))];
     });
@@ -259,7 +271,7 @@ describe('what is asked for once', () => {
       ['buy', { amount: 0.5 }],
       ['buy', { amount: 0.5, skipSimulation: true }],
     ] as const) {
-      const { status, body: told } = await gateway.post(
+      const { status, body: told } = await gateway.ask(
         `/api/trade/${side}`,
         { publicKey, mint, dryRun: true, ...body },
         { idempotencyKey: 'dry' },
@@ -276,7 +288,7 @@ describe('what is asked for once', () => {
 
   it(
     'a hundred requests at once with one Idempotency-Key, at one gateway and over two: one message leaves, one order answers all',
-    { timeout: 30_000 },
+    { timeout: timeoutMs },
     async () => {
       const { mint } = launchCoin(world.chain);
       const publicKey = await world.wallet();
@@ -306,7 +318,8 @@ describe('what is asked for once', () => {
     for (;;) {
       const told = await at.post('/trade/buy', body, asked);
       if (told.status === 200) return told.body as unknown as TradeAnswer;
-      expect(told).toMatchObject({ status: 409, body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS', retryable: true } } });
+      if (!isForTheMoment(told))
+        expect(told).toMatchObject({ status: 409, body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS', retryable: true } } });
       expect(told.headers.get('retry-after')).toBe('1');
       await pause(againAfterMs);
     }
@@ -333,7 +346,7 @@ describe('orders that come to nothing', () => {
     return done;
   }
 
-  it('one that lands and fails is told why, and has cost its fee alone', { timeout: 30_000 }, async () => {
+  it('one that lands and fails is told why, and has cost its fee alone', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     const publicKey = await world.wallet();
     const before = world.chain.account(publicKey)!.lamports;
@@ -350,7 +363,7 @@ describe('orders that come to nothing', () => {
     expect(before - world.chain.account(publicKey)!.lamports).toBe(world.chain.transaction(signature!)!.fee);
   });
 
-  it('one that no node passes on expires once it can land no more', { timeout: 30_000 }, async () => {
+  it('one that no node passes on expires once it can land no more', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     const publicKey = await world.wallet();
     whenSent(() => false);
@@ -371,7 +384,7 @@ describe('self-custody', () => {
   const publicKey = outsider.publicKey;
 
   async function unsigned(side: 'buy' | 'sell', body: Body): Promise<Record<string, unknown>> {
-    const { status, body: told } = await gateway.post(`/transaction/${side}`, { publicKey, ...body });
+    const { status, body: told } = await gateway.ask(`/transaction/${side}`, { publicKey, ...body });
     expect(status, JSON.stringify(told)).toBe(200);
     expect(Value.Errors(transactionBuyEndpoint.answer, told)).toEqual([]);
     expect(told).toMatchObject({ side, publicKey, mint: body['mint'] });
@@ -390,7 +403,7 @@ describe('self-custody', () => {
   it.each([
     ['SOL', {}],
     ['USDC', { quoteMint: usdcMint }],
-  ] as const)('unsigned, signed by web3.js, sent back, followed to its fill: %s', { timeout: 30_000 }, async (_, parts) => {
+  ] as const)('unsigned, signed by web3.js, sent back, followed to its fill: %s', { timeout: timeoutMs }, async (_, parts) => {
     const coin = launchCoin(world.chain, parts);
     const { mint } = coin;
     const orders = [];
@@ -431,14 +444,14 @@ describe('self-custody', () => {
   });
 
   async function send(transaction: string): Promise<SendAnswer> {
-    const { status, body } = await gateway.post('/transaction/send', { transaction });
+    const { status, body } = await gateway.ask('/transaction/send', { transaction });
     expect(status, JSON.stringify(body)).toBe(200);
     expect(Value.Errors(SendAnswer, body)).toEqual([]);
     expect(body).toMatchObject({ publicKey, error: null });
     return body as unknown as SendAnswer;
   }
 
-  it('a transaction that is no trade is followed, too', { timeout: 30_000 }, async () => {
+  it('a transaction that is no trade is followed, too', { timeout: timeoutMs }, async () => {
     const { blockhash: recentBlockhash } = world.chain.latestBlockhash();
     const transfer = SystemProgram.transfer({
       fromPubkey: web3Wallet.publicKey,
@@ -458,14 +471,14 @@ describe('self-custody', () => {
 });
 
 describe('TRADING=paper', () => {
-  it('fills against live state by the same quotes, and sends nothing', { timeout: 30_000 }, async () => {
+  it('fills against live state by the same quotes, and sends nothing', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     const publicKey = await world.wallet();
     const paper = await (await world.gateway({ config: { trading: 'paper' } })).ready(publicKey, coin.mint);
     const sent = world.sent();
     const asked = { idempotencyKey: 'paper' };
     const body = { publicKey, mint: coin.mint, amount: 0.4 };
-    const { status, body: told } = await paper.post('/trade/buy', body, asked);
+    const { status, body: told } = await paper.ask('/trade/buy', body, asked);
     expect(status, JSON.stringify(told)).toBe(200);
     expect(Value.Errors(TradeAnswer, told)).toEqual([]);
     const answer = told as unknown as TradeAnswer;
@@ -486,20 +499,20 @@ describe('TRADING=paper', () => {
       venueFees: quote.fees.total,
       otherLamports: '0',
     });
-    const again = await paper.post('/trade/buy', body, asked);
+    const again = await paper.ask('/trade/buy', body, asked);
     expect(again).toMatchObject({ status: 200, body: { orderId: answer.orderId, status: 'finalized', paper: true, quote } });
     // Live state: what was bought on paper is not there to be sold.
-    expect(await paper.post('/trade/sell', { publicKey, mint: coin.mint, amount: '50%' })).toMatchObject({
+    expect(await paper.ask('/trade/sell', { publicKey, mint: coin.mint, amount: '50%' })).toMatchObject({
       status: 400,
       body: { error: { code: 'INSUFFICIENT_BALANCE' } },
     });
     tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 10n * 10n ** 9n }, 1n);
     const moved = await until('the moved market', async () => {
-      const next = (await paper.post('/trade/buy', { ...body, dryRun: true })).body as unknown as TradeAnswer;
+      const next = (await paper.ask('/trade/buy', { ...body, dryRun: true })).body as unknown as TradeAnswer;
       return BigInt(next.quote.outAmount) < BigInt(quote.outAmount) && next;
     });
     expect(moved).toMatchObject({ paper: true, dryRun: true, orderId: null, status: 'simulated' });
-    const { body: unsigned } = await paper.post('/transaction/buy', { ...body, publicKey: outsider.publicKey });
+    const { body: unsigned } = await paper.ask('/transaction/buy', { ...body, publicKey: outsider.publicKey });
     const transaction = VersionedTransaction.deserialize(Buffer.from(String(unsigned['transaction']), 'base64'));
     transaction.sign([Keypair.fromSeed(outsider.seed)]);
     const refused = await paper.post('/transaction/send', { transaction: Buffer.from(transaction.serialize()).toString('base64') });
