@@ -10,6 +10,8 @@ export interface GatewayProcess {
   /** Startup, milliseconds. */
   readonly startMs: number;
   readonly isAlive: boolean;
+  /** Resolves when it has a signing process that is ready. */
+  signerReady(): Promise<number>;
   /** SIGSTOP to the signing process: it takes nothing and answers nothing, until it goes on or is killed. */
   stopSigner(): Promise<void>;
   continueSigner(): void;
@@ -32,7 +34,7 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
   const { child, log } = program;
   const url = String((await program.logged('listening', startWithinMs))['url']);
   const startMs = performance.now() - startedMs;
-  const newestSigner = (): number => Number(log.findLast(({ msg }) => msg === 'signer_ready')?.['pid'] ?? 0);
+  const newestSigner = (): number => Number(log.findLast(({ msg }) => msg === 'signer_ready')?.['signerPid'] ?? 0);
   const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
   const signerReady = (): Promise<number> => until('a signing process', () => isRunning(newestSigner()) && newestSigner(), startWithinMs);
   return {
@@ -42,6 +44,7 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
     get isAlive() {
       return isAlive();
     },
+    signerReady,
     stopSigner: async () => void process.kill(await signerReady(), 'SIGSTOP'),
     continueSigner: () => void process.kill(newestSigner(), 'SIGCONT'),
     kill: async (victim) => {

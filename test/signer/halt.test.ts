@@ -30,6 +30,11 @@ function toldWithin(halt: Halt, halted: boolean): Promise<number> {
   });
 }
 
+/** As a machine does that has no time for this process. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 describe.each(storeKinds)('the kill switch in %s', (kind) => {
   let place: StorePlace;
   beforeEach(async () => {
@@ -91,6 +96,38 @@ describe('the kill switch of a gateway', () => {
     const gateway = haltOf({ read: () => Promise.reject(new Error('away')), set: async () => false });
     expect(await gateway.read()).toMatchObject({ halted: true });
     expect(gateway.halted).toBe(true);
+    expect(await gateway.standing()).toBe('unknown');
+  });
+
+  it('says of a store that does not answer that nothing is known, and does not wait for it', async () => {
+    const gateway = haltOf({ read: () => new Promise(() => {}), set: async () => false });
+    const fromMs = performance.now();
+    expect(await gateway.standing()).toBe('unknown');
+    expect(performance.now() - fromMs).toBeLessThan(maxHaltAgeMs + 1_000);
+  });
+
+  it('reads anew when the process stood still, and tells of no halt that nobody ordered', async () => {
+    const gateway = haltOf({ read: async () => running, set: async () => false });
+    await gateway.read();
+    const told: boolean[] = [];
+    gateway.onChange((halted) => told.push(halted));
+    for (let stall = 0; stall < 2; stall++) {
+      standStill(maxHaltAgeMs + 200);
+      expect(gateway.halted).toBe(true);
+      expect(await gateway.standing()).toBe('running');
+      standStill(maxHaltAgeMs + 200);
+      await vi.waitUntil(() => !gateway.halted);
+    }
+    expect(told).toEqual([]);
+  });
+
+  it('finds the switch turned while the process stood still', async () => {
+    let stored = running;
+    const gateway = haltOf({ read: async () => stored, set: async () => false });
+    await gateway.read();
+    stored = { ...running, halted: true };
+    standStill(maxHaltAgeMs + 200);
+    expect(await gateway.standing()).toBe('halted');
   });
 });
 

@@ -116,14 +116,14 @@ export class Supervisor {
     const outcome = await session.started;
     const readyAt = performance.now();
     if (outcome.ok) {
-      log.info({ pid: session.pid }, 'signer_ready');
+      log.info({ signerPid: session.pid }, 'signer_ready');
       this.#ready = session;
       this.#giveAll(session);
     } else if (!this.#closed) log.error({ reason: outcome.reason, what: outcome.what }, 'signer_not_started');
     this.#tellStarted(outcome);
     await session.ended;
     [this.#ready, this.#running] = [null, null];
-    if (outcome.ok && !this.#closed) log.error({ pid: session.pid }, 'signer_ended');
+    if (outcome.ok && !this.#closed) log.error({ signerPid: session.pid }, 'signer_ended');
     return outcome.ok && performance.now() - readyAt > steadyMs ? 'kept' : 'failed';
   }
 

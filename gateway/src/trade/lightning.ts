@@ -59,7 +59,7 @@ export interface LightningParts {
   readonly laneTips: readonly LaneTip[];
   readonly simulator: Pick<Simulator, 'simulate'>;
   readonly signer: OrderSigner;
-  readonly halt: Pick<Halt, 'halted'>;
+  readonly halt: Pick<Halt, 'standing'>;
   readonly wallets: WalletAccess;
   readonly orders: Pick<OrderTable, 'lookUp'>;
   readonly ledger: OrderLedger;
@@ -105,7 +105,14 @@ export const tradingOff: Refusal = {
   message: 'This server does not trade (TRADING is off).',
   retryAfterSeconds: 60,
 };
-export const halted: Refusal = { error: 'TRADING_HALTED', retryAfterSeconds: 1 };
+const halted: Refusal = { error: 'TRADING_HALTED', retryAfterSeconds: 1 };
+const haltUnknown: Refusal = { ...halted, message: 'Nobody can tell whether trading is halted: the store does not answer in time.' };
+
+/** Null: trading goes on. */
+export async function refusedByHalt(halt: LightningParts['halt']): Promise<Refusal | null> {
+  const standing = await halt.standing();
+  return standing === 'running' ? null : standing === 'halted' ? halted : haltUnknown;
+}
 
 /** A call that wants a trade. `body` is what an `Idempotency-Key` holds together with; `endpoint` is where the key counts. */
 export interface TradeCall {
@@ -169,7 +176,8 @@ export function fromOutside(error: unknown): { readonly error: ErrorCode; readon
 
 async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer> {
   const { principal, request } = admitted;
-  if (parts.halt.halted) return halted;
+  const stopped = await refusedByHalt(parts.halt);
+  if (stopped !== null) return stopped;
   if (!(await parts.wallets.mayUse(principal, request.publicKey))) {
     return {
       error: 'FORBIDDEN',
@@ -268,7 +276,8 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   const { ledger } = parts;
   const { startedMs, request } = admitted;
   // The last look: from here on the order may be on its way.
-  if (parts.halt.halted) return halted;
+  const stopped = await refusedByHalt(parts.halt);
+  if (stopped !== null) return stopped;
   const beforeMs = performance.now();
   const { orderId: id, message } = signed;
   const timingJson = JSON.stringify(rounded({ ...signed.timing, totalMs: beforeMs - startedMs }));

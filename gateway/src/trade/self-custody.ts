@@ -24,7 +24,7 @@ import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder, type O
 import { firstSend, perhapsStored } from './first-send.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
-import { fromOutside, halted, tradingOff, type LightningParts } from './lightning.ts';
+import { fromOutside, refusedByHalt, tradingOff, type LightningParts } from './lightning.ts';
 import { newOrderId } from './order-id.ts';
 import { orderObject } from './order-object.ts';
 import type { StoredOrder } from './order.ts';
@@ -182,7 +182,8 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   // One that has landed already would fail a simulation.
   const known = (await parts.orders.bySignature(transaction.signatures[0]!)).find((order) => ownerOf(order) === ownerOf(principal));
   if (known !== undefined) return toldBefore({ kind: 'known', order: known }, startedMs);
-  if (parts.halt.halted) return halted;
+  const stopped = await refusedByHalt(parts.halt);
+  if (stopped !== null) return stopped;
   if (!follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
   const beforeMs = performance.now();
   // A node that was shown the signatures, which were verified here, could land what it says will fail, and no order would know of it.
@@ -200,7 +201,8 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const lastValidBlockHeight = height === null ? null : height.height + longestLife;
   const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
   // The last look: from here on the order may be on its way.
-  if (parts.halt.halted) return halted;
+  const stoppedMeanwhile = await refusedByHalt(parts.halt);
+  if (stoppedMeanwhile !== null) return stoppedMeanwhile;
   const timingJson = JSON.stringify(rounded({ ...timing, totalMs: simulatedMs - startedMs }));
   const wanted = newOrder(taken, { terms, lastValidBlockHeight, timingJson });
   const inserted = await ledger
