@@ -252,6 +252,29 @@ test.each(lies)('one of three that lies: %o is not believed', { timeout: 30_000 
   expect([end.state, end.fill?.slot]).toEqual(['finalized', world.chain.transaction(prepared.signature)?.slot]);
 });
 
+test(
+  'one of three tells the true block of a trade, and that it failed there: the other two are believed',
+  { timeout: 30_000 },
+  async () => {
+    const gateway = await started(3);
+    const err = { InstructionError: [2, { Custom: 6002 }] };
+    world.nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = await answer();
+      if (method === 'getSignatureStatuses') {
+        const { value, ...rest } = told as { readonly value: readonly (object | null)[] };
+        return { ...rest, value: value.map((status) => (status === null ? null : { ...status, err })) };
+      }
+      if (method !== 'getTransaction' || told === null) return told;
+      const landed = told as { readonly meta: object };
+      return { ...landed, meta: { ...landed.meta, err } };
+    };
+    world.chain.start();
+    const prepared = world.prepare(buy);
+    const end = await world.ended(await begin(gateway, prepared));
+    expect([end.state, end.error, end.fill?.slot]).toEqual(['finalized', null, world.chain.transaction(prepared.signature)?.slot]);
+  },
+);
+
 test.each(lies)('one of two that lies, of what never landed: %o ends nothing', { timeout: 30_000 }, async (lie) => {
   const gateway = await started();
   const [liar, honest] = world.nodes;

@@ -14,7 +14,7 @@ import { createLandedReader, type LandedOrder, type LandedReader } from './lande
 import type { SendNode } from './nodes.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import { pollStatuses, type PollCounter, type PolledOrders } from './status-poller.ts';
-import { agreeing, findEvidence, type TrackedOrder } from './tracked-order.ts';
+import { agreeing, findEvidence, type Landing, type TrackedOrder } from './tracked-order.ts';
 import { createWaker, type Waker } from './waker.ts';
 
 /** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
@@ -60,8 +60,8 @@ export interface FollowerOptions {
 interface Followed extends TrackedOrder {
   /** Its message is being sent, as far as this follower knows. */
   sending: boolean;
-  /** Slot whose transaction is being read; null where none is. */
-  readingSlot: number | null;
+  /** Landing that is being read; null where none is. */
+  beingRead: Landing | null;
   contradicted: boolean;
 }
 
@@ -162,7 +162,7 @@ export class Follower {
       streamSlot: null,
       reading: null,
       sending: false,
-      readingSlot: null,
+      beingRead: null,
       contradicted: false,
     };
     this.counters.followed++;
@@ -248,22 +248,21 @@ export class Follower {
     }
   }
 
-  #read(followed: Followed, slot: number): void {
-    if (followed.readingSlot === slot) return;
-    followed.readingSlot = slot;
-    const { signature, order, views } = followed;
-    const err = views.find((view) => view?.status?.slot === slot)?.status?.err ?? null;
-    const landed = { signature, slot, err, terms: order.terms, isLightning: order.kind === 'lightning' };
-    const read = this.#readLanded(followed, landed);
+  #read(followed: Followed, landing: Landing): void {
+    const { beingRead, signature, order } = followed;
+    if (beingRead?.slot === landing.slot && (beingRead.err === null) === (landing.err === null)) return;
+    followed.beingRead = landing;
+    const read = this.#readLanded(followed, { signature, ...landing, terms: order.terms, isLightning: order.kind === 'lightning' });
     this.#reads.add(read);
     void read.finally(() => this.#reads.delete(read));
   }
 
   async #readLanded(followed: Followed, landed: LandedOrder): Promise<void> {
+    const { beingRead } = followed;
     const reading = await this.#reader.read(landed, this.#closing.signal);
-    if (reading === null || followed.readingSlot !== landed.slot) return;
+    if (reading === null || followed.beingRead !== beingRead) return;
     followed.reading = reading;
-    followed.readingSlot = null;
+    followed.beingRead = null;
     this.#touch(followed);
   }
 
@@ -273,9 +272,9 @@ export class Follower {
     const underWay = isUnderWay(order.state);
     // Before `submitted` nothing was sent, and nobody but us has the bytes of a custodial wallet's message.
     if (underWay && (order.kind !== 'sent' || order.signature === null)) return { kind: 'refused', error: notSent };
-    const { evidence, broadcast, readSlot } = findEvidence(followed, performance.now());
+    const { evidence, broadcast, read } = findEvidence(followed, performance.now());
     this.#setSending(followed, broadcast === 'send' && !underWay);
-    if (readSlot !== null) this.#read(followed, readSlot);
+    if (read !== null) this.#read(followed, read);
     return evidence;
   }
 

@@ -42,13 +42,19 @@ export interface TrackedOrder {
   reading: LandedReading | null;
 }
 
+/** Where the nodes agree that it is, and how they agree that it ended there: the runtime's error, or null. */
+export interface Landing {
+  readonly slot: number;
+  readonly err: unknown;
+}
+
 /** What is to be done about a message. */
 export interface Finding {
   readonly evidence: Evidence | null;
   /** `send`: nobody has it in a block. `rest`: it is in one. */
   readonly broadcast: 'send' | 'rest';
-  /** The transaction is to be read: it is in this slot, and agreed to be confirmed there. */
-  readonly readSlot: number | null;
+  /** The transaction is to be read: it is agreed to be confirmed there. */
+  readonly read: Landing | null;
 }
 
 /** A view with what it shows. */
@@ -95,16 +101,16 @@ function landed(tracked: TrackedOrder, sightings: readonly Sighting[], nowMs: nu
   const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
   const confirmed = agreed(tracked, sightings, 'confirmed', nowMs);
   const [first] = confirmed ?? [];
-  if (first === undefined) return { evidence: processed, broadcast, readSlot: null };
+  if (first === undefined) return { evidence: processed, broadcast, read: null };
   const { slot, err } = first.status;
   const { reading } = tracked;
-  if (reading === null || reading.slot !== slot) {
+  if (reading === null || reading.slot !== slot || (reading.error === null) !== (err === null)) {
     // Whether it did what it should is not told before it is known; nor does an order end before its fill was looked for.
     const evidence: Evidence = err === null ? { ...processed, commitment: 'confirmed' } : processed;
-    return { evidence, broadcast: 'rest', readSlot: slot };
+    return { evidence, broadcast: 'rest', read: { slot, err } };
   }
   const commitment = agreed(tracked, sightings, 'finalized', nowMs) === null ? 'confirmed' : 'finalized';
-  return { evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill }, broadcast: 'rest', readSlot: null };
+  return { evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill }, broadcast: 'rest', read: null };
 }
 
 function isExpired({ views }: TrackedOrder): boolean {
@@ -128,12 +134,12 @@ export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
   if (sightings.length > 0 && !outweighed) return landed(tracked, sightings, nowMs);
   if (!streamIsWrong(tracked, nowMs)) {
     const evidence: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
-    return { evidence, broadcast: 'rest', readSlot: null };
+    return { evidence, broadcast: 'rest', read: null };
   }
-  if (isExpired(tracked)) return { evidence: { kind: 'expired' }, broadcast: 'rest', readSlot: null };
+  if (isExpired(tracked)) return { evidence: { kind: 'expired' }, broadcast: 'rest', read: null };
   const { state } = tracked.order;
   const lastMs = Math.max(tracked.sinceMs, ...tracked.views.map((view) => view?.atMs ?? 0));
   const silent = nowMs - lastMs > silentAfterMs;
   const evidence = silent ? 'silence' : fresh.length === 0 ? null : state === 'processed' ? 'gone' : 'pending';
-  return { evidence: evidence === null ? null : { kind: evidence }, broadcast: 'send', readSlot: null };
+  return { evidence: evidence === null ? null : { kind: evidence }, broadcast: 'send', read: null };
 }
