@@ -143,6 +143,19 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(found.map(({ id }) => id)).toEqual([order.id, others.id].sort());
     });
 
+    it('whose message we made is there once, whichever keys bring it at once; whoever hands it in as his own has one too', async () => {
+      const { signature } = signedMessage();
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          insert(newOrder(nowMs, { keyId: `key-${i}`, signature }), {}, i % 2 === 0 ? store : elsewhere),
+        ),
+      );
+      const [first] = outcomes.filter(({ kind: came }) => came === 'stored') as Extract<InsertOutcome, { kind: 'stored' }>[];
+      expect(outcomes.filter((outcome) => outcome.kind === 'known' && outcome.order.id === first!.order.id)).toHaveLength(19);
+      await stored({ kind: 'sent', keyId: 'other', signature });
+      expect(await insert(newOrder(nowMs, { keyId: 'new', signature }))).toEqual({ kind: 'known', order: first!.order });
+    });
+
     it('is stored once where several at once bring its signature', async () => {
       const { signature } = signedMessage();
       const outcomes = await Promise.all(

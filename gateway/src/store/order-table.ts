@@ -38,7 +38,8 @@ export type IdempotencyOutcome =
   | { readonly kind: 'mismatch' };
 
 /**
- * `stored`: it was. Everything else stored nothing. `known`: the same owner's order with this very signature is there already.
+ * `stored`: it was. Everything else stored nothing. `known`: the same owner's order with this very signature is there already, or, of
+ * an order of kind `lightning`, anybody's of that kind.
  * `over_day_limit`: the wallet's day has no room for it.
  */
 export type InsertOutcome =

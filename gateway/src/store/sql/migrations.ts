@@ -143,6 +143,8 @@ const steps: readonly string[] = [
      lamports INTEGER NOT NULL,
      PRIMARY KEY (wallet, day)
    ) STRICT;`,
+
+  `CREATE UNIQUE INDEX orders_by_own_message ON orders (signature) WHERE kind = 'lightning';`,
 ];
 
 /** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */
