@@ -25,7 +25,7 @@ export interface ClientOptions {
 
 const attemptMs = 8_000;
 const retryMs = 250;
-const giveUpMs = 90_000;
+const giveUpMs = 180_000;
 
 interface Answered {
   readonly status: number;

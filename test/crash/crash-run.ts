@@ -45,7 +45,7 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
     for (let kill = queue.shift(); kill !== undefined; kill = queue.shift()) {
       const one = kill;
       // Its start takes long: not within a turn.
-      await world.gateway(lane);
+      await (await world.gateway(lane)).signerReady();
       const carry = (): Promise<void> => carryOut(world, lane, one, random, cases);
       await (kill.steps.some((step) => aloneSteps.has(step)) ? inTurn(carry) : carry());
       for (const step of kill.steps) counts[step] = (counts[step] ?? 0) + 1;
@@ -107,7 +107,10 @@ async function newRound(world: CrashWorld, lane: number, step: StepName, random:
   const one = await newCase(world, step, random);
   let tell: (told: Promise<Told>) => void = () => undefined;
   const told = new Promise<Told>((resolve) => (tell = resolve));
-  cases.push(told.then((last) => ({ ...one, told: last })));
+  const ended = told.then((last) => ({ ...one, told: last }));
+  // Whoever waits for all of them hears of it, unless a kill went wrong before.
+  ended.catch(() => undefined);
+  cases.push(ended);
   // Its own gateway as long as that lives.
   const urls = (): readonly string[] => (gateway.isAlive ? [gateway.url] : world.urls(lane));
   let begun = false;

@@ -7,7 +7,7 @@ import { steps, type StepName } from './steps.ts';
 /** Kills over both stores; `pnpm test:crash` asks for more of them. */
 const wanted = Number(process.env['CRASH_KILLS'] ?? 0);
 const seed = Number(process.env['CRASH_SEED'] ?? 1);
-const timeoutMs = 240_000 + wanted * 10_000;
+const timeoutMs = 300_000 + wanted * 10_000;
 
 const names = Object.keys(steps) as readonly StepName[];
 const victims: readonly Victim[] = ['gateway', 'both', 'signer'];

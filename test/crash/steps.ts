@@ -35,7 +35,7 @@ export interface Brought {
 
 export type StepName = keyof typeof steps;
 
-const withinMs = 20_000;
+const withinMs = 60_000;
 /** A gateway that does not answer for so long does nothing else either. */
 const stuckMs = 1_500;
 const signedWithinMs = 3_000;
