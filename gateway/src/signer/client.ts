@@ -121,19 +121,21 @@ async function signBy(supervisor: Supervisor, options: SignerOptions, request: S
     if (wallet === null) return unavailable;
     session.addWallet(wallet);
   }
-  const kill = (): void => session.kill();
-  gaveUp.addEventListener('abort', kill);
-  const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
-    session.sign({ orderId, publicKey, message, runningAtNs: readAtNs });
-  let answer = await ask(reading);
-  if (isTooLate(answer)) {
+  // Silent since it was asked: a process that has only just started is not ended for the time that its caller waited before.
+  const silence = setTimeout(() => session.kill(), answerWithinMs);
+  try {
+    const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
+      session.sign({ orderId, publicKey, message, runningAtNs: readAtNs });
+    const answer = await ask(reading);
+    if (!isTooLate(answer)) return outcomeOf(answer);
     // The process came to it so late that the reading was too old; a new one may be younger.
     const next = await halt.read();
     if (next.halted) return { ok: false, reason: 'halted' };
-    answer = await ask(next);
+    const second = await ask(next);
+    return isTooLate(second) ? unavailable : outcomeOf(second);
+  } finally {
+    clearTimeout(silence);
   }
-  gaveUp.removeEventListener('abort', kill);
-  return isTooLate(answer) ? unavailable : outcomeOf(answer);
 }
 
 function isTooLate(answer: SignAnswer | null): boolean {
