@@ -77,7 +77,7 @@ export async function openPostgres(url: string): Promise<Database> {
       broken = false;
       return answer;
     } catch (error) {
-      broken = !isRefusal(error);
+      broken = !isRefusal(error) || isReadOnly(error);
       throw faultOf(error, broken);
     } finally {
       one.release(broken);
@@ -98,7 +98,7 @@ export async function openPostgres(url: string): Promise<Database> {
         broken = false;
         return result;
       } catch (error) {
-        broken = !(await rollBack(one));
+        broken = !(await rollBack(one)) || isReadOnly(error);
         throw faultOf(error, broken);
       } finally {
         one.release(broken);
@@ -157,8 +157,14 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
-/** Classes of SQLSTATE by which the server says that it cannot at present: connections, resources, an operator or a time limit. */
-const awayStates: ReadonlySet<string> = new Set(['08', '53', '57']);
+/** The server takes nothing: it is a copy, or has become one. The next connection may lead to the one that does. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === readOnlyTransaction;
+}
+const readOnlyTransaction = '25006';
+
+/** Classes of SQLSTATE by which the server says that it cannot at present: connections, others' locks, resources, an operator or a time limit. */
+const awayStates: ReadonlySet<string> = new Set(['08', '40', '53', '57']);
 
 /** What the caller is told of a failure: that the store is away, or the failure itself, which is a bug. */
 function faultOf(error: unknown, broken: boolean): unknown {

@@ -1,3 +1,4 @@
+import { StoreAwayError } from '../store-away.ts';
 import { whileBusy } from './sqlite-busy.ts';
 
 /** Runs work on the one connection, one after the other. */
@@ -106,7 +107,7 @@ async function runAmongOthers(db: Connection, member: Member): Promise<void> {
   db.exec('SAVEPOINT member');
   if ((await member.run()) === 'thrown') {
     // Some faults of the disk undo the whole transaction, and with it what the others did.
-    if (!db.inTransaction) throw new Error('the transaction was undone by SQLite, which could not go on with it');
+    if (!db.inTransaction) throw new StoreAwayError(new Error('the transaction was undone by SQLite, which could not go on with it'));
     db.exec('ROLLBACK TO member');
   }
   db.exec('RELEASE member');

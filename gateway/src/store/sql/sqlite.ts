@@ -35,8 +35,8 @@ export async function openSqlite(file: string): Promise<Database> {
   };
   // Values go as one list: a single one that is bytes would be taken for named values, and end the process.
   // To the end even for one row: a statement that stands half-way keeps its lock.
-  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => prepare(sql).all(values) as SqlRow[];
-  const run = (sql: string, values: readonly SqlValue[]): number => prepare(sql).run(values).changes;
+  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => orAway(() => prepare(sql).all(values) as SqlRow[]);
+  const run = (sql: string, values: readonly SqlValue[]): number => orAway(() => prepare(sql).run(values).changes);
   const inTransaction: Sql = {
     get: async (sql, ...values) => all(sql, values)[0] ?? null,
     all: async (sql, ...values) => all(sql, values),
@@ -88,6 +88,21 @@ function connect(file: string): Libsql.Database {
   }
 }
 
+/** Faults of the disk or of the file, which may pass; any other is a bug. */
+const awayCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM)/;
+
+function faultOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error && awayCodes.test(String(error.code)) ? new StoreAwayError(error) : error;
+}
+
+function orAway<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
 /** One after the other: what is begun first ends first. */
 function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
@@ -95,7 +110,12 @@ function createTurns(): Turns {
   return (work) => {
     if (waiting >= maxWaiting) return Promise.reject(new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`)));
     waiting++;
-    const turn = last.then(work).finally(() => waiting--);
+    const turn = last
+      .then(work)
+      .catch((error: unknown) => {
+        throw faultOf(error);
+      })
+      .finally(() => waiting--);
     // Whoever asked hears of a failure; the next in line begins all the same.
     last = turn.catch(() => undefined);
     return turn;

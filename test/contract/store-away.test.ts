@@ -1,0 +1,50 @@
+import { newOrder } from '../support/orders.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/order-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startPostgres } from '../support/postgres.ts';
+import { newPlace } from './store-harness.ts';
+
+const insert = (store: Store): Promise<InsertOutcome> =>
+  store.orders.insert(newOrder(1_800_000_000_000), { idempotency: null, spend: null, followedBy: 'gateway' });
+
+test('PostgreSQL has become a copy that takes nothing: the store is away, and answers again where the main server is', async () => {
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.stop());
+  const place = await newPlace('PostgreSQL', postgres);
+  onTestFinished(() => place.end());
+  const [store, admin] = [await place.open(), await place.database()];
+  const name = String((await admin.get('SELECT current_database() AS name'))!['name']);
+  await admin.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  await admin.run('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+  // The first finds its connection cut, those behind it are let in, to read.
+  for (let i = 0; i < 3; i++) await expect(insert(store)).rejects.toBeInstanceOf(StoreAwayError);
+  await expect(store.halt.set(true, null, 0)).rejects.toBeInstanceOf(StoreAwayError);
+  await admin.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  expect(await insert(store)).toMatchObject({ kind: 'stored' });
+});
+
+test('the disk is full: SQLite is away, alone and in a transaction, and goes on when there is room', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-full-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const db = await openSqlite(join(dataDir, 'sluice.db'));
+  onTestFinished(() => db.close());
+  await db.run('CREATE TABLE things (bytes BLOB) STRICT');
+  const add = 'INSERT INTO things (bytes) VALUES (?)';
+  await db.get('PRAGMA max_page_count = 8');
+  const large = new Uint8Array(100_000);
+  await expect(db.run(add, large)).rejects.toBeInstanceOf(StoreAwayError);
+  const [full, beside] = [db.transaction('orders', (sql) => sql.run(add, large)), db.transaction('orders', (sql) => sql.run(add, null))];
+  await expect(full).rejects.toBeInstanceOf(StoreAwayError);
+  await beside.catch((error: unknown) => expect(error).toBeInstanceOf(StoreAwayError));
+  await db.get('PRAGMA max_page_count = 100000');
+  expect(await db.run(add, large)).toBe(1);
+  // What is wrong by itself is told as it is.
+  await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.toThrow(/nowhere/);
+  await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.not.toBeInstanceOf(StoreAwayError);
+});
