@@ -1,3 +1,4 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
 import type { NewOrder } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { OrderLedger } from './order-ledger.ts';
@@ -16,19 +17,20 @@ export function perhapsStored(error: unknown, { id, signature }: Pick<NewOrder, 
 }
 
 interface FirstSendParts {
+  readonly log: Pick<Logger, 'error'>;
   readonly ledger: Pick<OrderLedger, 'apply'>;
   readonly follower: Pick<Follower, 'follow'>;
   readonly broadcaster: Pick<Broadcaster, 'send'>;
 }
 
 /**
- * Sends an order that is stored as submitted, and has it followed. From the first byte on it is no failure of the order that the store
- * is away: whoever was told of one would make the order anew. The follower stores what becomes of it.
+ * Sends an order that is stored as submitted, and has it followed. From the first byte on nothing that goes wrong here is a failure of
+ * the order: whoever was told of one would make it anew. The follower stores what becomes of it.
  */
 export async function firstSend(
   order: StoredOrder,
   wire: Uint8Array,
-  { ledger, follower, broadcaster }: FirstSendParts,
+  { ledger, follower, broadcaster, log }: FirstSendParts,
 ): Promise<StoredOrder> {
   const { signature, lastValidBlockHeight } = order;
   if (signature === null) throw new Error(`order ${order.id} has no message`);
@@ -38,7 +40,7 @@ export async function firstSend(
   try {
     return await ledger.apply(order, { kind: 'silence' });
   } catch (error) {
-    if (!(error instanceof StoreAwayError)) throw error;
+    log.error({ err: error, orderId: order.id }, 'first_answer_not_stored');
     return order;
   }
 }
