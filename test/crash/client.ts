@@ -80,6 +80,7 @@ function conclusion({ status, body }: Answered, attempts: number): Told | null {
     return { kind: 'order', orderId: body.orderId, signature: body.signature ?? null, status: body.status ?? '', attempts };
   }
   const code = body.error?.code ?? '';
-  const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT';
+  // A chain that jumps ahead, as no real one does, leaves a gateway for a second with a blockhash that is too old.
+  const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT' || code === 'SIMULATION_FAILED';
   return again ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };
 }
