@@ -76,6 +76,25 @@ describe('what is committed', () => {
     await disk.close();
   });
 
+  it('by somebody else is on the disk before it is told, whether he lives or was killed before it was', async () => {
+    rmSync(`${file}-wal`);
+    let letGo = (): void => undefined;
+    const stuck = new Promise<void>((done) => (letGo = done));
+    let flushed = 0;
+    const counted = async (): Promise<void> => void flushed++;
+    const writer = await openSqlite(file, () => stuck);
+    const written = writer.run('CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT');
+    const reader = await openSqlite(file, counted);
+    const count = 'SELECT count(*) AS count FROM numbers';
+    expect([await reader.get(count), flushed]).toEqual([{ count: 0 }, 1]);
+    expect([await reader.get(count), flushed]).toEqual([{ count: 0 }, 1]);
+    const more = writer.run('INSERT INTO numbers (n) VALUES (1)');
+    expect([await reader.get(count), flushed]).toEqual([{ count: 1 }, 2]);
+    letGo();
+    await Promise.all([written, more]);
+    await Promise.all([writer.close(), reader.close()]);
+  });
+
   it('is on the disk by the log that SQLite writes', async () => {
     rmSync(`${file}-wal`);
     const db = await openSqlite(file);

@@ -19,9 +19,9 @@ const dialect: Dialect = {
 
 /**
  * Opens or makes SQLite in a file, readable by its owner only; other processes may have it open. Calls take turns on the one
- * connection. Rejects where the file is no database or cannot be opened.
+ * connection. Rejects where the file is no database or cannot be opened. `flush` writes a file to the disk, as `fdatasync` does.
  */
-export async function openSqlite(file: string): Promise<Database> {
+export async function openSqlite(file: string, flush?: (fd: number) => Promise<void>): Promise<Database> {
   // SQLite gives the files beside it (-wal, -shm) the mode of this one.
   makeFile(file);
   const db = await whileBusy(() => connect(file));
@@ -43,13 +43,26 @@ export async function openSqlite(file: string): Promise<Database> {
     run: async (sql, ...values) => run(sql, values),
   };
   const inTurn = createTurns();
-  const disk = createWalSync(file);
+  const disk = createWalSync(file, flush);
   const inGroup = createGroups(db, inTurn, () => disk.wrote());
+  let knownVersion: unknown = null;
+  /** Whether another connection has committed since this was asked last. What stood there before may not be on the disk either. */
+  const othersWrote = (): boolean => {
+    const version = all('PRAGMA data_version', [])[0]?.['data_version'];
+    if (version === knownVersion) return false;
+    knownVersion = version;
+    return true;
+  };
   const once = async <T>(sql: string, work: () => T): Promise<T> => {
     // What is asked for behind this comes behind it.
     inGroup.close();
-    const result = await inTurn(() => whileBusy(work));
-    await (isRead.test(sql) ? disk.seen() : disk.wrote());
+    const { result, wrote } = await inTurn(() =>
+      whileBusy(() => {
+        const told = work();
+        return { result: told, wrote: !isRead.test(sql) || othersWrote() };
+      }),
+    );
+    await (wrote ? disk.wrote() : disk.seen());
     return result;
   };
   return {
