@@ -11,9 +11,14 @@ export type SimulatedTrade =
   | { readonly kind: 'refused'; readonly refusal: QuoteRefusal };
 
 /** Faults of what we knew, and none of the caller's: the curve has completed, or accounts of the trade have changed. */
-const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts', 'blockhash']);
+const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts']);
 /** What a wallet that holds too little does not bring about; whatever else the programs say, it does. */
-const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'blockhash', 'duplicate']);
+const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'duplicate']);
+/** We chose it: the chain has gone on without us, or the node has fallen behind. The next one is a second away at most. */
+const unknownBlockhash: QuoteRefusal = {
+  error: 'UPSTREAM_UNAVAILABLE',
+  message: 'The node does not know the blockhash of the transaction; nothing was sent.',
+};
 
 /** Simulates the very message that is to be sent; a signature changes nothing of what it does. */
 export async function simulateTrade(
@@ -31,6 +36,7 @@ export async function simulateTrade(
       return { kind: 'refused', refusal: { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${outcome.reason}.` } };
     case 'failed': {
       const { fault, code, message, details } = outcome.failure;
+      if (fault === 'blockhash') return { kind: 'again', refusal: unknownBlockhash, slot: outcome.slot ?? slot };
       const short = notOfBalance.has(fault) ? null : checkTrade(prepared);
       if (short !== null) return { kind: 'refused', refusal: short };
       const refusal = { error: code, message, details: fault === 'slippage' ? await slipped(details, outcome.slot, prepared) : details };
