@@ -1,3 +1,4 @@
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type {
   CandleEvent,
@@ -93,7 +94,8 @@ function candleText(event: CandleEvent, paint: Paint): string {
 function orderText(event: OrderEvent, paint: Paint): string {
   const side = event.side === null ? '' : event.side === 'buy' ? paint.buy('BUY ') : paint.sell('SELL ');
   const what = event.mint === null ? '' : short(event.mint);
-  const done = event.fill === null ? '' : `  ${amount(event.fill.baseUiAmount)} for ${amount(event.fill.traderQuoteUiAmount)} quote`;
+  const coin = event.quoteMint === null ? '' : event.quoteMint === wrappedSolMint ? 'SOL' : short(event.quoteMint);
+  const done = event.fill === null ? '' : `  ${amount(event.fill.baseUiAmount)} for ${amount(event.fill.traderQuoteUiAmount)} ${coin}`;
   const failed = event.error === null ? '' : `  ${event.error.code}`;
   return `ORDER ${event.orderId}  ${paint.strong(event.status)}  ${side}${what}${done}${failed}  ${paint.faint(event.kind)}`;
 }

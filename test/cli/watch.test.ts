@@ -136,6 +136,7 @@ describe('sluice watch', () => {
     await publisher.publish([entryOf(orderEvent(order, Date.now() * 1000, true), [ordersTopic(id)])]);
     await waitFor(() => expect(lines).toHaveLength(1));
     expect(lines[0]).toContain(`ORDER ${order.id}  confirmed  BUY `);
+    expect(lines[0]).toMatch(/ for \S+ SOL /);
     expect(lines[0]).toContain('(simulated)');
   });
 

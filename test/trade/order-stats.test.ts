@@ -16,6 +16,8 @@ it('counts each step of an order that was taken, in microseconds', () => {
     expect(median, step).toBeGreaterThan(us * 0.93);
   }
   expect(stats.stepsUs.total.summary().max).toBe(90_000);
+  stats.executed({ totalMs: 3_165.310_628_999_999_7 });
+  expect(stats.stepsUs.total.summary().max).toBe(3_165_311);
 });
 
 it('counts each order once where it begins and once where it ends, whatever is told of it later', () => {

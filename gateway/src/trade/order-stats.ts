@@ -24,7 +24,7 @@ export class OrderStats {
   executed(timing: OrderTiming): void {
     for (const step of orderSteps) {
       const ms = timing[`${step}Ms`];
-      if (ms !== undefined) this.stepsUs[step].record(ms * 1_000);
+      if (ms !== undefined) this.stepsUs[step].record(Math.round(ms * 1_000));
     }
   }
 

@@ -7,6 +7,7 @@ import { createTokenAccount, transferLamports } from '@sluice/shared/solana/inst
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { wallet } from '../../simnet/market/wallets.ts';
 import { moveToPool, tradeOnChain } from '../../support/quoted-trades.ts';
 import { buyer, newestSlot, pauper, startWorld, type World } from './sending-world.ts';
 import { cut, silent, type Tampering } from './tampered-node.ts';
@@ -83,6 +84,18 @@ test('failures are told by program and code, with what is known of them', async 
     'insufficient_tokens',
     'INSUFFICIENT_BALANCE',
     expect.objectContaining({ unit: 'tokens', have: '3', need: '4', decimals: 6 }),
+  ]);
+});
+
+test('who sells what was sold a moment ago, and has no account of the coin left, lacks tokens: the mint is well', async () => {
+  const seller = wallet('simulator', 'seller');
+  world.chain.airdrop(seller.publicKey, 10n ** 10n);
+  world.chain.advance();
+  const sale = world.prepare({ exact: 'baseIn', amount: 1_000_000n }, { baseAccountExists: true }, seller);
+  expect(await failureOf(sale.wire)).toEqual([
+    'insufficient_tokens',
+    'INSUFFICIENT_BALANCE',
+    { unit: 'tokens', have: '0', need: '4', decimals: 6 },
   ]);
 });
 

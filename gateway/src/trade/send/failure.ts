@@ -36,6 +36,9 @@ const systemInsufficient = 1;
 const tokenInsufficient = 1;
 const tokenMintMismatch = 3;
 const insufficientLamports = /^Transfer: insufficient lamports (\d{1,20}), need (\d{1,20})$/;
+/** Anchor's `AccountNotInitialized`, and what it logs with it: the account by its name in the program's IDL. */
+const accountNotInitialized = 3012;
+const notInitialized = /^Program log: AnchorError caused by account: (\w{1,64})\. Error Code: AccountNotInitialized\./;
 const tokenPrograms: ReadonlySet<string> = new Set([tokenProgram, token2022Program]);
 const mintReaders: ReadonlySet<string> = new Set([associatedTokenProgram, ...tokenPrograms]);
 
@@ -86,7 +89,13 @@ function faultOfInstruction(
   if (tokenPrograms.has(program)) {
     return custom === tokenInsufficient ? 'insufficient_tokens' : custom === tokenMintMismatch ? 'invalid_mint' : 'other';
   }
+  if (custom === accountNotInitialized && lacksOwnAccount(failing)) return 'insufficient_tokens';
   return venueByProgram.get(program)?.tradeFault(custom) ?? 'other';
+}
+
+/** A token account of the trader's own (`user_base_token_account`, `associated_base_user`) is not there, or not any more. */
+function lacksOwnAccount(failing: FailingProgram | null): boolean {
+  return failing?.lines.some((line) => /(^|_)user(_|$)/.test(notInitialized.exec(line)?.[1] ?? '')) ?? false;
 }
 
 function text(amount: bigint | null): string | null {
@@ -128,7 +137,7 @@ function detailsOf(
   }
   if (fault === 'insufficient_tokens') {
     const { have = null, need = null, decimals = null } = terms?.tokens ?? {};
-    return { unit: 'tokens', have: text(have), need: text(need), decimals };
+    return { unit: 'tokens', have: lacksOwnAccount(failing) ? '0' : text(have), need: text(need), decimals };
   }
   if (fault === 'slippage') {
     return { quoted: text(terms?.quoted ?? null), actual: actualTold(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };
