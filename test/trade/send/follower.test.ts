@@ -126,6 +126,45 @@ test('it lands in its last valid block, while nobody answers: it is filled, not 
   expect(states(gateway)[0]).toBe('unknown');
 });
 
+test(
+  'nodes that were made anew know of no message that landed before: nobody knows, until one is asked that does',
+  { timeout: 30_000 },
+  async () => {
+    const gateway = await started();
+    const { chain } = world;
+    const prepared = world.prepare(buy);
+    for (const node of world.nodes) node.tampering = mute;
+    const order = await begin(gateway, prepared);
+    expect(chain.send(prepared.wire, { skipPreflight: true }).ok).toBe(true);
+    while (chain.blockHeight < prepared.lastValidBlockHeight + 200) chain.advance();
+    const forgetful: Tampering = async ({ method, params }, answer) => {
+      if (method === 'getFirstAvailableBlock') return chain.slot - 10;
+      const told = await answer();
+      return method === 'getSignatureStatuses' ? { ...(told as object), value: (params[0] as string[]).map(() => null) } : told;
+    };
+    // As on the network: those blocks are of now, and the order was made before.
+    const blockTimes: Tampering = async (call, answer) =>
+      call.method === 'getBlockTime' ? Math.ceil(Date.now() / 1_000) : await forgetful(call, answer);
+    for (const node of world.nodes) node.tampering = blockTimes;
+    const asked = world.nodes.map((node) => node.count('getSignatureStatuses'));
+    await until(() => world.nodes.every((node, i) => node.count('getSignatureStatuses') > asked[i]! + 4), 'what they say');
+    expect(await world.stateOf(order)).toBe('unknown');
+    for (const node of world.nodes) node.tampering = null;
+    expect(await world.ended(order)).toMatchObject({ state: 'finalized', fill: { slot: chain.transaction(prepared.signature)!.slot } });
+  },
+);
+
+test('a message that never landed expires late as well, by nodes whose history goes back to it', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const { chain } = world;
+  for (const node of world.nodes) node.tampering = mute;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  while (chain.blockHeight < prepared.lastValidBlockHeight + 200) chain.advance();
+  for (const node of world.nodes) node.tampering = blackhole;
+  expect((await world.ended(order)).state).toBe('expired');
+});
+
 test('every node takes the message and none keeps it, then they are well: it lands, once', async () => {
   const gateway = await started();
   for (const node of world.nodes) node.tampering = blackhole;

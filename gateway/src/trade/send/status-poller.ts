@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { countOf } from './answer-forms.ts';
 import type { SendNode } from './nodes.ts';
 import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
 import type { NodeView, TrackedOrder } from './tracked-order.ts';
@@ -15,6 +16,13 @@ const tickMs = 50;
 const heightEveryMs = 1_000;
 /** A node remembers recent statuses for some hundred slots; of older ones it must search its history. */
 const recentForMs = 20_000;
+/**
+ * Blocks after its last one within which a node cannot have forgotten an order's message: it remembers those of its last 300 finalized
+ * blocks, whatever its history holds, and a message lands in one of 150, or of the 64 more that are allowed to a caller's.
+ */
+const rememberedBlocks = 300 - 150 - 64;
+/** How far back a node's history goes is asked again after so long. */
+const historyEveryMs = 10_000;
 /** A node that failed is asked again after so long, doubled with each failure in a row. */
 const firstPauseMs = 200;
 const maxPauseMs = 3_000;
@@ -46,6 +54,9 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
   const polledAtMs = new WeakMap<TrackedOrder, number>();
   let finalized: FinalizedPoint | null = null;
   let finalizedAtMs = -Infinity;
+  /** Unix milliseconds from which on the node has all blocks; null where that is not known. */
+  let historyFromMs: number | null = null;
+  let historyAskedAtMs = -Infinity;
   let failures = 0;
 
   function due(nowMs: number): TrackedOrder[] {
@@ -66,6 +77,17 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight > lastValidBlockHeight;
   }
 
+  /** Whether this node's memory, without its history, has every message that may have landed for the order. */
+  function isRemembered({ order: { lastValidBlockHeight } }: TrackedOrder): boolean {
+    return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight <= lastValidBlockHeight + rememberedBlocks;
+  }
+
+  /** A node that was made anew, or keeps little, knows nothing of what landed before: that it has nothing then says nothing. */
+  function mayBeForgotten(tracked: TrackedOrder): boolean {
+    const isKept = historyFromMs !== null && historyFromMs <= tracked.order.createdAtMs;
+    return isPast(tracked) && !isRemembered(tracked) && !isKept;
+  }
+
   async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
     try {
       return await node.rpc.call(method, params, signal);
@@ -84,11 +106,19 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     orders.onFinalized(index, point);
   }
 
+  async function readHistory(nowMs: number): Promise<void> {
+    historyAskedAtMs = nowMs;
+    const first = countOf(await ask('getFirstAvailableBlock', []));
+    const seconds = first === null ? null : countOf(await ask('getBlockTime', [first]));
+    historyFromMs = seconds === null ? null : seconds * 1_000;
+  }
+
   async function readSome(some: readonly TrackedOrder[], search: boolean): Promise<boolean> {
     if (some.length === 0) return true;
     counters.polls++;
     const point = finalized;
     const past = some.map(isPast);
+    const forgettable = some.map(mayBeForgotten);
     const params = [some.map(({ signature }) => signature), { searchTransactionHistory: search }];
     const answer = await ask('getSignatureStatuses', params);
     const read = readStatuses(answer, some.length, newestSlot());
@@ -101,9 +131,10 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     for (const [at, tracked] of some.entries()) {
       const status = statuses[at] ?? null;
       // Behind a load balancer the answer may be another node's: it counts only where that one has seen as much.
-      const absent = status === null && search && past[at] === true && point !== null && contextSlot >= point.slot;
+      const isForgotten = status === null && forgettable[at] === true;
+      const absent = status === null && search && past[at] === true && !isForgotten && point !== null && contextSlot >= point.slot;
       const absences = absent ? (tracked.views[index]?.absences ?? 0) + 1 : 0;
-      orders.onView(index, tracked, { status, contextSlot, atMs, absences });
+      orders.onView(index, tracked, { status, contextSlot, atMs, absences, isForgotten });
     }
     return true;
   }
@@ -119,6 +150,7 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     for (const tracked of some) polledAtMs.set(tracked, nowMs);
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
+    if (nowMs - historyAskedAtMs > historyEveryMs && some.some(mayBeForgotten)) await readHistory(nowMs);
     const isOld = (tracked: TrackedOrder): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
     const recent = await readSome(
       some.filter((tracked) => !isOld(tracked)),

@@ -18,6 +18,8 @@ export interface NodeView {
   readonly atMs: number;
   /** Answers in a row, history searched, that knew of nothing while this node's own finalized height was past the last block. */
   readonly absences: number;
+  /** It has nothing, and might have nothing of what landed either: its history does not reach back so far. */
+  readonly isForgotten: boolean;
 }
 
 /** What was read out of the landed transaction. */
@@ -139,7 +141,8 @@ export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
   if (isExpired(tracked)) return { evidence: { kind: 'expired' }, broadcast: 'rest', read: null };
   const { state } = tracked.order;
   const lastMs = Math.max(tracked.sinceMs, ...tracked.views.map((view) => view?.atMs ?? 0));
-  const silent = nowMs - lastMs > silentAfterMs;
+  const noneCanTell = fresh.length > 0 && fresh.every(({ isForgotten }) => isForgotten);
+  const silent = nowMs - lastMs > silentAfterMs || noneCanTell;
   const evidence = silent ? 'silence' : fresh.length === 0 ? null : state === 'processed' ? 'gone' : 'pending';
   return { evidence: evidence === null ? null : { kind: evidence }, broadcast: 'send', read: null };
 }
