@@ -29,6 +29,19 @@ test('PostgreSQL has become a copy that takes nothing: the store is away, and an
   expect(await insert(store)).toMatchObject({ kind: 'stored' });
 });
 
+test('a PostgreSQL that confirms what is not on its disk is refused', async () => {
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.stop());
+  const place = await newPlace('PostgreSQL', postgres);
+  onTestFinished(() => place.end());
+  const admin = await place.database();
+  const name = String((await admin.get('SELECT current_database() AS name'))!['name']);
+  await admin.run(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+  await expect(place.open()).rejects.toThrow(/^DATABASE_URL: .*synchronous_commit is off/);
+  await admin.run(`ALTER DATABASE ${name} RESET synchronous_commit`);
+  expect(await insert(await place.open())).toMatchObject({ kind: 'stored' });
+});
+
 test('the disk is full: SQLite is away, alone and in a transaction, and goes on when there is room', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-full-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true }));

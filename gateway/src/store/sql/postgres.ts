@@ -41,7 +41,8 @@ const dialect: Dialect = {
 
 /**
  * PostgreSQL at a `postgres://` address. A connection that breaks is replaced with the next call; what it was doing rejects.
- * Rejects where the server does not answer, or does not let us in; the error names neither address nor password.
+ * Rejects where the server does not answer, does not let us in, or confirms what is not on its disk; the error names neither address
+ * nor password.
  */
 export async function openPostgres(url: string): Promise<Database> {
   const pool = new Pool({
@@ -107,7 +108,9 @@ export async function openPostgres(url: string): Promise<Database> {
     close: () => pool.end(),
   };
   try {
-    await db.get('SELECT 1 AS one');
+    const settings = await db.get("SELECT current_setting('synchronous_commit') AS commit");
+    // What was told as stored would be gone with the server: an order that was sent, or that a key was revoked.
+    if (settings?.['commit'] === 'off') throw new Error('its setting synchronous_commit is off, so that it forgets what it has confirmed');
   } catch (error) {
     await pool.end();
     throw error;
