@@ -231,7 +231,7 @@ async function checkedOrSimulated(
   prepared: PreparedTrade,
   { simulator }: Pick<LightningParts, 'simulator'>,
 ): Promise<SimulatedTrade> {
-  if (!request.skipSimulation) return simulateTrade(simulator, assembleTransaction(prepared.built.message, [noSignature]), prepared, false);
+  if (!request.skipSimulation) return simulateTrade(simulator, assembleTransaction(prepared.built.message, [noSignature]), prepared);
   const refusal = checkTrade(prepared);
   return refusal === null ? { kind: 'passed', simulation: null } : { kind: 'refused', refusal };
 }

@@ -79,7 +79,7 @@ export async function buildUnsigned(request: TradeRequest, parts: SelfCustodyPar
   const wire = unsignedWire(prepared);
   if (request.skipSimulation) return checkTrade(prepared) ?? { prepared, wire, simulation: null, simulateMs: null };
   const beforeMs = performance.now();
-  const checked = await simulateTrade(parts.simulator, wire, prepared, false);
+  const checked = await simulateTrade(parts.simulator, wire, prepared);
   if (checked.kind !== 'passed') return checked.refusal;
   return { prepared, wire, simulation: checked.simulation, simulateMs: performance.now() - beforeMs };
 }
@@ -189,7 +189,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   // A node that was shown the signatures, which were verified here, could land what it says will fail, and no order would know of it.
   const blank = withoutSignatures(wire, transaction);
   const [simulated, terms] = await Promise.all([
-    skipSimulation ? null : parts.simulator.simulate({ wire: blank, isSigned: false, minContextSlot: null, terms: null }),
+    skipSimulation ? null : parts.simulator.simulate({ wire: blank, minContextSlot: null, terms: null }),
     termsOfTransaction(transaction, state),
   ]);
   if (simulated?.kind === 'unavailable')

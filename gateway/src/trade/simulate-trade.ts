@@ -25,10 +25,9 @@ export async function simulateTrade(
   simulator: Pick<Simulator, 'simulate'>,
   wire: Uint8Array,
   prepared: PreparedTrade,
-  isSigned: boolean,
 ): Promise<SimulatedTrade> {
   const { slot, terms } = prepared;
-  const outcome = await simulator.simulate({ wire, isSigned, minContextSlot: slot, terms });
+  const outcome = await simulator.simulate({ wire, minContextSlot: slot, terms });
   switch (outcome.kind) {
     case 'passed':
       return { kind: 'passed', simulation: { unitsConsumed: outcome.unitsConsumed ?? 0, slot: outcome.slot } };

@@ -9,10 +9,8 @@ export type SimulationOutcome =
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 export interface SimulationRequest {
-  /** As it will be sent, but for signatures where `isSigned` says so. */
+  /** As it will be sent, but for its signatures, which stand as zeros: a node that was shown them could land it. */
   readonly wire: Uint8Array;
-  /** False for a transaction whose signatures are still to be made, and stand as zeros. */
-  readonly isSigned: boolean;
   /** No state older than this one, on which the order was quoted. */
   readonly minContextSlot: number | null;
   readonly terms: FailureTerms | null;
