@@ -26,7 +26,10 @@ export interface Finding {
   readonly evidence: Evidence;
 }
 
-/** Every change of an order goes through here: it is judged, stored and then told on the channel `orders`. Methods reject as the table does. */
+/**
+ * What a request makes and finds out of an order: judged, stored and then told on the channel `orders`. What the chain tells, the
+ * follower judges and stores, many at once. Methods reject as the table does.
+ */
 export interface OrderLedger {
   readonly counts: Readonly<OrderLedgerCounts>;
   /** Stores a new order; see `OrderTable.insert`. */

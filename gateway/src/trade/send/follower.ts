@@ -286,7 +286,7 @@ export class Follower {
       followed.contradicted = true;
       this.counters.contradictions++;
       const { id, state } = followed.order;
-      this.#options.log.error({ orderId: id, state, evidence: evidence.kind }, 'order_contradiction');
+      this.#options.log.error({ orderId: id, state, evidence: evidence.kind }, 'order_contradicted');
     }
     return verdict.kind === 'change' ? verdict.change : null;
   }
