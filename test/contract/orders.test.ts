@@ -382,6 +382,12 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.openOf('a', null, 10)).toEqual([]);
     });
 
+    it('goes to another where the gateway that is gone had a clock that ran ahead', async () => {
+      await claim('a', nowMs + dayMs);
+      const orders = await follow('a', 2);
+      expect(await claim('b', nowMs, elsewhere)).toEqual(orders);
+    });
+
     it('stays with a gateway that holds on to it, and is free at once where it ends', async () => {
       await claim('a', nowMs);
       const orders = await follow('a', 2);

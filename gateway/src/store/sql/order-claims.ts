@@ -13,7 +13,9 @@ export function claimOrders(db: Database, { gatewayId, nowMs, untilMs, limit }: 
       gatewayId,
       untilMs,
     );
-    await sql.run('DELETE FROM order_followers WHERE until_ms <= ?', nowMs);
+    // A hold that goes on for longer than any was made by a clock that ran ahead; whoever made it may be gone.
+    const longestMs = untilMs + (untilMs - nowMs);
+    await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, longestMs);
     const left = await sql.all(
       `SELECT id FROM orders WHERE ended = 0 AND followed_by NOT IN (SELECT gateway_id FROM order_followers) ORDER BY id LIMIT ?`,
       Math.min(limit, maxOrderRows),
