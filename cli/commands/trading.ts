@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { maxHaltAgeMs } from '@sluice/gateway/trade/halt.ts';
 import type { StoredHalt } from '@sluice/gateway/store/halt-table.ts';
 import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { isoTime } from '../times.ts';
@@ -9,7 +11,7 @@ export const tradingCommand: Command = {
   help: `Usage:
   sluice trading halt [--reason TEXT]
       stops all trading, on every gateway of this store within a second: orders are answered TRADING_HALTED, and nothing is signed.
-      What was sent already is followed to its end.
+      It waits for that second: when it ends, nothing is signed any more. What was sent already is followed to its end.
   sluice trading resume
   sluice trading status
       ends with 1 while trading is halted.
@@ -52,6 +54,8 @@ async function turn(halted: boolean, reason: string | null, json: boolean): Prom
     await store.halt.set(halted, reason, Date.now());
     return store.halt.read();
   });
+  // Gateways and signing processes act for so long by what they read before.
+  if (halted) await pause(maxHaltAgeMs);
   // Somebody else turned it the other way at the same moment.
   if (state.halted !== halted) throw new CommandError(`Trading is ${halted ? 'not halted' : 'halted'} all the same: sluice trading status`);
   show(state, json);

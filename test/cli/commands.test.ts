@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { maxHaltAgeMs } from '@sluice/gateway/trade/halt.ts';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -256,7 +257,11 @@ describe('sluice trading', () => {
   it('halts, tells so, and resumes', { timeout: 60_000 }, async () => {
     expect(await json(['trading', 'status'])).toEqual({ halted: false, reason: null, changedAtMs: 0 });
     const halted = { halted: true, reason: 'a node lies', changedAtMs: expect.any(Number) };
-    expect(await json(['trading', 'halt', '--reason', 'a node lies'])).toEqual(halted);
+    const told = await json(['trading', 'halt', '--reason', 'a node lies']);
+    // What gateways read before it counts for a second.
+    const ageMs = Date.now() - (told as { readonly changedAtMs: number }).changedAtMs;
+    expect(told).toEqual(halted);
+    expect(ageMs).toBeGreaterThanOrEqual(maxHaltAgeMs);
     expect(await json(['trading', 'halt', '--reason', 'again'])).toEqual(halted);
     const status = await run(['trading', 'status']);
     expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Trading is halted since .*: a node lies\n$/) });

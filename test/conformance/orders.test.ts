@@ -185,7 +185,7 @@ describe.each([
       expect((await ask('/trade/orders?status=submitted', 'mine')).body).toMatchObject({ orders: [{ orderId: two.id }], next: null });
       expect((await ask('/trade/orders?status=accepted', 'mine')).body).toMatchObject({ orders: [{ orderId: one.id }] });
       expect((await ask('/trade/orders', 'first')).body).toEqual({ orders: [], next: null });
-      for (const wrong of ['status=lost', 'limit=0', 'limit=201', 'before=', 'after=x']) {
+      for (const wrong of ['status=lost', 'limit=0', 'limit=201', 'before=', 'before=zzz', 'after=x']) {
         expect(await ask(`/trade/orders?${wrong}`, 'mine')).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
       }
     });

@@ -3,6 +3,7 @@ import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { AuthCommand, ListCommand, PingCommand, subscribeSchemas, unsubscribeSchemas } from '@sluice/shared/wire/commands.ts';
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { BuyBody, OrderObject, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { endpointErrors, endpointPaths } from '@sluice/shared/wire/openapi/endpoint-errors.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
@@ -222,6 +223,22 @@ describe('the OpenAPI document', () => {
     const examples = at(openApi, 'components', 'examples') as Record<string, { value: unknown }>;
     expect(Object.keys(examples)).toEqual(codes);
     for (const { value } of Object.values(examples)) expect(validator(ErrorAnswer)(value)).toMatchObject({ ok: true });
+  });
+
+  it('tells of one order that goes well in its examples of trading', () => {
+    const [asked, answered, built, sent, order] = [BuyBody, TradeAnswer, transactionBuyEndpoint.answer, SendAnswer, OrderObject].map(
+      (schema) => exampleOf(schema as SchemaShape) as Node,
+    );
+    const { publicKey, mint, amount } = asked!;
+    for (const told of [answered, built, order])
+      expect(told).toMatchObject({ side: 'buy', publicKey, mint, quote: { inUiAmount: amount } });
+    const { orderId, signature, lastValidBlockHeight, pool, poolAddress, quoteMint, quote } = answered!;
+    const known = { orderId, signature, lastValidBlockHeight, publicKey, error: null };
+    for (const told of [answered, sent, order]) expect(told).toMatchObject(known);
+    const { outAmount, fees } = quote as { outAmount: string; fees: { total: string } };
+    const fill = { pool, baseAmount: outAmount, traderQuoteAmount: '100000000', venueFees: fees.total };
+    expect(order).toMatchObject({ status: 'confirmed', quote, poolAddress, quoteMint, fill });
+    expect(new Set([publicKey, mint, poolAddress, quoteMint]).size).toBe(4);
   });
 });
 

@@ -54,7 +54,11 @@ describe('the signing process', { timeout: 60_000 }, () => {
     const first = place.signer({ limits });
     const sign = (signer: typeof first, publicKey: string, lamports: bigint): Promise<SignOutcome> =>
       signer.sign({ orderId: 'one', publicKey, message: buyMessage(publicKey, mint, lamports) });
-    expect(await sign(first, wallet, sol + 5_000_000n)).toMatchObject({ ok: false, rule: 'order_limit' });
+    expect(await sign(first, wallet, sol + 5_000_000n)).toMatchObject({
+      ok: false,
+      rule: 'order_limit',
+      message: expect.stringMatching(/up to [0-9.]+ SOL; one order may take 1\./),
+    });
     const tip = { to: jitoTipAccounts[1], lamports: 5_000_000n };
     const tipped = { orderId: 'tipped', publicKey: wallet, message: buyMessage(wallet, mint, sol, tip) };
     expect(await first.sign(tipped)).toMatchObject({ ok: false, rule: 'order_limit' });

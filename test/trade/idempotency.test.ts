@@ -1,5 +1,6 @@
 import { fingerprintOf, readIdempotency } from '@sluice/gateway/trade/idempotency.ts';
-import { newOrderId, orderIdPattern } from '@sluice/gateway/trade/order-id.ts';
+import { newOrderId } from '@sluice/gateway/trade/order-id.ts';
+import { orderIdPattern } from '@sluice/shared/wire/orders.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { DaySpend } from './day-spend.ts';
 import { judge } from './policy.ts';
@@ -55,6 +57,10 @@ function decide(command: SignCommand, parts: SigningParts): Verdict {
   return verdict;
 }
 
+function sol(lamports: bigint): number {
+  return toUi(lamports, solDecimals);
+}
+
 function ruleOf(verdict: Verdict): Rule | null {
   return verdict.ok ? null : verdict.rule;
 }
@@ -68,9 +74,14 @@ function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: Sign
   if (!wallets.has(publicKey)) return refused('unknown_wallet', 'no such wallet is unlocked');
   const verdict = judge(message, publicKey);
   if (!verdict.ok) return verdict;
-  if (verdict.lamports > limits.maxOrderLamports) return refused('order_limit', 'more SOL than one order may move');
-  if (spend.of(publicKey, atMs) + verdict.lamports > limits.maxDayLamports) {
-    return refused('day_limit', 'more SOL than the wallet may move on one day');
+  const { lamports } = verdict;
+  if (lamports > limits.maxOrderLamports) {
+    return refused('order_limit', `It would take up to ${sol(lamports)} SOL; one order may take ${sol(limits.maxOrderLamports)}.`);
+  }
+  const spent = spend.of(publicKey, atMs);
+  if (spent + lamports > limits.maxDayLamports) {
+    const most = `of this wallet ${sol(limits.maxDayLamports)} SOL may be taken on one day (UTC), of which ${sol(spent)} are signed for`;
+    return refused('day_limit', `It would take up to ${sol(lamports)} SOL; ${most}.`);
   }
   return verdict;
 }

@@ -4,9 +4,6 @@ const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeDigits = 10;
 const chanceBytes = 16;
 
-/** What ids of orders look like. */
-export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
-
 /** A new id of an order: 48 bits of time, then 80 of chance (as a ULID has them), so that ids sort by when they were made. */
 export function newOrderId(nowMs: number): string {
   let time = '';

@@ -55,7 +55,8 @@ export const settingsTable = [
   {
     name: 'TRADING',
     default: '`live` on simnet, `off` on a real cluster',
-    meaning: '`off`, `paper` or `live`.',
+    meaning:
+      '`off`: orders are refused. `live`: they are signed and sent. `paper`: they are quoted and filled on the live market, and nothing is signed or sent; balances are those of the chain, so that what was bought on paper cannot be sold.',
     example: 'off',
   },
   {

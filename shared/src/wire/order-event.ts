@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { commitments, Nullable } from './event-parts.ts';
 import { orderFields } from './orders.ts';
+import { orderEventExample } from './rest/trade-examples.ts';
 
 export const OrderEvent = Type.Object(
   {
@@ -19,6 +20,6 @@ export const OrderEvent = Type.Object(
     ),
     simulated: Type.Optional(Type.Literal(true, { description: 'Present and true on the simulated chain.' })),
   },
-  { additionalProperties: false, title: 'order', description: "An order of the key's own changed." },
+  { additionalProperties: false, title: 'order', description: "An order of the key's own changed.", examples: [orderEventExample] },
 );
 export type OrderEvent = Static<typeof OrderEvent>;

@@ -32,6 +32,9 @@ const Signed = (description: string) =>
     description: `${description} Raw integer in its smallest unit, as a decimal string.`,
   });
 
+/** What ids of orders look like. */
+export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
+
 export const OrderStatus = Type.Enum([...orderStates], {
   description:
     '`accepted`: stored, not sent yet. `simulated`: the signed bytes passed a simulation. `submitted`: on its way. `processed`, `confirmed`, `finalized`: in a block, by commitment. `failed`: refused before it was sent, or it landed and failed. `expired`: it can land no more. `unknown`: nobody answers who could tell, and it is being found out. `finalized`, `failed` and `expired` are ends.',

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { OrderError } from '../life.ts';
 import type { OrderTerms } from '../order.ts';
-import { classifyFailure } from './failure.ts';
+import { classifyFailure, type FailureTerms } from './failure.ts';
 import { readFill, type FillReading } from './fill.ts';
 import type { SendNode } from './nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
@@ -31,9 +31,16 @@ export interface LandedReader {
   readonly counters: Readonly<Record<'read' | 'unusable' | 'otherSlot' | 'disagreed' | 'givenUp', number>>;
 }
 
-function orderError(err: unknown, logs: readonly string[]): OrderError {
-  const { code, message, details } = classifyFailure(err, logs, null);
+function orderError(err: unknown, logs: readonly string[], terms: OrderTerms | null): OrderError {
+  const { code, message, details } = classifyFailure(err, logs, terms === null ? null : knownOf(terms));
   return { code, message, detailsJson: JSON.stringify(details) };
+}
+
+/** Balances at the moment that it landed are nobody's to tell any more. */
+function knownOf({ side, baseDecimals, quoteDecimals }: OrderTerms): FailureTerms {
+  const unknown = { have: null, need: null };
+  const decimals = side === 'sell' ? baseDecimals : quoteDecimals;
+  return { side, quoted: null, bound: null, lamports: unknown, tokens: { ...unknown, decimals } };
 }
 
 /** Reads landed transactions: from one node after the other, until one tells all of it. */
@@ -58,7 +65,7 @@ export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
     const told = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
     if (told === null) counters.unusable++;
     else if (told !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
-    else if (reading.kind === 'failed') return { slot, fill: null, error: orderError(reading.err, reading.logs) };
+    else if (reading.kind === 'failed') return { slot, fill: null, error: orderError(reading.err, reading.logs, landed.terms) };
     else return { slot, fill: reading.kind === 'fill' ? reading.fill : null, error: null };
     return null;
   }
@@ -99,7 +106,7 @@ export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
         }
         if (performance.now() - beganMs > giveUpAfterMs) {
           counters.givenUp++;
-          return { slot: landed.slot, fill: null, error: landed.err === null ? null : orderError(landed.err, []) };
+          return { slot: landed.slot, fill: null, error: landed.err === null ? null : orderError(landed.err, [], landed.terms) };
         }
         await pause(againAfterMs, undefined, { ref: false });
       }

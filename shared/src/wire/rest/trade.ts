@@ -1,14 +1,18 @@
 import { Type, type Static } from 'typebox';
-import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders.ts';
+import { OrderFault, orderFields, orderIdPattern, orderStates, OrderStatus } from '../orders.ts';
 import { venueNames } from '../events.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, OrNull, Raw, Ui, Venue } from './fields.ts';
 import { buyLimits, QuoteObject, slippageLimits } from './quote.ts';
-
-/** For examples. */
-const exampleId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
-const exampleMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
+import {
+  exampleMint,
+  exampleOrderId,
+  exampleWallet,
+  orderExample,
+  sendExample,
+  tradeExample,
+  transactionExample,
+} from './trade-examples.ts';
 
 /** SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
@@ -150,7 +154,7 @@ export const TradeAnswer = Type.Object(
     ),
     timing: OrderTiming,
   },
-  { ...closed, title: 'trade answer' },
+  { ...closed, title: 'trade answer', examples: [tradeExample] },
 );
 export type TradeAnswer = Static<typeof TradeAnswer>;
 
@@ -166,7 +170,7 @@ const TransactionAnswer = Type.Object(
     simulation: Simulation,
     timing: OrderTiming,
   },
-  { ...closed, title: 'transaction answer' },
+  { ...closed, title: 'transaction answer', examples: [transactionExample] },
 );
 type TransactionAnswer = Static<typeof TransactionAnswer>;
 
@@ -198,7 +202,7 @@ export const SendAnswer = Type.Object(
     error: OrNull(OrderFault, 'Why an order failed that was sent before and is answered again; null otherwise.'),
     timing: OrderTiming,
   },
-  { ...closed, title: 'send answer' },
+  { ...closed, title: 'send answer', examples: [sendExample] },
 );
 export type SendAnswer = Static<typeof SendAnswer>;
 
@@ -208,7 +212,7 @@ export const OrderObject = Type.Object(
     quote: OrNull(QuoteObject, 'What was quoted; null where nothing was.'),
     timing: OrNull(OrderTiming, 'Times of the request that made it; null where they are not known.'),
   },
-  { ...closed, title: 'order state' },
+  { ...closed, title: 'order state', examples: [orderExample] },
 );
 export type OrderObject = Static<typeof OrderObject>;
 
@@ -293,7 +297,10 @@ export const orderEndpoint = defineEndpoint({
   tag: 'trading',
   summary: "An order's state and its fill.",
   description: 'Orders of the account that the key belongs to; of a key of the operator, those of this key.',
-  params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleId], description: 'Id of the order.' }) }, closed),
+  params: Type.Object(
+    { id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleOrderId], description: 'Id of the order.' }) },
+    closed,
+  ),
   answer: OrderObject,
   errors: ['NOT_FOUND', 'UPSTREAM_UNAVAILABLE'],
 });
@@ -310,7 +317,11 @@ export const orderPageEndpoint = defineEndpoint({
   query: Type.Object(
     {
       before: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: 'Id of an order: only older ones. As `next` of the answer before.' }),
+        Type.String({
+          pattern: orderIdPattern,
+          examples: [exampleOrderId],
+          description: 'Id of an order: only older ones. As `next` of the answer before.',
+        }),
       ),
       status: Type.Optional(Type.Enum([...orderStates], { description: 'Only orders in this state.' })),
       limit: Type.Optional(
@@ -328,7 +339,7 @@ export const orderPageEndpoint = defineEndpoint({
       orders: Type.Array(OrderObject),
       next: OrNull(Type.String(), '`before` for the orders behind these; null where there are no older ones.'),
     },
-    { ...closed, title: 'tradeOrders' },
+    { ...closed, title: 'tradeOrders', examples: [{ orders: [orderExample], next: null }] },
   ),
   errors: ['UPSTREAM_UNAVAILABLE'],
 });
