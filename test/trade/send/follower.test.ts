@@ -1,5 +1,6 @@
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { newOrder } from '../../support/orders.ts';
@@ -246,6 +247,20 @@ test('an order that nobody here knows of, as its insert was not answered, is fou
   world.chain.start();
   await until(async () => (await world.store.orders.byId(order.id))!.state === 'finalized', 'its end');
   expect(world.landed()).toEqual([signature]);
+});
+
+test('the gateway ends while the store is away: it ends all the same, and what it followed is taken over', async () => {
+  const gateway = await started();
+  const order = await begin(gateway, world.prepare(buy));
+  const { release } = world.store.orders;
+  Object.assign(world.store.orders, { release: () => Promise.reject(new StoreAwayError('gone')) });
+  await gateway.follower.close();
+  expect([gateway.follower.counters.storeFailures, gateway.broadcaster.held]).toEqual([1, 0]);
+  Object.assign(world.store.orders, { release });
+  const other = world.gateway('one');
+  await other.follower.start();
+  world.chain.start();
+  expect((await world.ended(order)).state).toBe('finalized');
 });
 
 test('somebody else hands in the same transaction: both orders are told their end', async () => {

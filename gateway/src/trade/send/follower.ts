@@ -185,13 +185,13 @@ export class Follower {
     }
   }
 
-  /** Ends following; other gateways may take over at once. */
+  /** Ends following; other gateways may take over at once, or, where the store is away, when the hold has run out. Never rejects for the store. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await Promise.all([...this.#loops, ...this.#reads]);
     for (const signature of this.#bySignature.keys()) this.#options.broadcaster.stop(signature);
-    await this.#options.orders.release(this.#options.gatewayId);
+    await this.#stored(() => this.#options.orders.release(this.#options.gatewayId));
   }
 
   *#withMessage(): Iterable<Followed> {
