@@ -1,5 +1,4 @@
 import { Connection, Keypair, VersionedTransaction } from '@solana/web3.js';
-import { jitoTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { PumpPortalAnswer } from '@sluice/shared/wire/rest/pumpportal.ts';
@@ -274,9 +273,6 @@ describe('self-custody', { timeout: timeoutMs }, () => {
   });
 
   it('hands out a bundle, whose tip is the first fee', async () => {
-    // On a real chain these have been there for long.
-    for (const account of jitoTipAccounts) world.chain.airdrop(account, lamports);
-    await until('the accounts for tips', () => jitoTipAccounts.every((account) => world.chain.account(account) !== null));
     const before = heldBy(signer.publicKey, coin);
     const common = { publicKey: signer.publicKey, mint: coin.mint, denominatedInSol: 'false', slippage: 10, pool: 'pump' };
     // The second sells what the first has bought.

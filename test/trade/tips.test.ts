@@ -153,10 +153,6 @@ describe('orders over lanes that want a tip', () => {
   beforeAll(async () => {
     world = await startTradingWorld();
     ({ mint } = launchCoin(world.chain));
-    // As on the network, where they hold SOL: an account that is not there cannot be given less than its rent.
-    const accounts = [...jitoTipAccounts, ...senderTipAccounts];
-    for (const account of accounts) world.chain.airdrop(account, 10n ** 9n);
-    await until('the tip accounts', () => accounts.every((account) => world.chain.account(account) !== null));
     jito = await startPaidLane(world.chain, { tipAccounts: jitoTipAccounts, leastLamports: 1_000n });
     sender = await startPaidLane(world.chain, { tipAccounts: senderTipAccounts, leastLamports: 1_000_000n });
     const broadcast = { jitoUrl: jito.url, jitoTip: 1_000n, senderUrl: sender.url, senderTip: 1_000_000n };

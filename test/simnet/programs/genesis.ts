@@ -11,6 +11,7 @@ import {
   whirlpoolProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import type { ChainAccount } from '../chain.ts';
@@ -206,7 +207,7 @@ function withSupply(accounts: Map<string, ChainAccount>, address: string): void 
   accounts.set(address, { ...mint, data });
 }
 
-/** Every account of the first block: programs, mints, the venues' settings, fee recipients, the SOL/USDC pool, funded wallets. */
+/** Every account of the first block: programs, mints, the venues' settings, fee and tip recipients, the SOL/USDC pool, funded wallets. */
 export function genesisAccounts(
   seed: string,
   funded: Iterable<readonly [address: string, account: ChainAccount]>,
@@ -218,6 +219,8 @@ export function genesisAccounts(
     ...ammAccounts(),
     ...recipientAccounts(),
     ...priceAccounts(),
+    // As on the network, where they hold SOL: an account that is not there cannot be given less than its rent.
+    ...[...jitoTipAccounts, ...senderTipAccounts].map((address) => [address, walletAccount(recipientLamports)] as const),
     [rentSysvar, rentData()],
     [faucetKeypair(seed).publicKey, walletAccount(faucetLamports)],
     [validatorIdentity, walletAccount(recipientLamports)],
