@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { countOf } from './answer-forms.ts';
+import { createNodeHistory } from './node-history.ts';
 import type { SendNode } from './nodes.ts';
 import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
 import type { NodeView, TrackedOrder } from './tracked-order.ts';
@@ -16,13 +16,6 @@ const tickMs = 50;
 const heightEveryMs = 1_000;
 /** A node remembers recent statuses for some hundred slots; of older ones it must search its history. */
 const recentForMs = 20_000;
-/**
- * Blocks after its last one within which a node cannot have forgotten an order's message: it remembers those of its last 300 finalized
- * blocks, whatever its history holds, and a message lands in one of 150, or of the 64 more that are allowed to a caller's.
- */
-const rememberedBlocks = 300 - 150 - 64;
-/** How far back a node's history goes is asked again after so long. */
-const historyEveryMs = 10_000;
 /** A node that failed is asked again after so long, doubled with each failure in a row. */
 const firstPauseMs = 200;
 const maxPauseMs = 3_000;
@@ -52,11 +45,9 @@ export interface StatusPollerOptions {
 /** Asks one node, for as long as there are open orders, where it has their transactions. Ends when `signal` fires. */
 export async function pollStatuses({ node, index, orders, newestSlot, counters, signal }: StatusPollerOptions): Promise<void> {
   const polledAtMs = new WeakMap<TrackedOrder, number>();
+  const history = createNodeHistory(ask);
   let finalized: FinalizedPoint | null = null;
   let finalizedAtMs = -Infinity;
-  /** Unix milliseconds from which on the node has all blocks; null where that is not known. */
-  let historyFromMs: number | null = null;
-  let historyAskedAtMs = -Infinity;
   let failures = 0;
 
   function due(nowMs: number): TrackedOrder[] {
@@ -77,15 +68,9 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight > lastValidBlockHeight;
   }
 
-  /** Whether this node's memory, without its history, has every message that may have landed for the order. */
-  function isRemembered({ order: { lastValidBlockHeight } }: TrackedOrder): boolean {
-    return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight <= lastValidBlockHeight + rememberedBlocks;
-  }
-
-  /** A node that was made anew, or keeps little, knows nothing of what landed before: that it has nothing then says nothing. */
+  /** What it does not have says nothing: it would not have it either had it landed. */
   function mayBeForgotten(tracked: TrackedOrder): boolean {
-    const isKept = historyFromMs !== null && historyFromMs <= tracked.order.createdAtMs;
-    return isPast(tracked) && !isRemembered(tracked) && !isKept;
+    return finalized !== null && isPast(tracked) && history.mayHaveForgotten(tracked.order, finalized);
   }
 
   async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -104,13 +89,6 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     finalized = point;
     finalizedAtMs = nowMs;
     orders.onFinalized(index, point);
-  }
-
-  async function readHistory(nowMs: number): Promise<void> {
-    historyAskedAtMs = nowMs;
-    const first = countOf(await ask('getFirstAvailableBlock', []));
-    const seconds = first === null ? null : countOf(await ask('getBlockTime', [first]));
-    historyFromMs = seconds === null ? null : seconds * 1_000;
   }
 
   async function readSome(some: readonly TrackedOrder[], search: boolean): Promise<boolean> {
@@ -150,7 +128,7 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     for (const tracked of some) polledAtMs.set(tracked, nowMs);
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
-    if (nowMs - historyAskedAtMs > historyEveryMs && some.some(mayBeForgotten)) await readHistory(nowMs);
+    if (some.some(mayBeForgotten)) await history.look(nowMs);
     const isOld = (tracked: TrackedOrder): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
     const recent = await readSome(
       some.filter((tracked) => !isOld(tracked)),
