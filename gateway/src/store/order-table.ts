@@ -113,8 +113,8 @@ export interface OrderTable {
    */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
   /**
-   * Changes an order if it is still of the version named, and gives the wallet's day back what it reserved where it ends without
-   * having landed (`failed`, `expired`). Throws RangeError for a step that `mayFollow` does not allow, or a second message.
+   * Changes an order if it is still of the version named, and gives the wallet's day back what it reserved where it ends without a
+   * trade (`expired`, or `failed`, whose fee the signing process alone goes on counting). Throws RangeError for a step that `mayFollow` does not allow, or a second message.
    */
   advance(advance: Advance): Promise<AdvanceOutcome>;
   /** Several at once, at the cost of about one: all of those that are not stale, or on a throw none. At most `maxAdvances`. */
