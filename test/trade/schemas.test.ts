@@ -63,6 +63,10 @@ describe('the body of a buy', () => {
   });
 });
 
+it('says what a text must look like', () => {
+  expect(buy({ ...base, amount: 1, minOut: '1.5' })).toEqual({ ok: false, fields: { minOut: 'must match ^[0-9]+$' } });
+});
+
 describe('the body of a sell', () => {
   it.each([[{ amount: 1 }], [{ amount: '50%' }], [{ sellAll: true }], [{ sellAll: true, amount: 5 }], [{ amount: 1_000_000_000_000 }]])(
     'takes %j',

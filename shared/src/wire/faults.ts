@@ -83,7 +83,7 @@ function shares(properties: Readonly<Record<string, FaultSchema>>, value: unknow
 function text(schema: FaultSchema, value: string, here: string, note: Note): void {
   if (value.length < (schema.minLength ?? 0)) note(here, `must have at least ${schema.minLength} characters`);
   else if (value.length > (schema.maxLength ?? Infinity)) note(here, `must have at most ${schema.maxLength} characters`);
-  else if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) note(here, 'not of the documented form');
+  else if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) note(here, `must match ${schema.pattern}`);
 }
 
 function number(schema: FaultSchema, value: number, here: string, note: Note): void {

@@ -106,7 +106,7 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   access: 'read',
   tag: 'PumpPortal',
   summary: "The unsigned transaction of a buy or sell, by PumpPortal's body, as raw bytes.",
-  description: `The same transaction as at \`/transaction/buy\` and \`/transaction/sell\`; nothing is stored or sent. ${differences} Of a list the answer is a JSON list of transactions in base58, in the same order, for a bundle of Jito's: they are quoted on the state of now and not simulated, for each may need what the one before it does; the \`priorityFee\` of the first, which must be there, is the tip of the bundle, and those of the others do not count.`,
+  description: `The same transaction as at \`/transaction/buy\` and \`/transaction/sell\`; nothing is stored or sent. ${differences} A key is needed, in the header or as \`?api-key=\`, where PumpPortal asks for none. Of a list the answer is a JSON list of transactions in base58, in the same order, for a bundle of Jito's: they are quoted on the state of now and not simulated, for each may need what the one before it does; the \`priorityFee\` of the first, which must be there, is the tip of the bundle, and those of the others do not count.`,
   body: PumpPortalBody,
   form: true,
   batch: {
