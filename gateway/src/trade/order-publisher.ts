@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
@@ -10,8 +11,8 @@ import type { StoredOrder } from './order.ts';
 
 /** Changes that wait for the bus, beside the one batch that is on its way. Beyond them the oldest is dropped: the store tells the truth, and the next event its version. */
 export const maxQueuedOrders = 10_000;
-/** Changes handed to the bus at one time. */
-const maxBatch = 256;
+/** Changes encoded and handed to the bus at one time; in between requests get their turn. */
+const maxBatch = 16;
 const firstPauseMs = 50;
 const maxPauseMs = 2_000;
 
@@ -85,7 +86,10 @@ export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOpti
     counts.dropped += left.length;
   };
   const run = async (): Promise<void> => {
-    while (queue.length > 0) await deliver(entriesOf(queue.splice(0, maxBatch)));
+    while (queue.length > 0) {
+      await deliver(entriesOf(queue.splice(0, maxBatch)));
+      await turn();
+    }
   };
   const start = (): void => {
     running ??= run().finally(() => {

@@ -1,12 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import {
-  maxAdvances,
-  maxOrderRows,
-  type Advance,
-  type AdvanceOutcome,
-  type OrderChange,
-  type OrderTable,
-} from '../../store/order-table.ts';
+import { maxOrderRows, type Advance, type AdvanceOutcome, type OrderChange, type OrderTable } from '../../store/order-table.ts';
 import { isUnderWay, judge, type Evidence, type OrderError } from '../life.ts';
 import { endStates, type StoredOrder } from '../order.ts';
 import type { Broadcaster } from './broadcaster.ts';
@@ -26,6 +20,9 @@ const holdMs = 15_000;
 const forgottenAfterMs = 10_000;
 /** How often every order is looked at, whatever was told of it: some things follow from silence. */
 const lookEveryMs = 250;
+/** Orders looked at, and changes stored, before requests get their turn: a slot ends a hundred orders at once, and new ones must not wait. */
+const maxLooks = 64;
+const maxChanges = 8;
 /** The store is asked again after so long where it failed. */
 const storePauseMs = 500;
 /**
@@ -291,12 +288,13 @@ export class Follower {
     return verdict.kind === 'change' ? verdict.change : null;
   }
 
-  /** Judges what was touched, and stores what changed in one go. */
+  /** Judges some of what was touched, and stores what changed in one go. */
   async #settle(): Promise<void> {
     const advances: Advance[] = [];
     const changed: Followed[] = [];
+    let looks = 0;
     for (const followed of this.#dirty) {
-      if (advances.length === maxAdvances) break;
+      if (advances.length === maxChanges || looks++ === maxLooks) break;
       this.#dirty.delete(followed);
       const change = this.#changeOf(followed);
       if (change === null) continue;
@@ -348,6 +346,7 @@ export class Follower {
         for (const followed of this.#byId.values()) this.#dirty.add(followed);
       }
       await this.#settle();
+      await turn();
       if (this.#dirty.size === 0) await this.#settleWaker.wait(this.#byId.size === 0 ? Infinity : lookEveryMs);
     }
   }

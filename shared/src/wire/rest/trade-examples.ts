@@ -18,7 +18,7 @@ const terms = {
   publicKey: exampleWallet,
 } as const;
 
-export const quoteExample = {
+const quoteExample = {
   inAmount: '100000000',
   inDecimals: 9,
   inUiAmount: 0.1,
