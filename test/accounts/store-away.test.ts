@@ -39,17 +39,19 @@ afterAll(async () => {
 describe('the dashboard while PostgreSQL is away', () => {
   it('goes on where it breaks off under calls that wait for it', { timeout: testTimeoutMs }, async () => {
     const db = await openPostgres(await postgres.newDatabase());
-    const calls = [
-      db.get('SELECT pg_sleep(60)'),
-      db.transaction('accounts', (sql) => sql.get('SELECT pg_sleep(60)')),
-      db.transaction('accounts', (sql) => sql.get('SELECT 1 AS one')),
-    ];
+    const underWay = (wanted: number): Promise<unknown> =>
+      until(
+        'the calls to be under way',
+        // And the one that asks.
+        async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > wanted,
+        testTimeoutMs / 2,
+      );
+    const calls = [db.get('SELECT pg_sleep(60)'), db.transaction('accounts', (sql) => sql.get('SELECT pg_sleep(60)'))];
+    await underWay(2);
+    // Behind the other one's lock.
+    calls.push(db.transaction('accounts', (sql) => sql.get('SELECT 1 AS one')));
     const outcomes = Promise.allSettled(calls);
-    await until(
-      'the calls to be under way',
-      async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > calls.length,
-      testTimeoutMs / 2,
-    );
+    await underWay(3);
     await postgres.kill();
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreAwayError) });
     await postgres.restart();

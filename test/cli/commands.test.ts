@@ -298,7 +298,13 @@ describe('sluice wallets', () => {
     expect(imported.publicKey).toBe(keypair.publicKey);
     const list = (await json(['wallets', 'list'])) as readonly { readonly publicKey: string }[];
     expect(list.map(({ publicKey }) => publicKey)).toEqual([created.publicKey, imported.publicKey]);
-    expect(Object.keys(list[0] ?? {}).toSorted((a, b) => a.localeCompare(b))).toEqual(['createdAtMs', 'imported', 'label', 'publicKey']);
+    expect(Object.keys(list[0] ?? {}).toSorted((a, b) => a.localeCompare(b))).toEqual([
+      'accountId',
+      'createdAtMs',
+      'imported',
+      'label',
+      'publicKey',
+    ]);
     const passphraseFile = join(folder, '.data', 'simnet-passphrase');
     expect(statSync(passphraseFile).mode & 0o077).toBe(0);
     const shown = await run(['wallets', 'list']);
