@@ -32,7 +32,7 @@ import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { readTradeRequest, type TradeRequest } from './request.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import { termsOfTransaction } from './terms-of-transaction.ts';
-import { rounded, termsOf, tradedQuote } from './trade-answer.ts';
+import { rounded, termsJson, tradedQuote } from './trade-answer.ts';
 
 type UnsignedAnswer = EndpointAnswer<typeof transactionBuyEndpoint>;
 type SentAnswer = EndpointAnswer<typeof transactionSendEndpoint>;
@@ -97,7 +97,7 @@ async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: S
     return {
       json: {
         transaction: Buffer.from(wire).toString('base64'),
-        ...termsJson(termsOf(request, prepared)),
+        ...termsJson(request, prepared),
         quote: tradedQuote(prepared),
         blockhash: blockhash.blockhash,
         lastValidBlockHeight: blockhash.lastValidBlockHeight,
@@ -111,17 +111,6 @@ async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: S
   } catch (error) {
     return fromOutside(error);
   }
-}
-
-function termsJson({
-  side,
-  mint,
-  pool,
-  poolAddress,
-  quoteMint,
-  publicKey,
-}: ReturnType<typeof termsOf>): Pick<ReturnType<typeof termsOf>, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
-  return { side, mint, pool, poolAddress, quoteMint, publicKey };
 }
 
 interface Taken {

@@ -36,18 +36,21 @@ export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { qu
   };
 }
 
+/** What is traded, where and for whom, as every answer tells it. */
+export function termsJson(
+  request: TradeRequest,
+  prepared: PreparedTrade,
+): Pick<OrderTerms, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = termsOf(request, prepared);
+  return { side, mint, pool, poolAddress, quoteMint, publicKey };
+}
+
 /** The answer of a trade that was made now. */
 export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outcome: TradeOutcome): TradeAnswer {
-  const { side, mint, pool, poolAddress, quoteMint, publicKey } = termsOf(request, prepared);
   const { lastValidBlockHeight = null, timing, ...told } = outcome;
   return {
     ...told,
-    side,
-    mint,
-    pool,
-    poolAddress,
-    quoteMint,
-    publicKey,
+    ...termsJson(request, prepared),
     quote: tradedQuote(prepared),
     lastValidBlockHeight,
     error: null,
