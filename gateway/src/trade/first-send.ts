@@ -4,7 +4,7 @@ import { StoreAwayError } from '../store/store-away.ts';
 import type { OrderLedger } from './order-ledger.ts';
 import type { StoredOrder } from './order.ts';
 import type { Broadcaster } from './send/broadcaster.ts';
-import type { Follower } from './send/follower.ts';
+import type { Follower } from './follow/follower.ts';
 
 /**
  * What is told of an order whose insert nobody answered: it may be stored, and then it will be sent. Throws what is no fault of the

@@ -38,7 +38,7 @@ import type { OrderStats } from './order-stats.ts';
 import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { lamportsOfSignature, readTradeRequest, type TradeRequest } from './request.ts';
 import type { Broadcaster } from './send/broadcaster.ts';
-import type { Follower } from './send/follower.ts';
+import type { Follower } from './follow/follower.ts';
 import type { Simulator } from './send/simulator.ts';
 import type { OrderSigner } from './signer.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';

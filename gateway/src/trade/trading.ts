@@ -26,7 +26,7 @@ import type { OrderReport } from './order-report.ts';
 import { OrderStats } from './order-stats.ts';
 import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
 import { createBroadcaster } from './send/broadcaster.ts';
-import { Follower } from './send/follower.ts';
+import { Follower } from './follow/follower.ts';
 import { createSendNodes } from './send/nodes.ts';
 import { createSimulator } from './send/simulator.ts';
 import { selfCustodyEndpoints } from './self-custody.ts';

@@ -7,7 +7,7 @@ import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/trade/b
 import { judge, type Evidence } from '@sluice/gateway/trade/life.ts';
 import { endStates, type OrderTerms, type StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
-import { Follower } from '@sluice/gateway/trade/send/follower.ts';
+import { Follower } from '@sluice/gateway/trade/follow/follower.ts';
 import { createSendNodes, type SendNode } from '@sluice/gateway/trade/send/nodes.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { OrderError } from '../life.ts';
 import type { OrderTerms } from '../order.ts';
-import { classifyFailure, type FailureTerms } from './failure.ts';
+import { classifyFailure, type FailureTerms } from '../send/failure.ts';
 import { readFill, type FillReading } from './fill.ts';
-import type { SendNode } from './nodes.ts';
+import type { SendNode } from '../send/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../send/turns.ts';
 
 /** Transactions being read at a time; the others wait in line, one a followed order at most. */
 const maxRunning = 8;
