@@ -3,6 +3,7 @@ import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { counter, gauge, type Metric } from '../http/routes/metrics.ts';
 import type { SignerCounts } from '../signer/client.ts';
 import { orderSteps, type OrderStats } from './order-stats.ts';
+import type { FollowReport } from './follow/order-follower.ts';
 import type { LaneCounters } from './send/lane.ts';
 import type { Simulator } from './send/simulator.ts';
 
@@ -11,7 +12,9 @@ export interface OrderReport {
   readonly stats: OrderStats;
   /** Orders that are followed. */
   readonly open: number;
-  readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
+  /** Of first rounds; those of later ones are in `follow`. */
+  readonly lanes: FollowReport['lanes'];
+  readonly follow: FollowReport;
   readonly simulator: Simulator['counters'];
   readonly signer: { readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
 }
@@ -36,11 +39,14 @@ export function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<
 }
 
 /** For `/metrics`. Labels are the steps of an order and the lanes of the settings. */
-export function orderMetrics({ stats, open, lanes, simulator, signer }: OrderReport): Metric[] {
+export function orderMetrics({ stats, open, lanes, follow, simulator, signer }: OrderReport): Metric[] {
   const ofSteps = (name: string, help: string, fraction: number): Metric[] =>
     orderSteps.map((step) => gauge(name, help, (stats.stepsUs[step].percentile(fraction) ?? 0) / 1e6, { step }));
   const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
-    lanes.map((lane) => counter(`orders_lane_${name}_total`, help, lane.counters[name], { lane: lane.name }));
+    lanes.map((lane) => {
+      const later = follow.lanes.find((one) => one.name === lane.name)?.counters[name] ?? 0;
+      return counter(`orders_lane_${name}_total`, help, lane.counters[name] + later, { lane: lane.name });
+    });
   return [
     gauge('orders_open', 'Orders that are followed to their end.', open),
     counter('orders_stored_total', 'Orders stored.', stats.stored),

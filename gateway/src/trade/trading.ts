@@ -25,8 +25,10 @@ import { createOrderPublisher } from './order-publisher.ts';
 import type { OrderReport } from './order-report.ts';
 import { OrderStats } from './order-stats.ts';
 import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
-import { createBroadcaster } from './send/broadcaster.ts';
-import { Follower } from './follow/follower.ts';
+import { ThreadedFollower } from './follow/threaded-follower.ts';
+import type { SendFirst } from './first-send.ts';
+import { firstRound } from './send/first-round.ts';
+import { createLanes } from './send/lanes.ts';
 import { createSendNodes } from './send/nodes.ts';
 import { createSimulator } from './send/simulator.ts';
 import { selfCustodyEndpoints } from './self-custody.ts';
@@ -107,13 +109,8 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
-  const broadcaster = createBroadcaster({
-    nodes,
-    ...config.broadcast,
-    tippedLanes: createTippedLanes(config.broadcast),
-    blockHeight: () => state.blockHeight()?.height ?? null,
-    signal,
-  });
+  const lanes = createLanes({ nodes, ...config.broadcast, tippedLanes: createTippedLanes(config.broadcast), signal });
+  const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, simulated, log });
   const stats = new OrderStats();
   const tell = (order: StoredOrder): void => {
@@ -122,7 +119,16 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   };
   const { orders, wallets } = store;
   const ledger = createOrderLedger({ orders, publisher: { tell }, log });
-  const follower = new Follower({ nodes, broadcaster, orders, gatewayId, onChange: tell, newestSlot, log });
+  const follower = new ThreadedFollower({
+    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl },
+    httpUrls: rpc.httpUrls,
+    broadcast: config.broadcast,
+    gatewayId,
+    onChange: tell,
+    newestSlot,
+    blockHeight: () => state.blockHeight()?.height ?? null,
+    log,
+  });
   hub.follow(warmNewTokens(state, venues));
   hub.follow({
     onEntry: (_entry, cell, replayed) => {
@@ -133,7 +139,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     // What the stream did not tell, the nodes' statuses do.
     onLost: () => undefined,
   });
-  const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, stats, log };
+  const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   // On paper nothing is sent, by no lane.
   const tips = mode === 'live' ? laneTips(config.broadcast) : [];
@@ -148,14 +154,14 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     report: () => ({
       stats,
       open: follower.size,
-      lanes: broadcaster.lanes,
+      lanes: lanes.all,
+      follow: follower.report,
       simulator: simulator.counters,
       signer: { ready: signer.pid !== null, counts: signer.counts },
     }),
     close: async () => {
       await signer.close();
       await follower.close();
-      broadcaster.close();
       await publisher.close();
       halt.close();
       life.abort();
