@@ -161,6 +161,6 @@ export class ThreadedFollower implements OrderFollower {
   }
 }
 
-function beginFollower(settings: FollowerSettings): Worker {
+export function beginFollower(settings: FollowerSettings): Worker {
   return beginThread(new URL('./follower-thread.ts', import.meta.url), 'orders', settings);
 }
