@@ -27,6 +27,7 @@ import {
 } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { MessageBuilder } from './build/message-builder.ts';
+import { chainForOrder, type ChainIdentity } from './chain-identity.ts';
 import type { LaneTip } from './build/surround.ts';
 import { firstSend, perhapsStored } from './first-send.ts';
 import type { Halt } from './halt.ts';
@@ -53,6 +54,7 @@ type Told = Extract<Answer, { json: unknown }> | Refusal;
 export interface LightningParts {
   readonly mode: 'off' | 'paper' | 'live';
   readonly venues: readonly Venue[];
+  readonly chain: Pick<ChainIdentity, 'standing'>;
   readonly state: HotState;
   readonly builder: MessageBuilder;
   /** What custodial orders pay for lanes that want a tip. */
@@ -76,6 +78,8 @@ interface Admitted {
   readonly principal: Principal;
   readonly request: TradeRequest;
   readonly use: IdempotencyUse | null;
+  /** Of the chain that the order is made on. */
+  readonly genesisHash: string;
   readonly startedMs: number;
 }
 
@@ -143,8 +147,11 @@ export function createLightning(parts: LightningParts): Lightning {
         const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
         if (known.kind !== 'fresh') return toldBefore(known, startedMs);
       }
+      const chain = chainForOrder(parts.chain);
+      if ('error' in chain) return chain;
+      const { genesisHash } = chain;
       const wanted = await read();
-      return 'error' in wanted ? wanted : await trade({ principal, request: wanted, use, startedMs }, parts);
+      return 'error' in wanted ? wanted : await trade({ principal, request: wanted, use, genesisHash, startedMs }, parts);
     } catch (error) {
       return fromOutside(error);
     } finally {
@@ -353,7 +360,7 @@ async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer>
 }
 
 function newOrder(
-  { principal, request }: Admitted,
+  { principal, request, genesisHash }: Admitted,
   prepared: PreparedTrade,
   { message, ...told }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'timingJson'> & { readonly message: SignedMessage | null },
 ): NewOrder {
@@ -361,6 +368,7 @@ function newOrder(
     ...told,
     keyId: principal.keyId,
     accountId: principal.accountId,
+    genesisHash,
     terms: termsOf(request, prepared),
     quoteJson: JSON.stringify(tradedQuote(prepared)),
     signature: message?.signature ?? null,

@@ -209,6 +209,10 @@ export type SendAnswer = Static<typeof SendAnswer>;
 export const OrderObject = Type.Object(
   {
     ...orderFields,
+    genesisHash: OrNull(
+      Type.String(),
+      'Genesis hash of the chain that it was made on; null where that was not stored. A server whose nodes are of another chain tells an order as it was last seen.',
+    ),
     quote: OrNull(QuoteObject, 'What was quoted; null where nothing was.'),
     timing: OrNull(OrderTiming, 'Times of the request that made it; null where they are not known.'),
   },
