@@ -163,6 +163,33 @@ describe('wallets and keys', () => {
     }
   });
 
+  it('more than the signing process lets out, by an order or on a day: a dry run tells it, too, and uses nothing up', async () => {
+    const spender = await world.wallet();
+    const signerLimits = { maxOrderLamports: sol, maxDayLamports: sol + sol / 10n };
+    const limited = await (await world.gateway({ config: { signerLimits } })).ready(spender, mint);
+    const body = buy({ publicKey: spender, amount: 0.5 });
+    const beyond = (rule: string): Refused => ({ status: 403, code: 'FORBIDDEN', details: { rule } });
+    for (const skipSimulation of [false, true]) {
+      for (const dryRun of [true, false]) {
+        const large = { ...body, amount: 1, dryRun, skipSimulation };
+        expect(await refusal('/trade/buy', large, {}, limited)).toEqual(beyond('order_limit'));
+      }
+    }
+    for (let i = 0; i < 5; i++) expect((await limited.ask('/trade/buy', { ...body, dryRun: true })).status).toBe(200);
+    for (let i = 0; i < 2; i++) {
+      const { status, body: told } = await limited.ask('/trade/buy', body);
+      expect(status, JSON.stringify(told)).toBe(200);
+      await finalized(String(told['orderId']));
+    }
+    for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, limited)).toEqual(beyond('day_limit'));
+    // Signed by the process of another gateway, and counted by the store.
+    const other = await (await world.gateway({ config: { signerLimits } })).ready(publicKey, mint);
+    for (const dryRun of [true, false]) {
+      const { details, ...said } = await refusal('/trade/buy', { ...body, dryRun }, {}, other);
+      expect({ ...said, details }).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { limitLamports: '1100000000' } });
+    }
+  });
+
   it('keys without the scope, and no key at all', async () => {
     const [reads, sells] = [await world.key(['read', 'stream']), await world.key(['trade'])];
     for (const form of trades)

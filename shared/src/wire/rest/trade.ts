@@ -58,7 +58,10 @@ const common = {
   maxIn: RawText('Most to give.'),
   minOut: RawText('Least to get.'),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'Quotes, builds and simulates, and sends nothing: no order is made.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Quotes, builds, simulates, tells what the signing process would refuse, and sends nothing: no order is made.',
+    }),
   ),
   skipSimulation: Type.Optional(
     Type.Boolean({
