@@ -7,7 +7,7 @@ import { signTransaction, wallet } from '../simnet/market/wallets.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
 /** What orders are refused with over HTTP; nothing of them is ever sent. */
 const outsider: Keypair = wallet('trading', 'nobody’s');
@@ -383,6 +383,50 @@ describe('the kill switch', () => {
       expect(await refusal('/trade/buy', buy())).toEqual(stopped);
       expect(world.node.tampering).toBeNull();
     } finally {
+      await resume();
+    }
+  });
+
+  it('what is out is not sent again during a halt, but followed; it goes on afterwards, and ends as the chain has it', async () => {
+    const order = async (id: unknown): Promise<Record<string, unknown>> => (await gateway.get(`/trade/orders/${String(id)}`)).body;
+    // Takes messages, says so, and does nothing with them.
+    const swallow = async (): Promise<void> => {
+      world.node.tampering = async ({ method, params }, answer) =>
+        method === 'sendTransaction' ? signatureIn(String(params[0])) : await answer();
+    };
+    const buyUnheard = async (): Promise<Record<string, unknown>> => {
+      await swallow();
+      const { status, body } = await gateway.ask('/trade/buy', buy({ amount: 0.01 }));
+      expect(status, JSON.stringify(body)).toBe(200);
+      return body;
+    };
+    const halt = async (): Promise<void> => {
+      await world.store.halt.set(true, 'a test', Date.now());
+      await until('the halt', async () => (await gateway.post('/trade/buy', { ...buy(), dryRun: true })).status === 503);
+      world.node.tampering = null;
+    };
+    const calls = (): number => world.node.count('sendTransaction');
+    try {
+      const first = await buyUnheard();
+      await halt();
+      const [sent, height] = [calls(), world.chain.blockHeight];
+      await until('several rounds', () => world.chain.blockHeight > height + 50);
+      expect(calls()).toBe(sent);
+      await resume();
+      await finalized(String(first['orderId']));
+      expect(world.landed(publicKey)).toContain(first['signature']);
+
+      const second = await buyUnheard();
+      await halt();
+      const told = calls();
+      // A gateway that is started meanwhile takes up what is open, and sends nothing either.
+      const other = await world.gateway();
+      await until('it to expire', async () => (await order(second['orderId']))['status'] === 'expired', 30_000);
+      expect(calls()).toBe(told);
+      await other.gateway.close();
+      expect(world.landed(publicKey)).not.toContain(second['signature']);
+    } finally {
+      world.node.tampering = null;
       await resume();
     }
   });

@@ -120,6 +120,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     ...config.broadcast,
     tippedLanes: createTippedLanes(config.broadcast),
     blockHeight: () => state.blockHeight()?.height ?? null,
+    mayLeave: () => !halt.halted,
     signal,
   });
   const publisher = createOrderPublisher({ bus, simulated, log });
