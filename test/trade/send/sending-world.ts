@@ -198,7 +198,8 @@ export class World {
 function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gateway {
   const changes: StoredOrder[] = [];
   const { signal } = new AbortController();
-  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, tippedLanes: () => new Set(), signal });
+  const mayLeave = (): boolean => true;
+  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, tippedLanes: () => new Set(), mayLeave, signal });
   const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
   let dead = false;
   const { orders } = store;

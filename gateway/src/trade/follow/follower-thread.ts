@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '../../store/store.ts';
+import { createHalt } from '../halt.ts';
 import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../send/nodes.ts';
@@ -14,18 +15,21 @@ import type { FollowerSettings, FromThread, ToThread } from './threaded-follower
 const tellEveryMs = 250;
 
 /** The follower as a thread, with connections of its own to the store and the nodes, until it is told to close. */
-async function main({ store: place, httpUrls, broadcast, gatewayId, level }: FollowerSettings): Promise<void> {
+async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash, level }: FollowerSettings): Promise<void> {
   if (parentPort === null) throw new TypeError('This is a thread of a gateway.');
   const port = parentPort;
   const tell = (message: FromThread): void => port.postMessage(message);
   const log = createLog({ level, name: 'orders' });
   const life = new AbortController();
   const store = await openStore(place);
+  const halt = createHalt(store, log);
   try {
     const nodes = createSendNodes(httpUrls);
-    const lanes = createLanes({ nodes, ...broadcast, tippedLanes: createTippedLanes(broadcast), signal: life.signal });
+    const { signal } = life;
+    const mayLeave = (): boolean => !halt.halted;
+    const lanes = createLanes({ nodes, ...broadcast, tippedLanes: createTippedLanes(broadcast), mayLeave, signal });
     const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
-    const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal: life.signal });
+    const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
     let changed: StoredOrder[] = [];
     const tellChanges = (): void => {
       const orders = changed;
@@ -63,7 +67,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, level }: Fol
         else resolve();
       });
     });
-    await follower.start();
+    await follower.start(genesisHash);
     tell({ op: 'started' });
     const timer = setInterval(report, tellEveryMs);
     await closed;
@@ -73,6 +77,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, level }: Fol
     report();
   } finally {
     life.abort();
+    halt.close();
     await store.close();
   }
   port.close();

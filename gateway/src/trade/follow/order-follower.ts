@@ -5,8 +5,11 @@ import type { LandedReader } from './landed-reader.ts';
 
 /** What follows orders to their ends, as the rest of the gateway sees it. */
 export interface OrderFollower {
-  /** Takes up what this gateway held before, then what others left. Rejects where the store cannot be read. */
-  start(): Promise<void>;
+  /**
+   * Takes up what this gateway held before, then what others left, of the chain with this genesis hash. Tries again where the store
+   * cannot be read; resolves when it is done, or with `close`.
+   */
+  start(genesisHash: string): Promise<void>;
   /** Follows an order that is stored, and whose first round is begun. False where there is no room; then it is taken up later. */
   follow(order: StoredOrder): boolean;
   /** Our own stream has the transaction in a block, where it succeeded. Costs a look into a map. */

@@ -18,6 +18,8 @@ export interface FollowerSettings {
   readonly httpUrls: readonly string[];
   readonly broadcast: Config['broadcast'];
   readonly gatewayId: string;
+  /** Of the chain whose orders are followed. */
+  readonly genesisHash: string;
   readonly level: LevelWithSilent;
 }
 
@@ -38,7 +40,7 @@ export type FromThread =
   | { readonly op: 'changed'; readonly orders: readonly StoredOrder[] }
   | { readonly op: 'report'; readonly report: FollowReport };
 
-export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level'> {
+export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash'> {
   /** After every change that was stored; without the signed bytes. Must not throw. */
   readonly onChange: (order: StoredOrder) => void;
   /** How far the chain is, as the gateway knows it. */
@@ -59,7 +61,8 @@ export class ThreadedFollower implements OrderFollower {
   readonly #signatures = new Set<string>();
   #thread: KeptThread | null = null;
   #report: FollowReport = { counters: noFollowerCounts, reads: noReads, lanes: [] };
-  #onStart: { resolve(): void; reject(error: Error): void } | null = null;
+  #isClosed = false;
+  #onStarted: () => void = () => undefined;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(options: ThreadedFollowerOptions) {
@@ -78,21 +81,21 @@ export class ThreadedFollower implements OrderFollower {
     return this.#report;
   }
 
-  async start(): Promise<void> {
+  async start(genesisHash: string): Promise<void> {
+    if (this.#isClosed) return;
     const { store, httpUrls, broadcast, gatewayId, log, begin = beginFollower } = this.#options;
-    const settings: FollowerSettings = { store, httpUrls, broadcast, gatewayId, level: log.level as LevelWithSilent };
-    const started = new Promise<void>((resolve, reject) => (this.#onStart = { resolve, reject }));
+    const settings: FollowerSettings = { store, httpUrls, broadcast, gatewayId, genesisHash, level: log.level as LevelWithSilent };
+    const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
     this.#thread = new KeptThread({
       name: 'orders',
       begin: () => begin(settings),
       onMessage: (message) => this.#take(message as FromThread),
-      onEnd: (error) => this.#onEnd(error),
+      onEnd: () => this.#onEnd(),
       log,
     });
     this.#timer = setInterval(() => this.#tellChain(), tellChainEveryMs);
     this.#tellChain();
     await started;
-    this.#onStart = null;
   }
 
   follow(order: StoredOrder): boolean {
@@ -108,16 +111,17 @@ export class ThreadedFollower implements OrderFollower {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
     const order: ToThread = { op: 'close' };
     await this.#thread?.close(order, endWithinMs);
+    this.#onStarted();
   }
 
   /** The next thread tells anew what it takes up. */
-  #onEnd(error: Error | null): void {
+  #onEnd(): void {
     this.#open.clear();
     this.#signatures.clear();
-    this.#onStart?.reject(error ?? new Error('the thread that follows orders ended'));
   }
 
   #post(message: ToThread): void {
@@ -144,7 +148,7 @@ export class ThreadedFollower implements OrderFollower {
   #take(message: FromThread): void {
     switch (message.op) {
       case 'started':
-        return this.#onStart?.resolve();
+        return this.#onStarted();
       case 'taken':
         return this.#note(message.id, message.signature);
       case 'gone':

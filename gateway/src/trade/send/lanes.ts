@@ -14,6 +14,8 @@ export interface LaneOptions {
   readonly senderUrl: string | null;
   /** Which of those two take a transaction; the others are passed over. */
   readonly tippedLanes: (wire: Uint8Array) => ReadonlySet<PaidLane>;
+  /** Whether messages may leave now. What is sent again and again leaves when it may again, if it can still land. */
+  readonly mayLeave: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -26,10 +28,10 @@ export interface Lanes {
   again(wire: Uint8Array): readonly Lane[];
 }
 
-export function createLanes({ nodes, jitoUrl, senderUrl, tippedLanes, signal }: LaneOptions): Lanes {
-  const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, signal }));
+export function createLanes({ nodes, jitoUrl, senderUrl, tippedLanes, mayLeave, signal }: LaneOptions): Lanes {
+  const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, mayLeave, signal }));
   const laneOf = (name: PaidLane, url: string | null) =>
-    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), signal }) }];
+    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), mayLeave, signal }) }];
   const paid = [...laneOf('sender', senderUrl), ...laneOf('jito', jitoUrl)];
   const tipped = (wire: Uint8Array): typeof paid => {
     if (paid.length === 0) return paid;
