@@ -14,7 +14,7 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
     bindEndpoint(readyEndpoint, ({ query: { exclude } }) => {
       const { draining, parts } = health();
       const excluded = new Set(exclude === undefined ? [] : exclude.split(','));
-      const unknown = [...excluded].filter((name) => !(name in parts));
+      const unknown = [...excluded].filter((name) => !Object.hasOwn(parts, name));
       if (unknown.length > 0) {
         const known = Object.keys(parts).join(', ');
         return { error: 'INVALID_REQUEST', details: { fields: { exclude: `the parts are ${known}` } } };
