@@ -10,7 +10,7 @@ import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
@@ -96,7 +96,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
-    const simulated = genesis === simnetGenesisHash;
+    const simulated = genesis.startsWith(simnetGenesisPrefix);
     const pipeline = new Pipeline({
       venues,
       simulated,
