@@ -12,7 +12,7 @@ import { Follower } from './follower.ts';
 import type { FollowerSettings, FromThread, ToThread } from './threaded-follower.ts';
 
 /** How often the other side is told how far it is. */
-const tellEveryMs = 250;
+const tellEveryMs = 1_000;
 
 /** The follower as a thread, with connections of its own to the store and the nodes, until it is told to close. */
 async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash, level }: FollowerSettings): Promise<void> {
@@ -55,6 +55,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
         op: 'report',
         report: {
           counters: follower.counters,
+          openByState: follower.openByState(Date.now()),
           reads: follower.reads,
           lanes: lanes.all.map(({ name, counters }) => ({ name, counters })),
         },

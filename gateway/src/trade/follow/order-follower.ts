@@ -25,6 +25,8 @@ export interface OrderFollower {
 /** What it tells of its work, some moments ago. */
 export interface FollowReport {
   readonly counters: Readonly<Follower['counters']>;
+  /** Orders by state, with the age of the oldest in it. */
+  readonly openByState: ReturnType<Follower['openByState']>;
   readonly reads: LandedReader['counters'];
   readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
 }

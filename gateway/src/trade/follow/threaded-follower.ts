@@ -60,7 +60,7 @@ export class ThreadedFollower implements OrderFollower {
   readonly #open = new Map<string, string | null>();
   readonly #signatures = new Set<string>();
   #thread: KeptThread | null = null;
-  #report: FollowReport = { counters: noFollowerCounts, reads: noReads, lanes: [] };
+  #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
   #isClosed = false;
   #onStarted: () => void = () => undefined;
   #timer: NodeJS.Timeout | null = null;
