@@ -10,6 +10,7 @@ import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pub
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { Continuity } from './continuity/continuity.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
@@ -18,7 +19,7 @@ import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
 import { Report } from './report.ts';
 import { AccountFetcher } from './sources/account-fetcher.ts';
-import { programSubscriptions } from './sources/accounts.ts';
+import { confirmedSubscription, programSubscriptions } from './sources/accounts.ts';
 import { Endpoints } from './sources/endpoints.ts';
 import { logsSubscription } from './sources/logs.ts';
 import { TransactionFetcher } from './sources/transactions.ts';
@@ -27,6 +28,9 @@ import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 export type { IngestStats } from './stats.ts';
 
 const rpcTimeoutMs = 5_000;
+/** Transactions of a gap that are asked for at one time, and how long each. */
+const maxFilling = 64;
+const fillGiveUpAfterMs = 10_000;
 const genesisPauseMs = 500;
 const maxGenesisPauseMs = 5_000;
 /** How often held account changes are looked at. */
@@ -82,9 +86,9 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const startedAtMs = Date.now();
   const report = new Report(log);
   const solUsd = new SolUsdFeed(rpc, log, ended);
-  const publish = (event: PublishableEvent): void => publisher.push(event);
-  const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
   let running: RunningParts | null = null;
+  const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
+  const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
 
   const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, keeper, solUsd, tokenMetadata, report });
 
@@ -110,6 +114,20 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     // The price comes first, so that the first trades have one; without an answer they have none.
     await solUsd.ask();
     if (ended.aborted) return;
+    const continuity = new Continuity({
+      rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs })),
+      programs: venues.map((venue) => venue.programId),
+      genesis,
+      bus,
+      publisher,
+      pipeline,
+      transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
+      slot: () => running?.endpoints.slot ?? 0,
+      onLoss: (loss) => report.lose(loss),
+      publish: (outgoing) => publisher.push(outgoing),
+      log,
+      signal: ended,
+    });
     const endpoints = new Endpoints({
       urls: wsUrls,
       subscriptions: [
@@ -117,17 +135,20 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         ...venues.flatMap((venue) => programSubscriptions(venue)),
         accountSubscription(solUsdcWhirlpool),
         slotSubscription(false),
+        confirmedSubscription,
       ],
+      continuity,
       pipeline,
       solUsd,
       log,
       signal: ended,
     });
-    running = { simulated, pipeline, endpoints };
+    running = { simulated, pipeline, endpoints, continuity };
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     standWhileSighted(publisher, endpoints, ended);
+    await continuity.run();
   }
 
   const tellStatus = statusTeller(bus, `ingest:${instance}`, log, ended);
