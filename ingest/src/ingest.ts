@@ -17,7 +17,7 @@ import { ThreadedKeeper } from './market/threaded-keeper.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
-import { Report } from './report.ts';
+import { Report, type Loss } from './report.ts';
 import { AccountFetcher } from './sources/account-fetcher.ts';
 import { confirmedSubscription, programSubscriptions } from './sources/accounts.ts';
 import { Endpoints } from './sources/endpoints.ts';
@@ -96,54 +96,12 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
     const simulated = genesis === simnetGenesisHash;
-    const pipeline = new Pipeline({
-      venues,
-      simulated,
-      solUsd,
-      accounts: new AccountFetcher(rpc, ended),
-      transactions: new TransactionFetcher(rpc),
-      log,
-      signal: ended,
-      publish: (event) => {
-        publish(event);
-        if (event.type === 'newToken') tokenMetadata.add(event);
-      },
-      onFault: (fault) => report.note(fault),
-      onLoss: (loss) => report.lose(loss),
-    });
+    const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, ended });
     // The price comes first, so that the first trades have one; without an answer they have none.
     await solUsd.ask();
     if (ended.aborted) return;
-    const continuity = new Continuity({
-      rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs })),
-      programs: venues.map((venue) => venue.programId),
-      genesis,
-      bus,
-      publisher,
-      pipeline,
-      transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
-      slot: () => running?.endpoints.slot ?? 0,
-      onLoss: (loss) => report.lose(loss),
-      publish: (outgoing) => publisher.push(outgoing),
-      log,
-      signal: ended,
-    });
-    const endpoints = new Endpoints({
-      urls: wsUrls,
-      subscriptions: [
-        ...venues.map((venue) => logsSubscription(venue.programId)),
-        ...venues.flatMap((venue) => programSubscriptions(venue)),
-        accountSubscription(solUsdcWhirlpool),
-        slotSubscription(false),
-        confirmedSubscription,
-      ],
-      continuity,
-      pipeline,
-      solUsd,
-      log,
-      signal: ended,
-    });
-    running = { simulated, pipeline, endpoints, continuity };
+    running = reading;
+    const { pipeline, endpoints, continuity } = reading;
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
@@ -178,6 +136,69 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       report.tell(stats());
     },
   };
+}
+
+interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'metadata'> {
+  readonly rpc: Rpc;
+  readonly genesis: string;
+  readonly simulated: boolean;
+  readonly publisher: Publisher;
+  readonly tokenMetadata: TokenMetadata;
+  readonly report: Report;
+  readonly solUsd: SolUsdFeed;
+  readonly ended: AbortSignal;
+}
+
+/** What reads one chain, not begun yet. */
+function openReading(parts: ReadingParts): RunningParts {
+  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, log, ended } = parts;
+  const { httpUrls, wsUrls } = config.rpc!;
+  const onLoss = (loss: Loss): void => report.lose(loss);
+  const pipeline: Pipeline = new Pipeline({
+    venues,
+    simulated,
+    solUsd,
+    accounts: new AccountFetcher(rpc, ended),
+    transactions: new TransactionFetcher(rpc),
+    log,
+    signal: ended,
+    publish: (event) => {
+      continuity.publish(event);
+      if (event.type === 'newToken') tokenMetadata.add(event);
+    },
+    onFault: (fault) => report.note(fault),
+    onLoss,
+  });
+  const continuity: Continuity = new Continuity({
+    rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs })),
+    programs: venues.map((venue) => venue.programId),
+    genesis,
+    bus,
+    publisher,
+    pipeline,
+    transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
+    slot: () => endpoints.slot,
+    onLoss,
+    publish: (outgoing) => publisher.push(outgoing),
+    log,
+    signal: ended,
+  });
+  const endpoints: Endpoints = new Endpoints({
+    urls: wsUrls,
+    subscriptions: [
+      ...venues.map((venue) => logsSubscription(venue.programId)),
+      ...venues.flatMap((venue) => programSubscriptions(venue)),
+      accountSubscription(solUsdcWhirlpool),
+      slotSubscription(false),
+      confirmedSubscription,
+    ],
+    continuity,
+    pipeline,
+    solUsd,
+    log,
+    signal: ended,
+  });
+  return { simulated, pipeline, endpoints, continuity };
 }
 
 /** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */

@@ -59,7 +59,9 @@ export async function listProgram(rpc: Rpc, program: string, floor: number, tip:
 }
 
 function listing(newestFirst: readonly Row[], from: number, tip: number): Listing {
-  const items = newestFirst.filter(({ slot, failed }) => !failed && slot >= from).map(({ signature, slot, index }) => ({ signature, slot, index }));
+  const items = newestFirst
+    .filter(({ slot, failed }) => !failed && slot >= from)
+    .map(({ signature, slot, index }) => ({ signature, slot, index }));
   return { from, tip, items: items.toReversed() };
 }
 
