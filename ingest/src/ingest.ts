@@ -8,7 +8,7 @@ import type { Market } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { Continuity } from './continuity/continuity.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
@@ -95,7 +95,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
-    const simulated = genesis === simnetGenesisHash;
+    const simulated = genesis.startsWith(simnetGenesisPrefix);
     const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, ended });
     // The price comes first, so that the first trades have one; without an answer they have none.
     await solUsd.ask();

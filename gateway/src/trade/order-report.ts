@@ -68,6 +68,7 @@ export function orderMetrics({ stats, open, lanes, simulator, signer }: OrderRep
     ...ofLanes('unanswered', 'Messages to which a lane gave no answer.'),
     ...ofLanes('malformed', 'Answers of a lane of an unknown form.'),
     ...ofLanes('untipped', 'Messages that a lane was passed over for, as they carry no tip for it.'),
+    ...ofLanes('withheld', 'Sends left out because trading was halted.'),
     ...ofLanes('overflowed', 'Messages that a lane had no room for.'),
   ];
 }

@@ -58,7 +58,10 @@ const common = {
   maxIn: RawText('Most to give.'),
   minOut: RawText('Least to get.'),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'Quotes, builds and simulates, and sends nothing: no order is made.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Quotes, builds, simulates, tells what the signing process would refuse, and sends nothing: no order is made.',
+    }),
   ),
   skipSimulation: Type.Optional(
     Type.Boolean({
@@ -209,6 +212,10 @@ export type SendAnswer = Static<typeof SendAnswer>;
 export const OrderObject = Type.Object(
   {
     ...orderFields,
+    genesisHash: OrNull(
+      Type.String(),
+      'Genesis hash of the chain that it was made on; null where that was not stored. A server whose nodes are of another chain tells an order as it was last seen.',
+    ),
     quote: OrNull(QuoteObject, 'What was quoted; null where nothing was.'),
     timing: OrNull(OrderTiming, 'Times of the request that made it; null where they are not known.'),
   },
