@@ -6,6 +6,8 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
@@ -14,6 +16,7 @@ import { Continuity } from './continuity/continuity.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
+import { ingestMetrics, ingestParts } from './metrics.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
@@ -65,6 +68,8 @@ interface MarketKeeper {
 
 export interface Ingest {
   stats(): IngestStats;
+  metrics(): Metric[];
+  parts(): Parts;
   close(): Promise<void>;
 }
 
@@ -127,6 +132,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   return {
     stats,
+    metrics: () => ingestMetrics(stats(), publisher.delayUs, rpc.health()),
+    parts: () => ingestParts(stats()),
     close: async () => {
       life.abort();
       tokenMetadata.close();

@@ -2,6 +2,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
@@ -28,6 +29,8 @@ const repeatsForMs = 60_000;
 const maxBatch = 512;
 const firstPauseMs = 50;
 const maxPauseMs = 2_000;
+/** A bus that has not taken a batch for this long does not answer. */
+const maxStallMs = 3_000;
 
 export interface PublisherCounts {
   published: number;
@@ -89,6 +92,8 @@ interface Term {
  */
 export class Publisher {
   readonly counts: PublisherCounts = { published: 0, batches: 0, dropped: 0, refused: 0, repeats: 0, failures: 0 };
+  /** Microseconds from receiving an event to its being on the bus: of the oldest of each batch. */
+  readonly delayUs = new LatencyHistogram();
   readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>;
   readonly #log: Logger;
   readonly #queue = new EventQueue();
@@ -97,6 +102,8 @@ export class Publisher {
   #term: Term | null = null;
   /** Holding in which the bus refused to store: it is over, though the lease may not know yet. */
   #fenced = 0;
+  /** When the batch under way was handed over; null where none is. */
+  #handedAtMs: number | null = null;
   #draining = false;
   #closed = false;
   #wake: (() => void) | null = null;
@@ -136,6 +143,12 @@ export class Publisher {
       this.#waiting.push({ upTo: this.#pushed, settle });
       this.#wake?.();
     });
+  }
+
+  /** The bus tells who leads, and takes what it is handed. */
+  get busAnswers(): boolean {
+    const stalled = this.#handedAtMs !== null && performance.now() - this.#handedAtMs > maxStallMs;
+    return !stalled && this.#lease?.holder !== null;
   }
 
   push(event: PublishableEvent | Retraction): void {
@@ -256,6 +269,12 @@ export class Publisher {
 
   /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
   async #deliver(term: Term, events: readonly (PublishableEvent | Retraction)[]): Promise<void> {
+    this.#handedAtMs = performance.now();
+    await this.#hand(term, events);
+    this.#handedAtMs = null;
+  }
+
+  async #hand(term: Term, events: readonly (PublishableEvent | Retraction)[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
@@ -263,6 +282,7 @@ export class Publisher {
         await term.bus.publish(batch.map(({ entry }) => entry));
         this.counts.published += batch.length;
         this.counts.batches++;
+        if (events[0] !== undefined) this.delayUs.record(nowUs() - events[0].ts.received);
         return;
       } catch (error) {
         if (error instanceof BusError) {

@@ -75,7 +75,7 @@ export const BuyBody = Type.Object(
   {
     ...common,
     amount: Type.Number({
-      description: `Whole quote coins to spend, all fees of the venue inside, ${buyLimits.min}–${buyLimits.max}: SOL, or, of a coin that trades against another coin, that one (say USDC). At most as many decimals as that coin has.`,
+      description: `Whole quote coins to spend, all fees of the venue inside, ${buyLimits.min}–${buyLimits.max}: SOL, or, of a coin that trades against another coin, that one (say USDC). At most as many decimals as that coin has; what floating point leaves beyond them (0.1 + 0.2) is rounded off.`,
       minimum: buyLimits.min,
       maximum: buyLimits.max,
     }),
