@@ -1,4 +1,5 @@
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import type { Continuity, ContinuityStats } from './continuity/continuity.ts';
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
 import type { KeeperStats } from './market/keeper.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
@@ -27,9 +28,15 @@ export interface IngestStats {
   readonly simulated: boolean | null;
   /** Newest slot told by any endpoint; 0 before the first. */
   readonly slot: number;
+  /** Time since a newer slot was told; null before the first. */
+  readonly slotAgeMs: number | null;
+  /** The bus tells who leads, and takes what it is handed. */
+  readonly busAnswers: boolean;
   readonly endpointsUp: number;
   readonly endpoints: readonly EndpointStats[];
   readonly blindPeriods: number;
+  /** Null before the cluster told which it is. */
+  readonly continuity: ContinuityStats | null;
   readonly notifications: NotificationCounts;
   readonly pipeline: PipelineCounts & {
     readonly waiting: number;
@@ -53,6 +60,7 @@ const noNotifications: NotificationCounts = {
   logs: 0,
   repeats: 0,
   retold: 0,
+  moved: 0,
   accounts: 0,
   failed: 0,
   placeholder: 0,
@@ -75,6 +83,7 @@ export interface RunningParts {
   readonly simulated: boolean;
   readonly pipeline: Pipeline;
   readonly endpoints: Endpoints;
+  readonly continuity: Continuity;
 }
 
 export function readStats(of: {
@@ -96,6 +105,8 @@ export function readStats(of: {
     leads: publisher.leads,
     simulated: running?.simulated ?? null,
     slot,
+    slotAgeMs: running?.endpoints.slotAgeMs ?? null,
+    busAnswers: publisher.busAnswers,
     endpointsUp: running?.endpoints.up ?? 0,
     endpoints: (running?.endpoints.sockets ?? []).map((socket) => ({
       index: socket.index,
@@ -105,6 +116,7 @@ export function readStats(of: {
       ...socket.counts,
     })),
     blindPeriods: running?.endpoints.blindPeriods ?? 0,
+    continuity: running?.continuity.stats ?? null,
     notifications: { ...(running?.endpoints.counts ?? noNotifications) },
     pipeline: {
       ...(running?.pipeline.counts ?? nothingTaken),

@@ -42,6 +42,8 @@ export interface SigningProcess extends OrderSigner {
   readonly started: Promise<SignerStart>;
   /** Of the process that signs at present; null: none is ready. */
   readonly pid: number | null;
+  /** Why nothing can be signed; null where it can, or is not to be. */
+  readonly fault: string | null;
 }
 
 const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };
@@ -53,6 +55,7 @@ export function noSigner(): SigningProcess {
     started: Promise.resolve({ ok: true }),
     counts: { signed: 0, refused: 0, unavailable: 0 },
     pid: null,
+    fault: null,
     sign: async () => unavailable,
     judge: async () => unavailable,
     close: async () => undefined,
@@ -101,6 +104,9 @@ export function createSigner(options: SignerOptions): SigningProcess {
     counts,
     get pid() {
       return supervisor.ready?.pid ?? null;
+    },
+    get fault() {
+      return supervisor.fault;
     },
     sign: async (request) => {
       const told = await ask('sign', request);

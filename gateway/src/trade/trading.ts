@@ -68,6 +68,10 @@ export interface Trading {
   start(): Promise<void>;
   /** Null: it does not trade. */
   report(): OrderReport | null;
+  /** Why no order would be taken now; null where orders are, or where this gateway is not to trade. */
+  fault(): string | null;
+  /** Newest slot that the endpoints agree on; 0 before the first, and where it does not trade. */
+  slot(): number;
   close(): Promise<void>;
 }
 
@@ -91,6 +95,8 @@ function noTrading(): Trading {
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
     start: async () => undefined,
     report: () => null,
+    fault: () => null,
+    slot: () => 0,
     close: async () => undefined,
   };
 }
@@ -160,11 +166,21 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     },
     report: () => ({
       stats,
+      mode,
+      halted: halt.halted,
       open: follower.size,
+      openByState: follower.openByState(Date.now()),
+      follower: follower.counters,
+      state: state.counts(),
       lanes: broadcaster.lanes,
       simulator: simulator.counters,
-      signer: { ready: signer.pid !== null, counts: signer.counts },
+      signer: { fault: signer.fault, ready: signer.pid !== null, counts: signer.counts },
     }),
+    fault: () => {
+      if (mode === 'off') return null;
+      return signer.fault ?? (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null);
+    },
+    slot: () => state.slot(),
     close: async () => {
       taking.abort();
       await takingUp;

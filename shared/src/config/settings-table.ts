@@ -135,6 +135,28 @@ export const settingsTable = [
     example: 'closed',
   },
   {
+    name: 'METRICS_PORT',
+    default: null,
+    meaning:
+      'A second port, of each process its own, with `/metrics`, `/livez` and `/readyz` alone, for a Prometheus or a balancer elsewhere; `0` takes a free one and logs it. Without it an ingest process has none, and a gateway tells `/metrics` to callers on its own machine, at `PORT`.',
+    example: '9464',
+  },
+  { name: 'METRICS_HOST', default: '127.0.0.1', meaning: 'Address of that port. No key is asked for there: keep it from the public.' },
+  {
+    name: 'SHARE_PORT',
+    default: 'false',
+    meaning:
+      '`true`: other gateways of this machine may listen on `PORT` beside this one, so that a new one takes over from an old one without a pause. `false`: a taken port is an error.',
+    example: 'true',
+  },
+  {
+    name: 'DRAIN_WAIT_SECONDS',
+    default: '0',
+    meaning:
+      'When a gateway is told to end: seconds, at most 5, for which it still takes connections while `/readyz` says 503, so that a balancer turns away from it first.',
+    example: '5',
+  },
+  {
     name: 'LOG_LEVEL',
     default: 'info',
     meaning: '`trace` `debug` `info` `warn` `error` `fatal` `silent`. Logs go to stderr as JSON, pretty on a terminal.',

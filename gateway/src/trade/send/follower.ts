@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { maxOrderRows, type Advance, type AdvanceOutcome, type OrderChange, type OrderTable } from '../../store/order-table.ts';
 import { isUnderWay, judge, type Evidence, type OrderError } from '../life.ts';
-import { endStates, type StoredOrder } from '../order.ts';
+import { endStates, type OrderState, type StoredOrder } from '../order.ts';
 import type { Broadcaster } from './broadcaster.ts';
 import { createLandedReader, type LandedOrder, type LandedReader } from './landed-reader.ts';
 import type { SendNode } from './nodes.ts';
@@ -121,6 +121,21 @@ export class Follower {
 
   get hasRoom(): boolean {
     return this.#byId.size < maxFollowed;
+  }
+
+  /** Orders that are followed, by the state that they are in, and how long the oldest has been in it, milliseconds. */
+  openByState(nowMs: number): ReadonlyMap<OrderState, { readonly orders: number; readonly oldestMs: number }> {
+    const states = new Map<OrderState, { orders: number; oldestMs: number }>();
+    for (const { order } of this.#byId.values()) {
+      const ageMs = Math.max(0, nowMs - order.updatedAtMs);
+      const known = states.get(order.state);
+      if (known === undefined) states.set(order.state, { orders: 1, oldestMs: ageMs });
+      else {
+        known.orders++;
+        known.oldestMs = Math.max(known.oldestMs, ageMs);
+      }
+    }
+    return states;
   }
 
   get reads(): LandedReader['counters'] {
