@@ -40,10 +40,12 @@ function longPlan(count: number, offset: number): readonly Kill[] {
   });
 }
 
-function tell(kind: StoreKind, kills: number, { cutOff, killed, orders, ways, startsMs }: CrashReport): void {
+function tell(kind: StoreKind, kills: number, { cutOff, killed, orders, ways: byWay, startsMs }: CrashReport): void {
   const sorted = startsMs.toSorted((a, b) => a - b);
   const medianStartMs = Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0);
-  process.stdout.write(`${JSON.stringify({ store: kind, kills, killed, cutOff, orders, ways, starts: startsMs.length, medianStartMs })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ store: kind, kills, killed, cutOff, orders, ways: byWay, starts: startsMs.length, medianStartMs })}\n`,
+  );
 }
 
 async function crash(kind: StoreKind, kills: readonly Kill[]): Promise<void> {

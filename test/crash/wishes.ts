@@ -64,7 +64,7 @@ async function signed(url: string, body: unknown, wallet: Keypair, apiKey: strin
     async () => {
       const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
       last = await answer.json();
-      return answer.status === 200 && String((last as { readonly transaction: string }).transaction);
+      return answer.status === 200 && (last as { readonly transaction: string }).transaction;
     },
     withinMs,
   ).catch((error: unknown) => {
