@@ -27,6 +27,7 @@ import { createOrderPublisher } from './order-publisher.ts';
 import type { OrderReport } from './order-report.ts';
 import { OrderStats } from './order-stats.ts';
 import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
+import { seenTrades } from './follow/seen-trades.ts';
 import { ThreadedFollower } from './follow/threaded-follower.ts';
 import type { SendFirst } from './first-send.ts';
 import { firstRound } from './send/first-round.ts';
@@ -37,7 +38,7 @@ import { selfCustodyEndpoints } from './self-custody.ts';
 import { takeUpOrders } from './take-up.ts';
 import { createHotState } from './state/hot-state.ts';
 import { warmNewTokens } from './state/warm-ahead.ts';
-import { createTippedLanes, laneTips } from './tips.ts';
+import { laneTips } from './tips.ts';
 import { createWalletAccess } from './wallet-access.ts';
 
 /** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
@@ -123,13 +124,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
-  const lanes = createLanes({
-    nodes,
-    ...config.broadcast,
-    tippedLanes: createTippedLanes(config.broadcast),
-    mayLeave: () => !halt.halted,
-    signal,
-  });
+  const lanes = createLanes({ nodes, ...config.broadcast, mayLeave: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, simulated, log });
   const stats = new OrderStats();
@@ -150,15 +145,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     log,
   });
   hub.follow(warmNewTokens(state, venues));
-  hub.follow({
-    onEntry: (_entry, cell, replayed) => {
-      if (replayed || follower.size === 0) return;
-      const { event } = cell;
-      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
-    },
-    // What the stream did not tell, the nodes' statuses do.
-    onLost: () => undefined,
-  });
+  hub.follow(seenTrades(follower));
   const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   let takingUp: Promise<void> = Promise.resolve();
