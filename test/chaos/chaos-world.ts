@@ -7,8 +7,9 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
 import { happenedIn } from '../support/happened.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
-import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { runProgram, type LogLine, type RunningProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import type { Emitted } from './judge.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 const ingestCount = 2;
@@ -32,6 +33,8 @@ export interface Part {
   readonly crash: () => Promise<void>;
   readonly pause: () => void;
   readonly resume: () => void;
+  /** Log lines so far. */
+  readonly log: () => readonly LogLine[];
 }
 
 /** A chain, a Redis, two ingest processes and two gateways, with a proxy on every way between them. */
@@ -41,8 +44,8 @@ export interface ChaosWorld {
   readonly ingests: readonly Part[];
   readonly gateways: readonly Part[];
   readonly apiKey: string;
-  /** What the chain emitted so far: topic to `<type> <id>`. */
-  readonly emitted: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What the chain emitted so far: topic to `<type> <id>`, and when (as `performance.now()`). */
+  readonly emitted: Emitted;
   /** Processes that ended by themselves once they were at work, in words. */
   readonly deaths: readonly string[];
   /** Resolves when both ingest processes are subscribed at both of their nodes. */
@@ -69,6 +72,7 @@ class Process {
   readonly #program: Program;
   readonly #onReady: (line: Readonly<Record<string, unknown>>) => void;
   readonly #onDeath: (what: string) => void;
+  readonly #logs: RunningProgram['log'][] = [];
   #running: RunningProgram | null = null;
   #wanted = true;
 
@@ -90,6 +94,7 @@ class Process {
     for (;;) {
       const running = runProgram(path, { folder: this.#folder, env });
       this.#running = running;
+      this.#logs.push(running.log);
       const line = await running.logged(ready, endMs - performance.now()).catch((error: unknown) => {
         running.child.kill('SIGKILL');
         if (performance.now() > endMs) throw error;
@@ -111,6 +116,11 @@ class Process {
     this.#running = null;
     running?.child.kill('SIGKILL');
     await this.start();
+  }
+
+  /** Log lines of all its lives. */
+  get log(): readonly LogLine[] {
+    return this.#logs.flat();
   }
 
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
@@ -156,6 +166,7 @@ async function openPart(
     crash: () => process.crash(),
     pause: () => process.signal('SIGSTOP'),
     resume: () => process.signal('SIGCONT'),
+    log: () => process.log,
   };
 }
 
@@ -185,10 +196,10 @@ export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOption
     const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
     const chain = createChain({ seed, slotMs, market: { tradesPerSecond, newTokensPerSecond: 1, completeEverySeconds: 10 } });
-    const emitted = new Map<string, Set<string>>(Object.values(topics).map((topic) => [topic, new Set()]));
+    const emitted = new Map<string, Map<string, number>>(Object.values(topics).map((topic) => [topic, new Map()]));
     chain.listen({
       onFrozen: ({ transactions }) => {
-        for (const { id, kind } of transactions.flatMap(happenedIn)) emitted.get(topics[kind])!.add(`${kind} ${id}`);
+        for (const { id, kind } of transactions.flatMap(happenedIn)) emitted.get(topics[kind])!.set(`${kind} ${id}`, performance.now());
       },
     });
     const simnet = await startSimnet({ chain, autoStart: false, seed });

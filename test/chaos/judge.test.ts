@@ -116,7 +116,17 @@ describe('the resuming client and the judge', () => {
     judge.onFrame('one', { ...event('x'), seq: 2 });
     expect(judge.isCaughtUp()).toBe(false);
     judge.onFrame('two', { ...event('y'), seq: 2 });
-    const faults = judge.judge(new Map([[topic, new Set(['trade a', 'trade b'])]]));
+    const faults = judge.judge(
+      new Map([
+        [
+          topic,
+          new Map([
+            ['trade a', 0],
+            ['trade b', 0],
+          ]),
+        ],
+      ]),
+    );
     expect(faults.join('\n')).toMatch(/2 is trade y, and trade x for another/);
     expect(faults.join('\n')).toMatch(/nobody was told of trade b/);
     expect(faults.join('\n')).toMatch(/never happened: trade x/);

@@ -30,8 +30,8 @@ export interface JudgeOptions {
   readonly isFiltered: (client: string) => boolean;
 }
 
-/** What the chain emitted on each topic: `<type> <id>` of every event. */
-export type Emitted = ReadonlyMap<string, ReadonlySet<string>>;
+/** What the chain emitted on each topic: `<type> <id>` of every event, and when. */
+export type Emitted = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const maxFaults = 100;
 /** Ids that one fault names. */
@@ -46,6 +46,7 @@ export class Judge implements Witness {
   /** Trades on the topic of all trades, by mint. */
   readonly mints = new Map<string, number>();
   deliveries = 0;
+  readonly #startedAtMs = performance.now();
   readonly #options: JudgeOptions;
   /** `<topic> <epoch>` to what stands there. */
   readonly #logs = new Map<string, Log>();
@@ -104,9 +105,12 @@ export class Judge implements Witness {
     if (this.gaps.size === 0) this.#judgeMints();
     for (const [topic, ids] of emitted) {
       const told = this.#idsOf(topic);
-      const missing = [...ids].filter((id) => !told.has(id));
+      const missing = [...ids.keys()].filter((id) => !told.has(id));
       const invented = [...told].filter((id) => id.startsWith(`${typeOf(ids)} `) && !ids.has(id));
-      if (missing.length > 0 && this.gaps.size === 0) this.#fault(`${topic}: nobody was told of ${list(missing)}`);
+      if (missing.length > 0 && this.gaps.size === 0) {
+        const [first, last] = [missing[0]!, missing.at(-1)!].map((id) => Math.round(ids.get(id)! - this.#startedAtMs));
+        this.#fault(`${topic}: nobody was told of ${list(missing)}, from ${first} to ${last} ms`);
+      }
       if (invented.length > 0) this.#fault(`${topic}: never happened: ${list(invented)}`);
     }
     return this.faults;
@@ -167,8 +171,8 @@ export class Judge implements Witness {
 }
 
 /** All events that the chain emits on one topic are of one type; what is told beside them comes from elsewhere. */
-function typeOf(ids: ReadonlySet<string>): string {
-  const [first = ''] = ids;
+function typeOf(ids: ReadonlyMap<string, number>): string {
+  const [first = ''] = ids.keys();
   return first.slice(0, first.indexOf(' '));
 }
 
