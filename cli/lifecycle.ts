@@ -1,7 +1,8 @@
+import { endWithinMs } from '@sluice/gateway/life.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
 /** How long a clean stop may take before the process ends all the same, milliseconds. */
-const closeTimeoutMs = 10_000;
+const closeTimeoutMs = endWithinMs;
 
 /** What was opened, closed in the opposite order. */
 export class Closers {

@@ -75,7 +75,8 @@ async function startProduct(
   const metadata = new TokenMetadataBook(fetcher);
   const ingest = await startIngest({ config, bus, market, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
-  const gateway = await startGateway({ config, custody, bus, market, metadata, log, signal, store });
+  const beside = { metrics: () => ingest.metrics(), parts: () => ({}) };
+  const gateway = await startGateway({ config, custody, bus, market, metadata, log, signal, store, beside });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }

@@ -7,6 +7,7 @@ import { checkGateway } from '../doctor/gateway.ts';
 import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../doctor/machine.ts';
 import { checkPublic } from '../doctor/public.ts';
 import { checkRedis } from '../doctor/redis.ts';
+import { checkTrading } from '../doctor/trading.ts';
 
 export const doctorCommand: Command = {
   help: `Usage: sluice doctor [--json]
@@ -35,6 +36,7 @@ async function examine(): Promise<readonly Finding[]> {
     ok('settings', 'all right'),
     ...(await checkDataDir(config)),
     checkPassphrase(config),
+    ...(await checkTrading(config)),
     ...checkPublic(config),
     ...reached.flat(),
   ];

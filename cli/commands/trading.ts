@@ -11,8 +11,10 @@ export const tradingCommand: Command = {
   help: `Usage:
   sluice trading halt [--reason TEXT]
       stops all trading, on every gateway of this store within a second: orders are answered TRADING_HALTED, and nothing is signed.
-      It waits for that second: when it ends, nothing is signed any more. What was sent already is followed to its end.
+      It waits for that second: when it ends, nothing is signed any more, and no order leaves this server, not even one that was sent
+      before and is not in a block yet. What is out already may land all the same: it is followed to its true end.
   sluice trading resume
+      trading goes on; orders that are open and can still land are sent again.
   sluice trading status
       ends with 1 while trading is halted.
 

@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { simnetGenesisHash } from '@sluice/shared/solana/well-known.ts';
+import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import { WebSocket } from 'ws';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
@@ -15,8 +15,11 @@ const clusters: Readonly<Record<string, string>> = {
   '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'mainnet-beta',
   EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'devnet',
   '4uhcVJyU9pJkvQyS88uRDiswHXSGkQPq4XDyMQZ7LH1Z': 'testnet',
-  [simnetGenesisHash]: 'simnet',
 };
+
+function clusterOf(genesis: string): string {
+  return clusters[genesis] ?? (genesis.startsWith(simnetGenesisPrefix) ? 'simnet' : 'an unknown cluster');
+}
 
 interface NodeView {
   readonly name: string;
@@ -37,7 +40,7 @@ export async function checkChain(config: Config): Promise<readonly Finding[]> {
       try {
         const view = await askNode(name, createRpc([url], { timeoutMs }));
         views.push(view);
-        return ok(name, `${clusters[view.genesis] ?? 'an unknown cluster'}, version ${view.version}, slot ${view.slot}`);
+        return ok(name, `${clusterOf(view.genesis)}, version ${view.version}, slot ${view.slot}`);
       } catch (error) {
         return fail(name, reason(error));
       }

@@ -17,6 +17,8 @@ export interface Fleet {
   readonly tickets: Tickets;
   /** What all processes tell of themselves; empty while the bus does not answer. */
   statuses(): Promise<readonly BusStatus[]>;
+  /** Gateways on the bus, as of the last look; this one among them. */
+  size(): number;
   /** Tells the others that this gateway is gone. */
   close(): Promise<void>;
 }
@@ -48,6 +50,7 @@ export async function joinFleet({ config: { redisUrls }, bus, log, limiter: give
     limiter,
     tickets,
     statuses: () => statuses.read(),
+    size: () => statuses.gateways(),
     close: async () => {
       await presence.close();
       tickets.close();

@@ -1,11 +1,12 @@
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
-import type { AnswerOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -22,16 +23,16 @@ import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
+import { OpenRequests } from './http/open-requests.ts';
 import { createRouter, staticPage, type Route, type Router } from './http/router.ts';
-import { healthEndpoints } from './http/routes/health.ts';
-import { metricsBinding } from './http/routes/metrics.ts';
-import { statusBinding } from './http/routes/status.ts';
+import { drain, type LifePhase } from './life.ts';
+import type { ReadCounters } from './metrics.ts';
+import { createOperations } from './operations.ts';
 import { createMarkets } from './quote/markets.ts';
 import { quoteEndpoints } from './quote/quotes.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import { MarketHealth } from './reads/market-health.ts';
 import { createReads } from './reads/reads.ts';
-import { metricsOf, statusOf, type ReadCounters } from './report.ts';
 import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
@@ -64,8 +65,8 @@ export interface GatewayOptions {
   /** Endpoints beside those of the interface. */
   readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
-  /** Another process may listen on the same port: a handover without a pause. */
-  readonly sharePort?: boolean;
+  /** Metrics and parts of what else runs in this process, for its `/metrics` and `/readyz`. */
+  readonly beside?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
 }
 
 export interface Gateway {
@@ -81,11 +82,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** What a client is told to wait at most before it comes back. */
-const reconnectWithinMs = 5_000;
-/** Time for close frames to leave before the sockets are cut. */
-const lingerMs = 300;
-
 /**
  * Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. Rejects with a `SettingError`
  * where it cannot listen as the settings say, or DATA_DIR holds no store that opens.
@@ -100,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const market = options.market ?? new InProcessMarket();
   const subscriber = await bus.subscriber();
   let transport: Transport | null = null;
-  let draining = false;
+  let phase: LifePhase = 'running';
   const hub = new Hub({
     authenticator: keys.authenticator,
     admit,
@@ -109,21 +105,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     market,
     log,
   });
-  const startedAtMs = Date.now();
   const stopHearing = hearOfKeys(keys.authenticator, hub);
-  const report = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
-    statusOf({ hub, transport, startedAtMs, draining, bus: config.redisUrls, statuses: await fleet.statuses(), orders: trading.report() });
   const page = readDashboard();
   const reading = openReading({ ...options, market }, hub);
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
   const store = keys.dashboard?.store ?? null;
   const trading = openTrading({ ...options, store, hub, simulated: () => reading.health.simulated === true });
+  const requests = new OpenRequests();
+  const isDraining = (): boolean => phase !== 'running';
+  const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };
+  const operations = createOperations({ ...parts, beside: options.beside ?? nothingBeside });
   // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
-    ...healthEndpoints(() => ({ draining, ready: hub.ready, busLinkUp: hub.linkUp })),
-    statusBinding(report),
-    metricsBinding(() => metricsOf({ hub, limiter, reads: reading.counters, orders: trading.report(), startedAtMs })),
+    ...operations.endpoints,
     ...reading.endpoints,
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
@@ -143,10 +138,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     corsOrigins: config.corsOrigins,
     log,
   });
+  const { sharePort, drainWaitMs } = config.operations;
+  // On a shared port the listener is closed at once: who still comes had connected before, and nobody else would serve him.
+  const isRefusing = (): boolean => (sharePort ? phase === 'ending' : isDraining());
   const end = async (): Promise<void> => {
     stopHearing();
     hub.close();
     reading.close();
+    await operations.close();
     await transport?.close();
     await trading.close();
     await subscriber.close();
@@ -158,11 +157,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await reading.health.start();
     await trading.start();
     signal.throwIfAborted();
+    await operations.start();
     const { host, port, tls } = config;
     const outcome = await startTransport(
       options.transport ?? 'auto',
-      { host, port, tls, streamPaths, sharePort: options.sharePort ?? false, log },
-      handlersOf(router, { admit, hub, addressOf, isDraining: () => draining }),
+      { host, port, tls, streamPaths, sharePort, log },
+      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests }),
     );
     if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
     transport = outcome.transport;
@@ -171,11 +171,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await end();
     throw error;
   }
-  const beginDraining = (): void => {
-    draining = true;
-  };
-  return running({ transport, hub, config, log, endpoints, beginDraining, end });
+  const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), log };
+  return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
 }
+
+const nothingBeside: NonNullable<GatewayOptions['beside']> = { metrics: () => [], parts: () => ({}) };
 
 interface RunningParts {
   readonly transport: Transport;
@@ -183,22 +183,16 @@ interface RunningParts {
   readonly config: Config;
   readonly log: Logger;
   readonly endpoints: readonly BoundEndpoint[];
-  /** From here on nobody new is let in. */
-  readonly beginDraining: () => void;
+  readonly drain: () => Promise<void>;
   readonly end: () => Promise<void>;
 }
 
-function running({ transport, hub, config: { host, tls }, log, endpoints, beginDraining, end }: RunningParts): Gateway {
+function running({ transport, hub, config: { host, tls }, log, endpoints, drain: drainAll, end }: RunningParts): Gateway {
   const { port, kind } = transport;
   log.info({ port, transport: kind }, 'gateway_started');
   let closing: Promise<void> | null = null;
   const drainAndEnd = async (): Promise<void> => {
-    beginDraining();
-    transport.stopListening();
-    const connected = hub.connections;
-    log.info({ connections: connected }, 'gateway_draining');
-    await hub.drain(reconnectWithinMs);
-    if (connected > 0) await new Promise((resolve) => setTimeout(resolve, lingerMs));
+    await drainAll();
     await end();
     log.info({}, 'gateway_ended');
   };
@@ -232,7 +226,7 @@ function openReading({ config, bus, market, metadata, log }: GatewayOptions & { 
   return {
     endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues })],
     health,
-    counters: { tokens: reads.book, accounts: reader.counters, markets: markets.counters },
+    counters: { tokens: reads.book, accounts: reader.counters, markets: markets.counters, rpc: () => rpc.health() },
     close: () => {
       ended.abort();
       health.close();
@@ -286,15 +280,16 @@ async function openNonces(store: Store): Promise<Nonces> {
   return new Nonces(await openSigningKey(store, 'sign-in nonces'));
 }
 
-function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub }): TransportHandlers {
-  const { hub } = parts;
+function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub; readonly requests: OpenRequests }): TransportHandlers {
+  const { hub, requests } = parts;
   const outcomeOf = (judged: Handshake): UpgradeOutcome => {
     if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), lines: judged.lines };
     hub.stats.refusedHandshakes++;
     return { refused: judged.answer };
   };
   return {
-    ...router,
+    http: (request, body) => requests.count(router.http(request, body)),
+    malformed: (request) => router.malformed(request),
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
       const judged = judgeHandshake(request, parts);

@@ -3,11 +3,12 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { endReadyKey } from './auth/ready-key.ts';
 import { startGateway } from './gateway.ts';
+import { endWithinMs } from './life.ts';
 import { openStore } from './store/store.ts';
 
 const requires = { REDIS_URL: 'a gateway process of its own needs the bus that ingest writes' };
@@ -16,7 +17,7 @@ const requires = { REDIS_URL: 'a gateway process of its own needs the bus that i
 async function main(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel, name: 'gateway' });
   const ending = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
+  endOnSignals(ending, log);
   const store = await openStore(config);
   let bus: Bus | null = null;
   let market: Market | null = null;
@@ -35,6 +36,20 @@ async function main(config: Config): Promise<void> {
     await market?.close();
     await bus?.close();
     await store.close();
+  }
+}
+
+/** The first signal ends it in good order; a second one, or too long a wait for something that does not answer, at once. */
+function endOnSignals(ending: AbortController, log: Logger): void {
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      ending.abort();
+      const cut = (): void => {
+        log.fatal({ withinMs: endWithinMs }, 'gateway_end_cut_short');
+        process.exit(1);
+      };
+      setTimeout(cut, endWithinMs).unref();
+    });
   }
 }
 

@@ -6,13 +6,16 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { simnetGenesisHash, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
+import { ingestMetrics, ingestParts } from './metrics.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
@@ -61,6 +64,8 @@ interface MarketKeeper {
 
 export interface Ingest {
   stats(): IngestStats;
+  metrics(): Metric[];
+  parts(): Parts;
   close(): Promise<void>;
 }
 
@@ -91,7 +96,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
-    const simulated = genesis === simnetGenesisHash;
+    const simulated = genesis.startsWith(simnetGenesisPrefix);
     const pipeline = new Pipeline({
       venues,
       simulated,
@@ -148,6 +153,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   return {
     stats,
+    metrics: () => ingestMetrics(stats(), publisher.delayUs, rpc.health()),
+    parts: () => ingestParts(stats()),
     close: async () => {
       life.abort();
       tokenMetadata.close();

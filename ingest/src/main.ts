@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { startIngest } from './ingest.ts';
+import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
+import { serveOperations } from '@sluice/shared/operations/server.ts';
+import { startIngest, type Ingest } from './ingest.ts';
 
 const requires = {
   SOLANA_RPC_URL: 'an ingest process needs the chain it reads',
@@ -18,12 +21,31 @@ async function main(config: Config): Promise<void> {
   const bus = await createBus({ redisUrls: config.redisUrls, log });
   try {
     const ingest = await startIngest({ config, bus, log, signal: ending.signal });
-    if (!ending.signal.aborted) await once(ending.signal, 'abort');
-    await ingest.close();
+    try {
+      const operations = await tellOperations(config, ingest, log);
+      if (!ending.signal.aborted) await once(ending.signal, 'abort');
+      await operations?.close();
+    } finally {
+      await ingest.close();
+    }
   } finally {
     await bus.close();
   }
   log.info('ingest_ended');
+}
+
+/** `/metrics`, `/livez` and `/readyz`, where the settings name a port for them. */
+async function tellOperations({ operations: { metrics: place, sharePort } }: Config, ingest: Ingest, log: Logger) {
+  if (place === null) return null;
+  const meter = new ProcessMeter();
+  const metrics = async (): Promise<readonly Metric[]> => [...ingest.metrics(), ...(await meter.metrics())];
+  const server = await serveOperations({ ...place, waitForPort: sharePort, metrics, parts: () => ingest.parts(), log });
+  return {
+    close: async () => {
+      meter.close();
+      await server.close();
+    },
+  };
 }
 
 await runOnSettings(process.env, requires, main);

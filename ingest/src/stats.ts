@@ -27,6 +27,10 @@ export interface IngestStats {
   readonly simulated: boolean | null;
   /** Newest slot told by any endpoint; 0 before the first. */
   readonly slot: number;
+  /** Time since a newer slot was told; null before the first. */
+  readonly slotAgeMs: number | null;
+  /** The bus tells who leads, and takes what it is handed. */
+  readonly busAnswers: boolean;
   readonly endpointsUp: number;
   readonly endpoints: readonly EndpointStats[];
   readonly blindPeriods: number;
@@ -96,6 +100,8 @@ export function readStats(of: {
     leads: publisher.leads,
     simulated: running?.simulated ?? null,
     slot,
+    slotAgeMs: running?.endpoints.slotAgeMs ?? null,
+    busAnswers: publisher.busAnswers,
     endpointsUp: running?.endpoints.up ?? 0,
     endpoints: (running?.endpoints.sockets ?? []).map((socket) => ({
       index: socket.index,

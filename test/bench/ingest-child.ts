@@ -56,6 +56,7 @@ const config = {
   trustedProxies: [],
   publicUrl: null,
   signUp: 'closed',
+  operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
   logLevel: 'error',
 } as const;
 if (redisUrl !== '-' && keeper === 'other') {

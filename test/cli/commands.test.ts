@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { maxHaltAgeMs } from '@sluice/gateway/trade/halt.ts';
@@ -346,6 +346,7 @@ describe('sluice doctor', () => {
       'settings',
       'data',
       'keystore',
+      'trading',
       'plans',
       'dashboard',
       'bus',
@@ -384,6 +385,39 @@ describe('sluice doctor', () => {
     const faulty = await run(['doctor'], env);
     expect(faulty.code).toBe(1);
     expect(faulty.stdout).toMatch(/^fail {2}settings +PLANS_FILE: gold: unknown field/m);
+  });
+
+  it('tells how it trades, whether that is halted, and whether its wallets unlock; no secret', { timeout: 60_000 }, async () => {
+    const file = join(folder, 'passphrase');
+    const passphrase = 'a passphrase that stands nowhere';
+    writeFileSync(file, `${passphrase}\n`, { mode: 0o600 });
+    // Nothing listens there: that the node is missed is not what this is about.
+    const env = { PORT: '0', SOLANA_RPC_URL: 'http://127.0.0.1:1', TRADING: 'live', KEYSTORE_PASSPHRASE_FILE: file };
+    const lines = async (more: Record<string, string> = {}): Promise<string> => {
+      const { stdout, stderr } = await run(['doctor'], { ...env, ...more });
+      expect(`${stdout}${stderr}`).not.toContain(passphrase);
+      return stdout;
+    };
+    expect(await lines()).toMatch(/^ok {4}trading +live: up to 101 SOL .* 1000 SOL on a day$/m);
+    expect(existsSync(join(folder, '.data'))).toBe(false);
+    await json(['keys', 'list'], env);
+    expect(await lines()).toMatch(/^ok {4}signer +there is no custodial wallet yet$/m);
+    await json(['wallets', 'create'], env);
+    expect(await lines()).toMatch(/^ok {4}signer +the keystore unlocks, 1 wallet;/m);
+    await run(['trading', 'halt', '--reason', 'a drill'], env);
+    expect(await lines()).toMatch(/^warn {2}trading +halted since .* \(a drill\)/m);
+    await run(['trading', 'resume'], env);
+    const paper = await lines({ TRADING: 'paper' });
+    expect(paper).toMatch(/^ok {4}trading +on paper/m);
+    expect(paper).not.toMatch(/signer/);
+    expect(await lines({ TRADING: 'off' })).toMatch(/^ok {4}trading +off/m);
+    mkdirSync(join(folder, '.data', 'audit'));
+    writeFileSync(join(folder, '.data', 'audit', 'cluster-0.log'), 'no line of it\n');
+    expect(await lines()).toMatch(/^fail {2}signer +audit log cluster-0\.log: line 1/m);
+    writeFileSync(file, 'another passphrase\n');
+    expect(await lines()).toMatch(/^fail {2}signer +the passphrase does not unlock the keystore$/m);
+    writeFileSync(file, '');
+    expect(await lines()).toMatch(/^fail {2}settings +KEYSTORE_PASSPHRASE_FILE/m);
   });
 
   it('sees that others can read the store', async () => {

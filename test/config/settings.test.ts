@@ -60,6 +60,7 @@ describe('settings', () => {
       trustedProxies: [],
       publicUrl: 'http://127.0.0.1:8080',
       signUp: 'open',
+      operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
       logLevel: 'info',
     });
   });
@@ -101,6 +102,9 @@ describe('settings', () => {
       TRUSTED_PROXIES: '10.0.0.0/8, ::1, 2001:db8::/32',
       PUBLIC_URL: 'https://sluice.example.com/',
       SIGN_UP: 'closed',
+      METRICS_HOST: '0.0.0.0',
+      METRICS_PORT: '9464',
+      DRAIN_WAIT_SECONDS: '5',
     });
     expect(config).toMatchObject({
       databaseUrl: 'postgresql://user:word@db.example.com/sluice',
@@ -108,6 +112,7 @@ describe('settings', () => {
       trustedProxies: ['10.0.0.0/8', '::1', '2001:db8::/32'],
       publicUrl: 'https://sluice.example.com',
       signUp: 'closed',
+      operations: { metrics: { host: '0.0.0.0', port: 9464 }, sharePort: false, drainWaitMs: 5_000 },
       signerLimits: { maxOrderLamports: 1n, maxDayLamports: 2_500_000_000n },
       broadcast: {
         jitoUrl: 'https://jito.example.com/api/v1/transactions?uuid=u',
@@ -193,6 +198,11 @@ describe('settings', () => {
     ['PUBLIC_URL', 'ftp://sluice.example.com'],
     ['SIGN_UP', 'yes'],
     ['LOG_LEVEL', 'verbose'],
+    ['METRICS_PORT', '65536'],
+    ['METRICS_HOST', '127.0.0.1'],
+    ['SHARE_PORT', 'yes'],
+    ['DRAIN_WAIT_SECONDS', '6'],
+    ['DRAIN_WAIT_SECONDS', '-1'],
     ['TLS_CERT_FILE', '/there/is/no/such/file'],
     ['KEYSTORE_PASSPHRASE_FILE', '/'],
     ['DATA_DIR', '/dev/null'],

@@ -24,7 +24,7 @@ describe('a gateway whose Redis goes away', () => {
   });
 
   it('is not ready meanwhile, keeps its sockets, and tells of what was lost', async () => {
-    const ready = async (): Promise<number> => (await fetch(`http://${server.host}/readyz`)).status;
+    const ready = async (): Promise<number> => (await fetch(`http://${server.host}/readyz?exclude=ingest`)).status;
     const topic = tradesTopic(addressOf(1));
     const entries = (count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(addressOf(1))));
     const plain = await new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
@@ -37,7 +37,10 @@ describe('a gateway whose Redis goes away', () => {
     await redis.kill();
     await until('it to be unready', async () => (await ready()) === 503);
     const answer = (await (await fetch(`http://${server.host}/readyz`)).json()) as { error: { code: string } };
-    expect(answer.error.code).toBe('UPSTREAM_UNAVAILABLE');
+    expect(answer.error).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      details: { parts: { bus: { ok: false, reason: expect.stringContaining('link') } } },
+    });
     expect(await plain.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
 
     await redis.restart();

@@ -224,7 +224,7 @@ describe.each([
       'an integer that is no double',
       '{"amount":1,"count":9007199254740993}',
       'count',
-      'has more digits than a number keeps; where the field allows it, send it as a string',
+      'is larger than numbers are kept exactly; where the field allows it, send it as a string',
     ],
     [
       'a fraction that is nearly an integer',
@@ -239,10 +239,16 @@ describe.each([
       'has more digits than a number keeps; where the field allows it, send it as a string',
     ],
     [
+      'a power of ten that is no double',
+      '{"amount":1e30}',
+      'amount',
+      'is larger than numbers are kept exactly; where the field allows it, send it as a string',
+    ],
+    [
       'a number beyond all bounds',
       '{"amount":1e400}',
       'amount',
-      'has more digits than a number keeps; where the field allows it, send it as a string',
+      'is larger than numbers are kept exactly; where the field allows it, send it as a string',
     ],
     [
       '17 levels',

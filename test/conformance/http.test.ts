@@ -88,7 +88,15 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
 
   it('is live and ready', async () => {
     expect(await (await get('/livez')).json()).toEqual({ live: true });
-    expect(await (await get('/readyz')).json()).toEqual({ ready: true });
+    const well = { ok: true, reason: null };
+    const parts = { bus: well, ingest: { ok: false, reason: expect.any(String) }, store: well, limits: well, chain: well, trading: well };
+    expect(await (await get('/readyz?exclude=ingest')).json()).toEqual({ ready: true, parts });
+    const answer = await get('/readyz');
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      error: { code: 'UPSTREAM_UNAVAILABLE', message: 'Not well: ingest.', details: { parts } },
+    });
+    for (const other of ['weather', '__proto__']) expect((await get(`/readyz?exclude=ingest,${other}`)).status).toBe(400);
   });
 
   it('tells its status with and without /api', async () => {
@@ -101,6 +109,8 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
         version: expect.stringMatching(/^\d+\.\d+\.\d+/),
         transport,
         uptimeMs: expect.any(Number),
+        lag: { slots: null, ms: null },
+        parts: { bus: { ok: true, reason: null }, ingest: { ok: false } },
         cluster: { simulated: null },
         bus: { kind: 'in-process', linkUp: true },
         stream: { connections: 0, topics: 0, latencyUs: { count: 0, p50: null, p99: null } },
@@ -321,14 +331,16 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     // Somebody who is told to come back elsewhere, and is given the time to hear it.
     const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
     await client.ask({ op: 'subscribe', channel: 'newTokens' });
-    const kept = await RawConnection.open(own.gateway.port);
-    expect((await kept.ask({ method: 'GET', target: '/readyz' }))?.status).toBe(200);
+    const [kept, other] = [await RawConnection.open(own.gateway.port), await RawConnection.open(own.gateway.port)];
+    for (const one of [kept, other])
+      expect((await one.ask({ method: 'GET', target: '/livez' }))?.headers.get('connection')).not.toBe('close');
     const ended = own.close();
     const ready = await kept.ask({ method: 'GET', target: '/readyz' });
     expect(ready?.status).toBe(503);
     expect(ready?.json()).toMatchObject({ error: { code: 'DRAINING', retryable: true } });
     expect(ready?.headers.get('retry-after')).toBe('1');
-    expect((await kept.ask({ method: 'GET', target: '/livez' }))?.status).toBe(200);
+    expect(ready?.headers.get('connection')).toBe('close');
+    expect((await other.ask({ method: 'GET', target: '/livez' }))?.status).toBe(200);
     await expect(RawConnection.open(own.gateway.port)).rejects.toThrow(/ECONNREFUSED/);
     await ended;
     await until('the connection to be closed', () => kept.closed);

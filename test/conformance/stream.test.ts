@@ -906,7 +906,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
     const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
     await client.ask({ op: 'subscribe', channel: 'newTokens' });
     await own.close();
-    expect(await client.next('the warning', ({ op }) => op === 'draining')).toMatchObject({ reconnectWithinMs: 5_000 });
+    expect(await client.next('the warning', ({ op }) => op === 'draining')).toMatchObject({ reconnectWithinMs: 1_000 });
     expect((await client.end()).code).toBe(4012);
     expectDocumented(client);
     const late = new WebSocket(`ws://${own.host}/api/data?api-key=${goodKey}`);

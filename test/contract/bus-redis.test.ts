@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
@@ -182,6 +184,26 @@ describe('the Redis bus', () => {
     await recorder.until(() => recorder.texts.at(-1) === 'b1');
     expect(recorder.faults).toEqual([]);
     expect(recorder.lost).toEqual([{ kind: 'lost', from: 8, to: 7, reason: 'epoch' }]);
+    expect(recorder.entries.at(-1)).toMatchObject({ offset: 2, topics: [{ topic: 'trades', seq: 2 }] });
+  });
+
+  it('begins a new epoch when Redis comes back without the end of its file', async () => {
+    const { redis, publisher, recorder } = await open({ appendOnly: true });
+    await publisher.publish(entries(30, 'a'));
+    for (let call = 0; call < 10; call += 1) await publisher.publish(entries(1, 'z'));
+    await recorder.untilOffset(40);
+    const { epoch } = recorder.subscriber;
+    const folder = (await redis.command('CONFIG', 'GET', 'dir')).split('\r\n')[4]!;
+    await redis.kill();
+    const file = readdirSync(join(folder, 'appendonlydir')).find((name) => name.endsWith('.incr.aof'))!;
+    const path = join(folder, 'appendonlydir', file);
+    truncateSync(path, statSync(path).size - 2_000);
+    await redis.restart();
+    await publisher.publish(entries(2, 'b'));
+    await recorder.until(() => recorder.texts.at(-1) === 'b1');
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 41, to: 40, reason: 'epoch' }]);
+    expect(recorder.subscriber.epoch).not.toBe(epoch);
     expect(recorder.entries.at(-1)).toMatchObject({ offset: 2, topics: [{ topic: 'trades', seq: 2 }] });
   });
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { orderGenesisHash } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
 
@@ -77,7 +78,13 @@ describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
     const counted = orders.filter(({ state }) => state !== 'failed').length;
     expect(await store.orders.spentLamports('wallet', nowMs)).toBe(BigInt(counted));
     const open = orders.filter(({ state }) => !endStates.has(state)).map(({ id }) => id);
-    const taken = await store.orders.claim({ gatewayId: 'another', nowMs, untilMs: nowMs + 5_000, limit: 1_000 });
+    const taken = await store.orders.claim({
+      gatewayId: 'another',
+      genesisHash: orderGenesisHash,
+      nowMs,
+      untilMs: nowMs + 5_000,
+      limit: 1_000,
+    });
     expect(taken.map(({ id }) => id)).toEqual(open.toSorted());
     expect(told.size).toBeGreaterThan(rounds * 4);
   });

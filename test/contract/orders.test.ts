@@ -13,7 +13,7 @@ import {
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newOrder, orderFill, signedMessage } from '../support/orders.ts';
+import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
 
@@ -26,6 +26,7 @@ afterAll(() => postgres.stop());
 const nowMs = 1_800_000_000_000;
 const dayMs = 24 * 3_600_000;
 const gatewayId = 'gateway-a';
+const ours = { gatewayId, genesisHash: orderGenesisHash };
 const refusal = { code: 'SIMULATION_FAILED', message: 'It failed.', detailsJson: '{"program":"p"}' } as const;
 
 const use = (key: string, body = 1): IdempotencyUse => ({ endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32).fill(body) });
@@ -63,7 +64,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.byId(order.id)).toEqual(expected);
       expect(await elsewhere.orders.bySignature(order.signature!)).toEqual([expected]);
       expect(await elsewhere.orders.page({ owner: 'account:account', before: null, state: null, limit: 10 })).toEqual([expected]);
-      expect(await elsewhere.orders.openOf(gatewayId, null, 10)).toEqual([expected]);
+      expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([expected]);
       expect(await elsewhere.orders.byId('another')).toBeNull();
       expect(await elsewhere.orders.bySignature('another')).toEqual([]);
     });
@@ -122,7 +123,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     it('may begin as sent, and is then answered by its key at once', async () => {
       const order = await stored({ state: 'submitted' }, { idempotency: use('sent') });
       expect(await elsewhere.orders.lookUp('key:key', use('sent'), nowMs)).toEqual({ kind: 'replay', order });
-      expect(await elsewhere.orders.openOf(gatewayId, null, 10)).toEqual([order]);
+      expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([order]);
       expect(await store.orders.events(order.id)).toEqual([{ version: 1, state: 'submitted', atMs: nowMs, changed: ['signed'] }]);
     });
 
@@ -131,7 +132,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const order = await stored({ ...unsigned, kind: 'paper', state: 'finalized', fill: orderFill, timingJson: '{"totalMs":1}' });
       expect(await elsewhere.orders.byId(order.id)).toEqual(order);
       expect(await store.orders.events(order.id)).toEqual([{ version: 1, state: 'finalized', atMs: nowMs, changed: ['fill', 'timing'] }]);
-      expect(await elsewhere.orders.openOf(gatewayId, null, 10)).toEqual([]);
+      expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([]);
     });
 
     it('is there once for a signature of an owner, and for each owner', async () => {
@@ -363,7 +364,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
 
   describe('following', () => {
     const claim = (by: string, atMs: number, into = store, limit = 100) =>
-      into.orders.claim({ gatewayId: by, nowMs: atMs, untilMs: atMs + 5_000, limit });
+      into.orders.claim({ ...ours, gatewayId: by, nowMs: atMs, untilMs: atMs + 5_000, limit });
     const follow = async (by: string, count: number): Promise<readonly StoredOrder[]> => {
       const orders: StoredOrder[] = [];
       for (let i = 0; i < count; i++) orders.push(await stored({ id: newOrder(nowMs + i).id }, { followedBy: by }));
@@ -377,9 +378,9 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await claim('b', nowMs + 4_999, elsewhere)).toEqual([]);
       expect(await claim('b', nowMs + 5_000, elsewhere, 3)).toEqual(orders.slice(0, 3));
       expect(await claim('b', nowMs + 5_001, elsewhere)).toEqual(orders.slice(3, 4));
-      expect(await store.orders.openOf('b', null, 10)).toEqual(orders.slice(0, 4));
-      expect(await store.orders.openOf('b', orders[1]!.id, 1)).toEqual(orders.slice(2, 3));
-      expect(await store.orders.openOf('a', null, 10)).toEqual([]);
+      expect(await store.orders.openOf({ ...ours, gatewayId: 'b' }, null, 10)).toEqual(orders.slice(0, 4));
+      expect(await store.orders.openOf({ ...ours, gatewayId: 'b' }, orders[1]!.id, 1)).toEqual(orders.slice(2, 3));
+      expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([]);
     });
 
     it('goes to another where the gateway that is gone had a clock that ran ahead', async () => {
@@ -397,6 +398,20 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       }
       await store.orders.release('a');
       expect(await claim('b', nowMs + 16_001, elsewhere)).toEqual(orders);
+    });
+
+    it('leaves the orders of other chains, and of one that nobody can tell, where they are', async () => {
+      const here = await stored({}, { followedBy: 'a' });
+      const other = await stored({ genesisHash: 'another chain' }, { followedBy: 'a' });
+      const before = await stored({ genesisHash: null }, { followedBy: 'a' });
+      const ended = await stored({ genesisHash: 'another chain' }, { followedBy: 'a' });
+      await advance(ended, { state: 'failed', error: refusal });
+      expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([here]);
+      expect(await store.orders.openOf({ gatewayId: 'a', genesisHash: 'another chain' }, null, 10)).toEqual([other]);
+      expect(await store.orders.countOpenElsewhere(ours.genesisHash)).toBe(2);
+      expect(await claim('b', nowMs, elsewhere)).toEqual([here]);
+      expect(await claim('b', nowMs + 20_000, elsewhere)).toEqual([]);
+      for (const left of [other, before]) expect(await store.orders.byId(left.id)).toEqual(left);
     });
 
     it('is taken over by one of many', async () => {

@@ -7,7 +7,7 @@ import { signTransaction, wallet } from '../simnet/market/wallets.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
 /** What orders are refused with over HTTP; nothing of them is ever sent. */
 const outsider: Keypair = wallet('trading', 'nobody’s');
@@ -85,6 +85,8 @@ describe('bodies', () => {
     ['amount', { amount: '50%' }],
     ['amount', { amount: null }],
     ['amount', { amount: 1.0000000001 }],
+    ['amount', { amount: 1e30 }],
+    ['amount', { amount: 100.00000000000001 }],
     ['amount', { amount: undefined }],
     ['slippage', { slippage: 0.05 }],
     ['slippage', { slippage: 51 }],
@@ -120,6 +122,7 @@ describe('bodies', () => {
     ['amount', { amount: '101%' }],
     ['amount', { amount: '50' }],
     ['amount', { amount: 1e-7 }],
+    ['amount', { amount: -1 }],
     ['slippage', { slippage: 0.05 }],
     ['slippage', { slippage: 51 }],
     ['priorityFee', { priorityFee: 0.000009 }],
@@ -160,6 +163,33 @@ describe('wallets and keys', () => {
       for (const dryRun of [true, false])
         expect(await refusal(path, buy({ publicKey: outsider.publicKey, dryRun }))).toEqual(forbidden(outsider.publicKey));
       expect(await refusal(`${form}/sell`, buy({ publicKey: walletOfA, amount: '50%' }), { key: keys.b })).toEqual(forbidden(walletOfA));
+    }
+  });
+
+  it('more than the signing process lets out, by an order or on a day: a dry run tells it, too, and uses nothing up', async () => {
+    const spender = await world.wallet();
+    const signerLimits = { maxOrderLamports: sol, maxDayLamports: sol + sol / 10n };
+    const limited = await (await world.gateway({ config: { signerLimits } })).ready(spender, mint);
+    const body = buy({ publicKey: spender, amount: 0.5 });
+    const beyond = (rule: string): Refused => ({ status: 403, code: 'FORBIDDEN', details: { rule } });
+    for (const skipSimulation of [false, true]) {
+      for (const dryRun of [true, false]) {
+        const large = { ...body, amount: 1, dryRun, skipSimulation };
+        expect(await refusal('/trade/buy', large, {}, limited)).toEqual(beyond('order_limit'));
+      }
+    }
+    for (let i = 0; i < 5; i++) expect((await limited.ask('/trade/buy', { ...body, dryRun: true })).status).toBe(200);
+    for (let i = 0; i < 2; i++) {
+      const { status, body: told } = await limited.ask('/trade/buy', body);
+      expect(status, JSON.stringify(told)).toBe(200);
+      await finalized(String(told['orderId']));
+    }
+    for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, limited)).toEqual(beyond('day_limit'));
+    // Signed by the process of another gateway, and counted by the store.
+    const other = await (await world.gateway({ config: { signerLimits } })).ready(publicKey, mint);
+    for (const dryRun of [true, false]) {
+      const { details, ...said } = await refusal('/trade/buy', { ...body, dryRun }, {}, other);
+      expect({ ...said, details }).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { limitLamports: '1100000000' } });
     }
   });
 
@@ -356,6 +386,50 @@ describe('the kill switch', () => {
       expect(await refusal('/trade/buy', buy())).toEqual(stopped);
       expect(world.node.tampering).toBeNull();
     } finally {
+      await resume();
+    }
+  });
+
+  it('what is out is not sent again during a halt, but followed; it goes on afterwards, and ends as the chain has it', async () => {
+    const order = async (id: unknown): Promise<Record<string, unknown>> => (await gateway.get(`/trade/orders/${String(id)}`)).body;
+    // Takes messages, says so, and does nothing with them.
+    const swallow = async (): Promise<void> => {
+      world.node.tampering = async ({ method, params }, answer) =>
+        method === 'sendTransaction' ? signatureIn(String(params[0])) : await answer();
+    };
+    const buyUnheard = async (): Promise<Record<string, unknown>> => {
+      await swallow();
+      const { status, body } = await gateway.ask('/trade/buy', buy({ amount: 0.01 }));
+      expect(status, JSON.stringify(body)).toBe(200);
+      return body;
+    };
+    const halt = async (): Promise<void> => {
+      await world.store.halt.set(true, 'a test', Date.now());
+      await until('the halt', async () => (await gateway.post('/trade/buy', { ...buy(), dryRun: true })).status === 503);
+      world.node.tampering = null;
+    };
+    const calls = (): number => world.node.count('sendTransaction');
+    try {
+      const first = await buyUnheard();
+      await halt();
+      const [sent, height] = [calls(), world.chain.blockHeight];
+      await until('several rounds', () => world.chain.blockHeight > height + 50);
+      expect(calls()).toBe(sent);
+      await resume();
+      await finalized(String(first['orderId']));
+      expect(world.landed(publicKey)).toContain(first['signature']);
+
+      const second = await buyUnheard();
+      await halt();
+      const told = calls();
+      // A gateway that is started meanwhile takes up what is open, and sends nothing either.
+      const other = await world.gateway();
+      await until('it to expire', async () => (await order(second['orderId']))['status'] === 'expired', 30_000);
+      expect(calls()).toBe(told);
+      await other.gateway.close();
+      expect(world.landed(publicKey)).not.toContain(second['signature']);
+    } finally {
+      world.node.tampering = null;
       await resume();
     }
   });

@@ -56,7 +56,9 @@ it('tells what its orders took and what became of them, at /status and /metrics'
   expect(more('orders_lane_first_total{lane="rpc 1"}')).toBe(2);
   expect(more('orders_lane_accepted_total{lane="rpc 1"}')).toBeGreaterThanOrEqual(2);
   expect(after.get('sluice_gateway_orders_signer_ready')).toBe(1);
-  expect(after.get('sluice_gateway_orders_step_p50_seconds{step="total"}')).toBe(told.executionUs['total']!.p50! / 1e6);
+  expect(after.get('sluice_gateway_orders_step_seconds_count{step="total"}')).toBe(2);
+  expect(after.get('sluice_gateway_orders_step_seconds_bucket{step="total",le="+Inf"}')).toBe(2);
+  expect(after.get('sluice_gateway_orders_step_seconds_sum{step="total"}')).toBeGreaterThan(told.executionUs['total']!.max / 1e6);
 });
 
 it('has each name described once, above all that bear it', async () => {
@@ -66,6 +68,6 @@ it('has each name described once, above all that bear it', async () => {
   let current = '';
   for (const line of lines) {
     if (line.startsWith('# TYPE ')) current = line.split(' ')[2]!;
-    else if (!line.startsWith('#')) expect(line.split(/[ {]/)[0]).toBe(current);
+    else if (!line.startsWith('#')) expect(line.split(/[ {]/)[0]!.replace(/_(bucket|sum|count)$/, '')).toBe(current.replace(/_count$/, ''));
   }
 });

@@ -38,6 +38,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['gateway/src/signer/child.ts', 'cli/'],
   pg: ['gateway/src/store/sql/postgres.ts'],
   'node:net': [
+    'shared/src/operations/server.ts',
     'gateway/src/transport/',
     'gateway/src/auth/ip-ranges.ts',
     'gateway/src/http/client-address.ts',
@@ -45,7 +46,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
     'shared/src/config/',
     'shared/src/metadata/',
   ],
-  'node:http': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/solana/json-post.ts'],
+  'node:http': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/operations/server.ts', 'shared/src/solana/json-post.ts'],
   'node:https': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/solana/json-post.ts'],
   'node:tls': ['gateway/src/transport/'],
 };

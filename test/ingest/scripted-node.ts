@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { simnetGenesisHash } from '@sluice/shared/solana/well-known.ts';
+import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';
 
 /** What a call is answered with: a result, a JSON-RPC error, or nothing at all. */
 export type Answer = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } } | 'silence';
@@ -48,7 +48,7 @@ export function accountJson(owner: string, data: Uint8Array): unknown {
 /** Accounts by address, as `getMultipleAccounts` and `getAccountInfo` answer from them. */
 export function accountAnswers(accounts: ReadonlyMap<string, unknown>, slot = 1): (method: string, params: readonly unknown[]) => Answer {
   return (method, params) => {
-    if (method === 'getGenesisHash') return { result: simnetGenesisHash };
+    if (method === 'getGenesisHash') return { result: genesisHashOf('scripted') };
     if (method === 'getAccountInfo') return { result: { context: { slot }, value: accounts.get(String(params[0])) ?? null } };
     if (method === 'getMultipleAccounts') {
       const value = (params[0] as string[]).map((address) => accounts.get(address) ?? null);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { History } from '@sluice/gateway/stream/history.ts';
-import { LatencyHistogram } from '@sluice/gateway/stream/latency.ts';
+import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { Session } from '@sluice/gateway/stream/protocol.ts';
 import { TopicMap } from '@sluice/gateway/stream/topic-map.ts';
 import { WorkBudget } from '@sluice/gateway/stream/work-budget.ts';

@@ -47,6 +47,27 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
   });
 
+  it('says what it would refuse, and neither signs, counts nor notes it', async () => {
+    const [wallet, other] = [await place.wallet(), await place.wallet()];
+    const limits = { maxOrderLamports: 2n * sol, maxDayLamports: 2n * sol + 50_000_000n };
+    const signer = place.signer({ limits });
+    const asked = (publicKey: string, message: Uint8Array) => ({ orderId: 'one', publicKey, message });
+    const good = asked(wallet, buyMessage(wallet, mint, sol));
+    for (let i = 0; i < 20; i++) expect(await signer.judge(good)).toEqual({ ok: true });
+    expect(await signer.judge(asked(wallet, buyMessage(wallet, mint, 3n * sol)))).toMatchObject({ ok: false, rule: 'order_limit' });
+    expect(await signer.judge(asked(other, good.message))).toMatchObject({ ok: false, rule: 'signers' });
+    expect(await signer.judge(asked(stranger(), good.message))).toEqual({ ok: false, reason: 'unknown_wallet' });
+    expect(await signer.judge({ ...good, orderId: 'no order id' })).toMatchObject({ ok: false, rule: 'malformed' });
+    const log = join(place.dataDir, 'audit', 'cluster-0.log');
+    const decisions = (): number => readFileSync(log, 'utf8').split('"event":"decision"').length - 1;
+    expect(decisions()).toBe(0);
+    for (let i = 0; i < 2; i++) expect(await signer.sign(good)).toMatchObject({ ok: true });
+    expect(await signer.judge(good)).toMatchObject({ ok: false, rule: 'day_limit' });
+    expect(await signer.sign(good)).toMatchObject({ ok: false, rule: 'day_limit' });
+    expect(decisions()).toBe(3);
+    expect(signer.counts).toEqual({ signed: 2, refused: 1, unavailable: 0 });
+  });
+
   it('lets no more SOL out of a wallet for one order, and on one day, than it may, also after it ended', async () => {
     const [wallet, other] = [await place.wallet(), await place.wallet()];
     // Beside 1 SOL each message may take the fee, rent and priority: less than 0.005 SOL.

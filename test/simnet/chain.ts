@@ -78,6 +78,8 @@ export type SendOutcome =
   | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: unknown };
 
 export interface Chain {
+  /** As of a cluster: another one for each chain that is begun. */
+  readonly genesisHash: string;
   readonly slot: number;
   readonly blockHeight: number;
   readonly confirmedSlot: number;

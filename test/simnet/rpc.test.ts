@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
-import { simnetGenesisHash, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from './chain.ts';
 import { methodNames } from './rpc/dispatch.ts';
 import { startRpcServer, type RpcServer } from './rpc/server.ts';
@@ -125,7 +125,7 @@ describe('JSON-RPC', () => {
     expect(answers.map((answer) => [answer.id, answer.result ?? answer.error?.code])).toEqual([
       ['a', 'ok'],
       [null, -32600],
-      ['b', simnetGenesisHash],
+      ['b', chain.genesisHash],
     ]);
     expect(await post('{"jsonrpc":"2.0","method":"getSlot"}')).toEqual({ status: 200, text: '' });
   });

@@ -3,9 +3,11 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
+import { genesisHashOf } from './ledger/genesis-hash.ts';
 
 /** A chain for tests of the server: blocks, confirmations and deaths come when the test says so. */
 export class ScriptedChain implements Chain {
+  readonly genesisHash = genesisHashOf('scripted');
   readonly lamportsPerByte = 5_080n;
   readonly accounts = new Map<string, ChainAccount>();
   readonly sent: Uint8Array[] = [];

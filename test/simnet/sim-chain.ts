@@ -11,6 +11,7 @@ import { clockData } from './ledger/clock.ts';
 import { defaultHistoryBounds, History, type HistoryBounds } from './ledger/history.ts';
 import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
+import { genesisHashOf } from './ledger/genesis-hash.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
 import { createMarket, type MarketOptions } from './market/market.ts';
 import { coinAccount, faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis.ts';
@@ -75,6 +76,7 @@ export interface MarketChain extends Chain {
 }
 
 class SimChain implements MarketChain {
+  readonly genesisHash: string;
   readonly #store = new AccountStore();
   readonly #history: History;
   readonly #blockhashes = new Blockhashes();
@@ -100,6 +102,8 @@ class SimChain implements MarketChain {
     this.#seed = String(options.seed);
     this.#slotMs = options.slotMs ?? defaultSlotMs;
     this.#nowMs = options.nowMs ?? Date.now;
+    // What the chain was begun with, its time among it, as of a cluster.
+    this.genesisHash = genesisHashOf(`${this.#seed} ${this.#nowMs()}`);
     this.#history = new History(options.history ?? defaultHistoryBounds);
     this.#faucet = faucetKeypair(this.#seed);
     const firstSlot = options.firstSlot ?? defaultFirstSlot;

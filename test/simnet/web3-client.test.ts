@@ -10,7 +10,7 @@ import {
   type AccountInfo,
 } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { simnetGenesisHash, systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from './chain.ts';
 import { emptyExecution, ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
 import { startSimnet, type Simnet } from './simnet.ts';
@@ -72,7 +72,7 @@ describe('web3.js takes every answer', () => {
 
   it('about the cluster', async () => {
     expect(await connection.getVersion()).toMatchObject({ 'solana-core': expect.stringMatching(/-simnet$/) });
-    expect(await connection.getGenesisHash()).toBe(simnetGenesisHash);
+    expect(await connection.getGenesisHash()).toBe(chain.genesisHash);
     expect(await connection.getSlot()).toBe(1_001);
     expect(await connection.getBlockHeight()).toBe(901);
     expect(await connection.getEpochInfo()).toMatchObject({ absoluteSlot: 1_001, slotsInEpoch: 432_000 });

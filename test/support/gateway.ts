@@ -26,6 +26,7 @@ export const testConfig: Config = {
   trustedProxies: [],
   publicUrl: null,
   signUp: 'open',
+  operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
   logLevel: 'silent',
 };
 

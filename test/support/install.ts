@@ -14,6 +14,8 @@ interface Tool {
   readonly aptPackage: string;
   /** The helper in `test/` through which suites use it: installed only where that file is there. */
   readonly helper: string;
+  /** Its tests say that they are skipped where it cannot be had. */
+  readonly isOptional?: true;
 }
 
 const tools: readonly Tool[] = [
@@ -26,6 +28,7 @@ const tools: readonly Tool[] = [
     helper: 'support/postgres.ts',
   },
   { name: 'Chromium', programs: ['chromium', 'chromium-browser', 'google-chrome'], aptPackage: 'chromium', helper: 'support/chromium.ts' },
+  { name: 'promtool', programs: ['promtool'], aptPackage: 'prometheus', helper: 'support/promtool.ts', isOptional: true },
 ];
 
 const attempts = 3;
@@ -35,6 +38,18 @@ const aptTimeoutMs = 5 * 60_000;
 /** Installs what the suites need and the machine lacks. Returns what could not be had, one sentence each. */
 export async function installMissing(testFolder: string, tell: (text: string) => void): Promise<readonly string[]> {
   const missing = tools.filter((tool) => existsSync(join(testFolder, tool.helper)) && !isThere(tool));
+  const optional = await install(
+    missing.filter(({ isOptional }) => isOptional === true),
+    tell,
+  );
+  for (const fault of optional) tell(`${fault} Tests that need it are skipped.`);
+  return install(
+    missing.filter(({ isOptional }) => isOptional !== true),
+    tell,
+  );
+}
+
+async function install(missing: readonly Tool[], tell: (text: string) => void): Promise<readonly string[]> {
   if (missing.length === 0) return [];
   const names = missing.map((tool) => tool.name).join(', ');
   const packages = missing.map((tool) => tool.aptPackage);

@@ -39,6 +39,9 @@ export function signedMessage(): SignedMessage {
   };
 }
 
+/** Of the chain that orders of tests are made on, where they don't name another. */
+export const orderGenesisHash = addressOf(4);
+
 /** An order as it is stored first: accepted, with its message. */
 export function newOrder(createdAtMs: number, more: Partial<NewOrder> = {}): NewOrder {
   return {
@@ -46,6 +49,7 @@ export function newOrder(createdAtMs: number, more: Partial<NewOrder> = {}): New
     kind: 'lightning',
     keyId: 'key',
     accountId: null,
+    genesisHash: orderGenesisHash,
     state: 'accepted',
     terms: orderTerms,
     quoteJson: null,

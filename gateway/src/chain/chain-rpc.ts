@@ -1,4 +1,4 @@
-import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { createRpc, RpcError, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
 
 /** Time for one endpoint to answer a read. */
 const timeoutMs = 2_500;
@@ -6,7 +6,7 @@ const timeoutMs = 2_500;
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 /** The gateway's way to the chain; where no endpoint is set, every call is told that there is none. */
-export function chainRpc(urls: readonly string[] | null): Rpc {
+export function chainRpc(urls: readonly string[] | null): WatchedRpc {
   if (urls !== null) return createRpc(urls, { timeoutMs, maxAnswerBytes });
-  return { call: () => Promise.reject(new RpcError('unreachable', 0, 'No RPC is set.')) };
+  return { call: () => Promise.reject(new RpcError('unreachable', 0, 'No RPC is set.')), health: () => [] };
 }

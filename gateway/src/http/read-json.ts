@@ -127,9 +127,10 @@ class Reader {
     if (match === null) return this.#malformed();
     this.#at = numberForm.lastIndex;
     const value = Number(match[0]);
-    return isKept(match[0], value, match[2] !== undefined)
-      ? value
-      : this.#fault('has more digits than a number keeps; where the field allows it, send it as a string');
+    if (isKept(match[0], value, match[2] !== undefined)) return value;
+    const what =
+      Math.abs(value) > Number.MAX_SAFE_INTEGER ? 'is larger than numbers are kept exactly' : 'has more digits than a number keeps';
+    return this.#fault(`${what}; where the field allows it, send it as a string`);
   }
 
   #object(depth: number): unknown {

@@ -3,7 +3,13 @@ export type RawAmount = { readonly ok: true; readonly raw: bigint } | { readonly
 
 const decimalText = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
-/** Exact: by the number's decimal text, the shortest that reads back as the same number. */
+/** A double has 53 bits: what is beyond the last three is what reckoning leaves in it, and nobody's wish. */
+const exactBits = 50n;
+
+/**
+ * By the number's decimal text, the shortest that reads back as the same number. What a client's floating point has left in it, as in
+ * 0.1 + 0.2 = 0.30000000000000004, is rounded off; any other decimals beyond the coin's are a fault.
+ */
 export function rawAmount(value: number, decimals: number): RawAmount {
   const match = decimalText.exec(String(value));
   if (match === null) return { ok: false, fault: 'must be a positive number' };
@@ -12,8 +18,11 @@ export function rawAmount(value: number, decimals: number): RawAmount {
   const digits = BigInt(whole + fraction);
   if (shift >= 0) return { ok: true, raw: digits * 10n ** BigInt(shift) };
   const divisor = 10n ** BigInt(-shift);
-  if (digits % divisor !== 0n) return { ok: false, fault: `has more than the ${decimals} decimals of the coin` };
-  return { ok: true, raw: digits / divisor };
+  const raw = (2n * digits + divisor) / (2n * divisor);
+  const excess = digits - raw * divisor;
+  if ((excess < 0n ? -excess : excess) << exactBits > digits)
+    return { ok: false, fault: `has more than the ${decimals} decimals of the coin` };
+  return { ok: true, raw };
 }
 
 /** The same of a decimal text, as a number's may be written; decimals beyond are cut off. Null where it is none. */

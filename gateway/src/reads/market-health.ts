@@ -46,6 +46,8 @@ export class MarketHealth {
   #liveAtMs = Number.NEGATIVE_INFINITY;
   #slot = 0;
   #slotAtMs = 0;
+  /** When the leader heard of its newest slot, by what it told; null where it told none. */
+  #newSlotAtMs: number | null = null;
   #solUsd: Heard | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -88,6 +90,8 @@ export class MarketHealth {
     else this.#ingest = ingests.some(isBlind) ? 'blind' : 'none';
     this.#noteSight(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
     const told = leader ?? ingests[0];
+    const slotAgeMs = told?.['slotAgeMs'];
+    this.#newSlotAtMs = typeof slotAgeMs === 'number' ? nowMs - slotAgeMs : null;
     if (told === undefined) return;
     if (typeof told['simulated'] === 'boolean') this.simulated = told['simulated'];
     if (typeof told['slot'] === 'number' && told['slot'] > 0) {
@@ -122,6 +126,16 @@ export class MarketHealth {
     if (this.#solUsd === null) return null;
     const ageMs = Math.max(0, Math.round(nowMs - this.#solUsd.atMs));
     return ageMs > solUsdStaleAfterMs ? null : { price: this.#solUsd.price, slot: this.#solUsd.slot, ageMs };
+  }
+
+  /** Newest slot that ingest told; 0 before the first. */
+  get slot(): number {
+    return this.#slot;
+  }
+
+  /** Time since ingest heard of a newer slot; null where none tells. */
+  slotAgeMs(nowMs: number): number | null {
+    return this.#newSlotAtMs === null ? null : Math.max(0, nowMs - this.#newSlotAtMs);
   }
 
   /** Newest slot that a node can be believed to stand at. */

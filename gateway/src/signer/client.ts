@@ -3,9 +3,9 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { reasonOf } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
 import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
-import type { OrderSigner, SignOutcome, SignRequest } from '../trade/signer.ts';
+import type { OrderSigner, SignOutcome, SignRefusal, SignRequest, SignVerdict } from '../trade/signer.ts';
 import { takeAuditPlace, type AuditPlace } from './audit-place.ts';
-import type { LogHead } from './protocol.ts';
+import type { LogHead, SignCommand } from './protocol.ts';
 import type { SignAnswer } from './session.ts';
 import type { SigningLimits } from './signing.ts';
 import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions } from './supervisor.ts';
@@ -42,9 +42,12 @@ export interface SigningProcess extends OrderSigner {
   readonly started: Promise<SignerStart>;
   /** Of the process that signs at present; null: none is ready. */
   readonly pid: number | null;
+  /** Why nothing can be signed; null where it can, or is not to be. */
+  readonly fault: string | null;
 }
 
-const unavailable: SignOutcome = { ok: false, reason: 'unavailable' };
+const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };
+type Granted = Extract<SignAnswer, { readonly op: 'signed' | 'allowed' }>;
 
 /** Where nothing is sent nothing is signed: no process is started, and no passphrase is wanted. */
 export function noSigner(): SigningProcess {
@@ -52,7 +55,9 @@ export function noSigner(): SigningProcess {
     started: Promise.resolve({ ok: true }),
     counts: { signed: 0, refused: 0, unavailable: 0 },
     pid: null,
+    fault: null,
     sign: async () => unavailable,
+    judge: async () => unavailable,
     close: async () => undefined,
   };
 }
@@ -70,6 +75,24 @@ export function createSigner(options: SignerOptions): SigningProcess {
     return outcome;
   };
   let inFlight = 0;
+  const ask = async (op: SignCommand['op'], request: SignRequest): Promise<Granted | SignRefusal> => {
+    if (inFlight >= maxInFlight) return unavailable;
+    const fault = formFault(request);
+    if (fault !== null) return fault;
+    inFlight++;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), answerWithinMs);
+    const late = new Promise<SignRefusal>((give) => deadline.signal.addEventListener('abort', () => give(unavailable)));
+    try {
+      return await Promise.race([askSession(op, request, supervisor, options, deadline.signal), late]);
+    } catch (error) {
+      log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
+      return unavailable;
+    } finally {
+      clearTimeout(timer);
+      inFlight--;
+    }
+  };
   const close = async (): Promise<void> => {
     await supervisor.close();
     await heads.settled();
@@ -82,30 +105,30 @@ export function createSigner(options: SignerOptions): SigningProcess {
     get pid() {
       return supervisor.ready?.pid ?? null;
     },
+    get fault() {
+      return supervisor.fault;
+    },
     sign: async (request) => {
-      if (inFlight >= maxInFlight) return counted(unavailable);
-      const fault = formFault(request);
-      if (fault !== null) return counted(fault);
-      inFlight++;
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), answerWithinMs);
-      const late = new Promise<SignOutcome>((give) => deadline.signal.addEventListener('abort', () => give(unavailable)));
-      try {
-        return counted(await Promise.race([signBy(supervisor, options, request, deadline.signal), late]));
-      } catch (error) {
-        log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
-        return counted(unavailable);
-      } finally {
-        clearTimeout(timer);
-        inFlight--;
-      }
+      const told = await ask('sign', request);
+      if (!('op' in told)) return counted(told);
+      return counted(told.op === 'signed' ? { ok: true, signature: told.signature } : unavailable);
+    },
+    judge: async (request): Promise<SignVerdict> => {
+      const told = await ask('judge', request);
+      return 'op' in told ? { ok: true } : told;
     },
     close: () => (closing ??= close()),
   };
 }
 
 /** Rejects where the store does not answer. */
-async function signBy(supervisor: Supervisor, options: SignerOptions, request: SignRequest, gaveUp: AbortSignal): Promise<SignOutcome> {
+async function askSession(
+  op: SignCommand['op'],
+  request: SignRequest,
+  supervisor: Supervisor,
+  options: SignerOptions,
+  gaveUp: AbortSignal,
+): Promise<Granted | SignRefusal> {
   const { store, keystore, halt } = options;
   const { orderId, publicKey, message } = request;
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
@@ -125,7 +148,7 @@ async function signBy(supervisor: Supervisor, options: SignerOptions, request: S
   const silence = setTimeout(() => session.kill(), answerWithinMs);
   try {
     const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
-      session.sign({ orderId, publicKey, message, runningAtNs: readAtNs });
+      session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs });
     const answer = await ask(reading);
     if (!isTooLate(answer)) return outcomeOf(answer);
     // The process came to it so late that the reading was too old; a new one may be younger.
@@ -142,16 +165,16 @@ function isTooLate(answer: SignAnswer | null): boolean {
   return answer?.op === 'refused' && answer.rule === 'halted';
 }
 
-function outcomeOf(answer: SignAnswer | null): SignOutcome {
+function outcomeOf(answer: SignAnswer | null): Granted | SignRefusal {
   if (answer === null || answer.op === 'busy') return unavailable;
-  if (answer.op === 'signed') return { ok: true, signature: answer.signature };
+  if (answer.op !== 'refused') return answer;
   const { rule, message } = answer;
   if (rule === 'unknown_wallet') return { ok: false, reason: rule };
   return { ok: false, reason: 'refused', rule, message };
 }
 
 /** What the process could not even read. */
-function formFault({ orderId, message }: SignRequest): SignOutcome | null {
+function formFault({ orderId, message }: SignRequest): SignRefusal | null {
   if (!orderIdForm.test(orderId)) return { ok: false, reason: 'refused', rule: 'malformed', message: 'no order id' };
   if (message.length > maxHandedBytes) return { ok: false, reason: 'refused', rule: 'malformed', message: 'longer than any message' };
   return null;

@@ -133,7 +133,7 @@ async function serve(terms: StartTerms): Promise<void> {
         tell({ op: 'ready' });
         tellHead = tellHeads(log.audit);
       } else if (command.op === 'wallet' && desk !== null) desk.addWallet(command);
-      else if (command.op === 'sign' && desk !== null) desk.take(command);
+      else if ((command.op === 'sign' || command.op === 'judge') && desk !== null) desk.take(command);
       else throw new Error(`the command ${command.op} comes at a wrong time`);
     }
     desk?.work();

@@ -4,7 +4,7 @@ import type { Rule } from './verdict.ts';
 /**
  * What a gateway and its signing process say to each other, over the process's standard input and output. Bytes stand in base64.
  * The gateway opens with `open`, is told `unlocked` with the audit log's id, answers `begin` with how far it knows this log to have
- * come, and is told `ready`; from then on `wallet` and `sign`. A `fault` is the last that is told.
+ * come, and is told `ready`; from then on `wallet`, `sign` and `judge`. A `fault` is the last that is told.
  */
 export type ToSigner =
   | { readonly op: 'open'; readonly salt: Uint8Array; readonly proof: Uint8Array }
@@ -12,8 +12,9 @@ export type ToSigner =
   | { readonly op: 'wallet'; readonly publicKey: string; readonly sealedSeed: Uint8Array }
   | SignCommand;
 
+/** `judge`: what `sign` would be answered now; nothing is signed, counted or noted in the audit log. */
 export interface SignCommand {
-  readonly op: 'sign';
+  readonly op: 'sign' | 'judge';
   readonly id: number;
   readonly orderId: string;
   readonly publicKey: string;
@@ -37,12 +38,13 @@ export type FromSigner =
   | { readonly op: 'fault'; readonly fault: SignerFault; readonly what: string }
   | { readonly op: 'head'; readonly head: LogHead }
   | { readonly op: 'signed'; readonly id: number; readonly signature: Uint8Array }
+  | { readonly op: 'allowed'; readonly id: number }
   | { readonly op: 'refused'; readonly id: number; readonly rule: Rule; readonly message: string }
   | { readonly op: 'busy'; readonly id: number }
   /** The sealed wallet does not open: what was stored is not what was sealed. */
   | { readonly op: 'damaged_wallet'; readonly publicKey: string };
 
-/** Sign commands that the process takes at once; one more is told `busy`. */
+/** Commands to sign and to judge that the process takes at once; one more is told `busy`. */
 export const maxQueued = 256;
 const maxOrderIdLength = 64;
 const maxFieldBytes = 4_096;
@@ -60,8 +62,9 @@ export function readToSigner(content: unknown): ToSigner {
     case 'wallet':
       return { op: 'wallet', publicKey: text(fields, 'publicKey'), sealedSeed: bytes(fields, 'sealedSeed') };
     case 'sign':
+    case 'judge':
       return {
-        op: 'sign',
+        op: fields['op'],
         id: integer(fields, 'id'),
         orderId: orderId(fields),
         publicKey: text(fields, 'publicKey'),
@@ -90,6 +93,8 @@ export function readFromSigner(content: unknown): FromSigner {
       return { op: 'head', head: readHead(fieldsOf(fields['head'])) };
     case 'signed':
       return { op: 'signed', id: integer(fields, 'id'), signature: bytes(fields, 'signature') };
+    case 'allowed':
+      return { op: 'allowed', id: integer(fields, 'id') };
     case 'refused':
       return { op: 'refused', id: integer(fields, 'id'), rule: text(fields, 'rule') as Rule, message: text(fields, 'message') };
     case 'busy':

@@ -4,7 +4,7 @@ import { FrameError, FrameReader, encodeFrame } from './frames.ts';
 import { readFromSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
-export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'refused' | 'busy' }>;
+export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed' | 'refused' | 'busy' }>;
 /** `ended`: the process ended, or said what nobody understands. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
 
@@ -16,7 +16,7 @@ export interface SignerSession {
   knows(publicKey: string): boolean;
   addWallet(wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): void;
   /** Null: the process ended before it answered. */
-  sign(request: Omit<SignCommand, 'op' | 'id'>): Promise<SignAnswer | null>;
+  ask(request: Omit<SignCommand, 'id'>): Promise<SignAnswer | null>;
   /** What it is at is answered, then it ends. */
   end(): void;
   kill(): void;
@@ -61,6 +61,7 @@ export function startSession(options: SessionOptions): SignerSession {
         wallets.delete(message.publicKey);
         return options.onDamagedWallet(message.publicKey);
       case 'signed':
+      case 'allowed':
       case 'refused':
       case 'busy':
         waiting.get(message.id)?.(message);
@@ -97,12 +98,12 @@ export function startSession(options: SessionOptions): SignerSession {
       wallets.add(publicKey);
       send({ op: 'wallet', publicKey, sealedSeed });
     },
-    sign: (request) =>
+    ask: (request) =>
       new Promise((resolve) => {
         if (child.exitCode !== null || child.signalCode !== null) return resolve(null);
         const id = nextId++;
         waiting.set(id, resolve);
-        send({ op: 'sign', id, ...request });
+        send({ id, ...request });
       }),
     end: () => void input.end(),
     kill,

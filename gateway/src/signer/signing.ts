@@ -26,23 +26,28 @@ export interface SigningParts {
   readonly nowNs: () => bigint;
 }
 
-/** Decides on commands in their order; each decision is in the audit log, durably, before any of the signatures is made. Throws as `AuditLog` does. */
+/**
+ * Decides on commands in their order; each decision to sign or not is in the audit log, durably, before any of the signatures is made.
+ * Throws as `AuditLog` does.
+ */
 export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly FromSigner[] {
   const verdicts = commands.map((command) => decide(command, parts));
   parts.audit.flush(verdicts.some(({ ok }) => ok));
   return commands.map((command, index) => answer(command, verdicts[index]!, parts.wallets));
 }
 
-function answer({ id, publicKey, message }: SignCommand, verdict: Verdict, wallets: ReadonlyMap<string, Keypair>): FromSigner {
+function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, wallets: ReadonlyMap<string, Keypair>): FromSigner {
   if (!verdict.ok) return { op: 'refused', id, rule: verdict.rule, message: verdict.message };
+  if (op === 'judge') return { op: 'allowed', id };
   return { op: 'signed', id, signature: signMessage(wallets.get(publicKey)!, message) };
 }
 
-/** The verdict, with its line added to the audit log. */
+/** The verdict; of what is to be signed with its line added to the audit log. */
 function decide(command: SignCommand, parts: SigningParts): Verdict {
   const { audit, spend } = parts;
   const atMs = parts.nowMs();
   const verdict = verdictOn(command, parts, atMs);
+  if (command.op === 'judge') return verdict;
   if (verdict.ok) spend.add(command.publicKey, verdict.lamports, atMs);
   audit.add({
     event: 'decision',

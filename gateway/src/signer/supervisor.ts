@@ -42,6 +42,7 @@ export class Supervisor {
   #running: SignerSession | null = null;
   #ready: SignerSession | null = null;
   #closed = false;
+  #fault: string | null = null;
   #wake = (): void => undefined;
 
   constructor(options: SupervisorOptions) {
@@ -53,6 +54,11 @@ export class Supervisor {
   /** The process that is ready; null: none. */
   get ready(): SignerSession | null {
     return this.#ready;
+  }
+
+  /** Why nothing can be signed; null where a process is ready, none is needed, or there is no passphrase and so no custody. */
+  get fault(): string | null {
+    return this.#fault;
   }
 
   /** Resolves with a process that is ready, as soon as there is one; null: there will be none, or the signal came first. */
@@ -87,6 +93,7 @@ export class Supervisor {
     if ('ok' in parts) {
       log.error({ reason: parts.reason, what: parts.what }, 'signer_not_started');
       this.#tellStarted(parts);
+      this.#fault = parts.reason === 'no_passphrase' ? null : `No signing process can be started (${parts.reason}).`;
       this.#closed = true;
       return;
     }
@@ -109,6 +116,7 @@ export class Supervisor {
     const keystore = await this.#options.keystore();
     if (keystore === null || this.#closed) {
       this.#tellStarted({ ok: true });
+      this.#fault = null;
       return 'idle';
     }
     const session = startSession({ ...parts, keystore });
@@ -118,11 +126,15 @@ export class Supervisor {
     if (outcome.ok) {
       log.info({ signerPid: session.pid }, 'signer_ready');
       this.#ready = session;
+      this.#fault = null;
       this.#giveAll(session);
     } else if (!this.#closed) log.error({ reason: outcome.reason, what: outcome.what }, 'signer_not_started');
     this.#tellStarted(outcome);
     await session.ended;
     [this.#ready, this.#running] = [null, null];
+    this.#fault = outcome.ok
+      ? 'The signing process ended, and is started anew.'
+      : `The signing process does not start (${outcome.reason}).`;
     if (outcome.ok && !this.#closed) log.error({ signerPid: session.pid }, 'signer_ended');
     return outcome.ok && performance.now() - readyAt > steadyMs ? 'kept' : 'failed';
   }

@@ -94,8 +94,13 @@ export interface OrderPage {
   readonly limit: number;
 }
 
-export interface FollowClaim {
+/** A gateway, and the chain that its nodes are of: it follows no orders of another. */
+export interface FollowingGateway {
   readonly gatewayId: string;
+  readonly genesisHash: string;
+}
+
+export interface FollowClaim extends FollowingGateway {
   readonly nowMs: number;
   /** Until then nobody takes from it what it follows. */
   readonly untilMs: number;
@@ -126,10 +131,12 @@ export interface OrderTable {
   page(page: OrderPage): Promise<readonly StoredOrder[]>;
   /** Every change of an order, oldest first. */
   events(id: string): Promise<readonly StoredOrderEvent[]>;
-  /** Open orders that a gateway follows, by id, behind `after` (null: from the first). */
-  openOf(gatewayId: string, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
+  /** Open orders of its chain that a gateway follows, by id, behind `after` (null: from the first). */
+  openOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
+  /** Open orders, whoever followed them, of other chains or of one that nobody can tell. */
+  countOpenElsewhere(genesisHash: string): Promise<number>;
   /**
-   * Holds what the gateway follows for longer, and takes over open orders of gateways whose hold has run out, oldest first; returns
+   * Holds what the gateway follows for longer, and takes over open orders of its chain from gateways whose hold has run out, oldest first; returns
    * those. Compares times of several machines: a clock that is wrong by more than the hold makes two gateways follow one order,
    * which costs work and no harm, as both have the same message. Forgets what is older than it is kept for.
    */

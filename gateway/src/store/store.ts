@@ -15,6 +15,7 @@ import { checkTable } from './sql/checks.ts';
 import type { Database } from './sql/database.ts';
 import { haltTable } from './sql/halt.ts';
 import { keyTable } from './sql/keys.ts';
+import { metered, type StoreHealth } from './sql/metered.ts';
 import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
 import { orderTable } from './sql/orders.ts';
@@ -37,6 +38,7 @@ export interface Store {
   readonly orders: OrderTable;
   readonly halt: HaltTable;
   readonly auditHeads: AuditHeadTable;
+  readonly health: StoreHealth;
   close(): Promise<void>;
 }
 
@@ -45,7 +47,7 @@ export interface Store {
  * a `SettingError` where it cannot be opened, or a newer version has written it.
  */
 export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<Store> {
-  const db = databaseUrl === null ? await openEmbedded(dataDir) : await openShared(databaseUrl);
+  const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir) : await openShared(databaseUrl));
   return {
     dataDir,
     keys: keyTable(db),
@@ -57,6 +59,7 @@ export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir'
     orders: orderTable(db),
     halt: haltTable(db),
     auditHeads: auditHeadTable(db),
+    health,
     close: () => db.close(),
   };
 }

@@ -1,4 +1,4 @@
-import { busLimits, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type BusCounters, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -10,6 +10,7 @@ import type { Authenticator, Principal } from '../auth/principal.ts';
 import { anchorClock, nowUs } from '../clock.ts';
 import type { Admission, Admit } from './admission.ts';
 import type { Socket } from '../transport/transport.ts';
+import { BufferWatch, maxWaitingBytes } from './buffer-watch.ts';
 import { CatchUps, type CatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { Dialect } from './dialect.ts';
@@ -48,9 +49,9 @@ const tickMs = streamLimits.heartbeatMs / heartbeatSlices;
 const slowCheckBytes = 4 * 1024 * 1024;
 /** A sample of the stream's latency at most this often. */
 const latencySampleMs = 1;
-/** Sockets closed in one step of draining, and the pause after it. */
-const drainStep = 500;
-const drainPauseMs = 20;
+/** Between two slices of draining, and the connections of one at least: 500 a second is nothing to the gateways that they go to. */
+const drainEveryMs = 100;
+const leastDrainSlice = 50;
 const publishedMark = Buffer.from('"published":');
 
 function grantOf({ plan }: Principal, usage: KeyUsage): SessionGrant {
@@ -78,6 +79,7 @@ export class Hub {
   #reaping: NodeJS.Immediate | null = null;
   /** What each key holds. */
   readonly usages = new KeyUsages();
+  readonly #buffers = new BufferWatch<Connection>(heartbeatSlices);
   #connections = 0;
   #strangers = 0;
   #tick = 0;
@@ -107,6 +109,20 @@ export class Hub {
 
   get connections(): number {
     return this.#connections;
+  }
+
+  /** Bytes that wait in this process for all connections, as of the last second. */
+  get bufferedBytes(): number {
+    return this.#buffers.bytes;
+  }
+
+  /** Connections that are being replayed to. */
+  get catchUps(): number {
+    return this.#catchUps.size;
+  }
+
+  get bus(): BusCounters {
+    return this.#bus.counters;
   }
 
   /** Connections that have not authenticated yet. */
@@ -387,7 +403,7 @@ export class Hub {
     if (this.#catchUps.size > 0) this.#catchUps.wake();
     if (!replayed) this.#sampleLatency(entry);
     if (this.stats.publishedBytes - this.#checkedAtBytes > slowCheckBytes) {
-      for (const slice of this.#slices) this.#closeSlow(slice);
+      for (let slice = 0; slice < heartbeatSlices; slice++) this.#closeSlow(slice);
       this.#checkedAtBytes = this.stats.publishedBytes;
     }
   }
@@ -438,7 +454,7 @@ export class Hub {
     // A heartbeat names positions: what a batch still holds goes first.
     this.fanout.batcher.flushAll();
     const members = this.#slices[slice]!;
-    this.#closeSlow(members);
+    this.#closeSlow(slice);
     this.#checkSigns(members);
     this.#heartbeats.beat(slice, this.fanout, this.#bus, this.#options.publish);
     for (const connection of members) {
@@ -451,11 +467,16 @@ export class Hub {
   }
 
   /** Looks once a second at who reads too slowly. Below the hard bound a close frame still fits. */
-  #closeSlow(members: ReadonlySet<Connection>): void {
-    for (const connection of members) {
-      if (connection.bufferedBytes() <= streamLimits.softBufferBytes) continue;
+  #closeSlow(slice: number): void {
+    for (const connection of this.#buffers.look(slice, this.#slices[slice]!, performance.now())) {
       this.stats.slowCloses++;
       connection.close('SLOW_CONSUMER', 'slow consumer');
+    }
+    if (this.#buffers.bytes <= maxWaitingBytes) return;
+    for (const connection of this.#buffers.shed(this.#slices)) {
+      this.stats.slowCloses++;
+      // With a close frame what waits would stay until it is read.
+      connection.destroy();
     }
   }
 
@@ -488,18 +509,24 @@ export class Hub {
 
   // --- The end.
 
-  /** Tells every client to come back elsewhere, then closes all sockets with 4012, some at a time. */
-  async drain(reconnectWithinMs: number): Promise<void> {
+  /**
+   * Tells every client to come back elsewhere and closes it with 4012, some at a time, so that the others are not run down: all within
+   * `withinMs`, and in much less where there are few. Who connects meanwhile is handed off as well.
+   */
+  async drain({ withinMs, reconnectWithinMs }: { readonly withinMs: number; readonly reconnectWithinMs: number }): Promise<void> {
     if (this.#draining) return;
     this.#draining = true;
-    this.fanout.batcher.flushAll();
-    for (const connection of this.#all()) {
-      if (wantsHeartbeat(connection)) connection.tell({ op: 'draining', reconnectWithinMs });
-    }
-    let step = 0;
-    for (const connection of Array.from(this.#all())) {
-      connection.close('DRAINING', 'restarting');
-      if (++step % drainStep === 0) await new Promise((resolve) => setTimeout(resolve, drainPauseMs));
+    const slice = Math.max(leastDrainSlice, Math.ceil((this.#connections * drainEveryMs) / withinMs));
+    for (;;) {
+      this.fanout.batcher.flushAll();
+      let handedOff = 0;
+      for (const connection of this.#all()) {
+        if (handedOff++ === slice) break;
+        if (wantsHeartbeat(connection)) connection.tell({ op: 'draining', reconnectWithinMs });
+        connection.close('DRAINING', 'restarting');
+      }
+      if (this.#connections === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, drainEveryMs));
     }
   }
 

@@ -1,4 +1,4 @@
-import { LatencyHistogram } from './latency.ts';
+import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 
 /** Counters of one gateway's stream. Hot paths count here and log nothing. */
 export class StreamStats {

@@ -27,6 +27,7 @@ import {
 } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { MessageBuilder } from './build/message-builder.ts';
+import { chainForOrder, type ChainIdentity } from './chain-identity.ts';
 import type { LaneTip } from './build/surround.ts';
 import { firstSend, perhapsStored } from './first-send.ts';
 import type { Halt } from './halt.ts';
@@ -40,7 +41,7 @@ import { lamportsOfSignature, readTradeRequest, type TradeRequest } from './requ
 import type { Broadcaster } from './send/broadcaster.ts';
 import type { Follower } from './send/follower.ts';
 import type { Simulator } from './send/simulator.ts';
-import type { OrderSigner } from './signer.ts';
+import type { OrderSigner, SignRefusal } from './signer.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import type { HotState } from './state/hot-state.ts';
 import { replayedTrade, rounded, termsOf, tradeAnswer, tradedQuote } from './trade-answer.ts';
@@ -53,6 +54,7 @@ type Told = Extract<Answer, { json: unknown }> | Refusal;
 export interface LightningParts {
   readonly mode: 'off' | 'paper' | 'live';
   readonly venues: readonly Venue[];
+  readonly chain: Pick<ChainIdentity, 'standing'>;
   readonly state: HotState;
   readonly builder: MessageBuilder;
   /** What custodial orders pay for lanes that want a tip. */
@@ -61,7 +63,7 @@ export interface LightningParts {
   readonly signer: OrderSigner;
   readonly halt: Pick<Halt, 'standing'>;
   readonly wallets: WalletAccess;
-  readonly orders: Pick<OrderTable, 'lookUp'>;
+  readonly orders: Pick<OrderTable, 'lookUp' | 'spentLamports'>;
   readonly ledger: OrderLedger;
   readonly broadcaster: Pick<Broadcaster, 'send'>;
   readonly follower: Pick<Follower, 'follow' | 'hasRoom'>;
@@ -76,6 +78,8 @@ interface Admitted {
   readonly principal: Principal;
   readonly request: TradeRequest;
   readonly use: IdempotencyUse | null;
+  /** Of the chain that the order is made on. */
+  readonly genesisHash: string;
   readonly startedMs: number;
 }
 
@@ -143,8 +147,11 @@ export function createLightning(parts: LightningParts): Lightning {
         const known = await parts.orders.lookUp(ownerOf(principal), use, Date.now());
         if (known.kind !== 'fresh') return toldBefore(known, startedMs);
       }
+      const chain = chainForOrder(parts.chain);
+      if ('error' in chain) return chain;
+      const { genesisHash } = chain;
       const wanted = await read();
-      return 'error' in wanted ? wanted : await trade({ principal, request: wanted, use, startedMs }, parts);
+      return 'error' in wanted ? wanted : await trade({ principal, request: wanted, use, genesisHash, startedMs }, parts);
     } catch (error) {
       return fromOutside(error);
     } finally {
@@ -200,7 +207,7 @@ async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer>
     const { simulation } = checked;
     const { quoteMs, buildMs } = prepared;
     const timing = { quoteMs, buildMs, ...(simulation === null ? {} : { simulateMs: performance.now() - simulatedAtMs }) };
-    if (request.dryRun) return dryRun(admitted, { prepared, simulation, timing });
+    if (request.dryRun) return dryRun(admitted, { prepared, simulation, timing }, parts);
     const signed = await sign(admitted, { prepared, simulation, timing }, parts);
     return 'error' in signed ? signed : send(admitted, signed, parts);
   }
@@ -217,7 +224,18 @@ async function caughtUp({ order: { mint } }: TradeRequest, { slot }: PreparedTra
   return false;
 }
 
-function dryRun({ request, startedMs }: Admitted, { prepared, simulation, timing }: Passed): Told {
+/** Tells what would be refused of the order later, too: by the signing process, and by what the store counts of the wallet's day. */
+async function dryRun(
+  { request, startedMs }: Admitted,
+  { prepared, simulation, timing }: Passed,
+  { signer, orders, maxDayLamports }: LightningParts,
+): Promise<Told> {
+  const { publicKey } = request;
+  const nowMs = Date.now();
+  const verdict = await signer.judge({ orderId: newOrderId(nowMs), publicKey, message: prepared.built.message });
+  if (!verdict.ok) return refusedBySigner(verdict);
+  const spentLamports = await orders.spentLamports(publicKey, nowMs);
+  if (spentLamports + prepared.lamportsNeeded > maxDayLamports) return overDayLimit({ spentLamports, limitLamports: maxDayLamports });
   const told = { orderId: null, status: 'simulated', signature: null, simulation, dryRun: true } as const;
   return { json: tradeAnswer(request, prepared, { ...told, timing: { ...timing, totalMs: performance.now() - startedMs } }) };
 }
@@ -258,7 +276,7 @@ async function sign({ request }: Admitted, passed: Passed, parts: LightningParts
   };
 }
 
-function refusedBySigner(outcome: Exclude<Awaited<ReturnType<OrderSigner['sign']>>, { ok: true }>): Refusal {
+function refusedBySigner(outcome: SignRefusal): Refusal {
   switch (outcome.reason) {
     case 'refused':
       return { error: 'FORBIDDEN', message: outcome.message, details: { rule: outcome.rule } };
@@ -353,7 +371,7 @@ async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer>
 }
 
 function newOrder(
-  { principal, request }: Admitted,
+  { principal, request, genesisHash }: Admitted,
   prepared: PreparedTrade,
   { message, ...told }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'timingJson'> & { readonly message: SignedMessage | null },
 ): NewOrder {
@@ -361,6 +379,7 @@ function newOrder(
     ...told,
     keyId: principal.keyId,
     accountId: principal.accountId,
+    genesisHash,
     terms: termsOf(request, prepared),
     quoteJson: JSON.stringify(tradedQuote(prepared)),
     signature: message?.signature ?? null,
@@ -386,10 +405,14 @@ function toldBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs
     case 'mismatch':
       return { error: 'IDEMPOTENCY_MISMATCH' };
     case 'over_day_limit':
-      return {
-        error: 'FORBIDDEN',
-        message: 'The order would take the wallet beyond its limit of the day.',
-        details: { limitLamports: String(known.limitLamports), spentLamports: String(known.spentLamports) },
-      };
+      return overDayLimit(known);
   }
+}
+
+function overDayLimit({ limitLamports, spentLamports }: { readonly limitLamports: bigint; readonly spentLamports: bigint }): Refusal {
+  return {
+    error: 'FORBIDDEN',
+    message: 'The order would take the wallet beyond its limit of the day.',
+    details: { limitLamports: String(limitLamports), spentLamports: String(spentLamports) },
+  };
 }

@@ -9,6 +9,7 @@ import type { OrderFill, OrderState, OrderTerms, StoredOrder } from './order.ts'
 export function orderObject(order: StoredOrder): OrderObject {
   return {
     ...orderFields(order),
+    genesisHash: order.genesisHash,
     quote: order.quoteJson === null ? null : (JSON.parse(order.quoteJson) as QuoteObject),
     timing: order.timingJson === null ? null : (JSON.parse(order.timingJson) as OrderTiming),
   };
@@ -29,7 +30,7 @@ export function orderEvent(order: StoredOrder, publishedUs: number, simulated: b
   };
 }
 
-function orderFields(order: StoredOrder): Omit<OrderObject, 'quote' | 'timing'> {
+function orderFields(order: StoredOrder): Omit<OrderObject, 'genesisHash' | 'quote' | 'timing'> {
   const { id, version, kind, state, terms, signature, lastValidBlockHeight, fill, createdAtMs, updatedAtMs } = order;
   return {
     orderId: id,

@@ -1,19 +1,34 @@
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import { counter, gauge, type Metric } from '../http/routes/metrics.ts';
+import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { SignerCounts } from '../signer/client.ts';
+import { endStates, orderStates } from './order.ts';
 import { orderSteps, type OrderStats } from './order-stats.ts';
+import type { Follower } from './send/follower.ts';
 import type { LaneCounters } from './send/lane.ts';
 import type { Simulator } from './send/simulator.ts';
+import type { HotStateCounts } from './state/hot-state.ts';
+
+const { counter, gauge, histogram } = metricsOf('sluice_gateway');
+const modes = { off: 0, paper: 1, live: 2 } as const;
+const openStates = orderStates.filter((state) => !endStates.has(state));
 
 /** What a gateway that trades tells of its orders. */
 export interface OrderReport {
   readonly stats: OrderStats;
+  readonly mode: keyof typeof modes;
+  /** Trading is halted by its switch, or nobody can tell. */
+  readonly halted: boolean;
   /** Orders that are followed. */
   readonly open: number;
+  /** The same by state, with the age of the oldest in it. */
+  readonly openByState: ReturnType<Follower['openByState']>;
+  readonly follower: Follower['counters'];
+  /** What is kept at hand of the chain. */
+  readonly state: HotStateCounts;
   readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
   readonly simulator: Simulator['counters'];
-  readonly signer: { readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
+  readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
 }
 
 /** For `/status`. */
@@ -36,20 +51,44 @@ export function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<
 }
 
 /** For `/metrics`. Labels are the steps of an order and the lanes of the settings. */
-export function orderMetrics({ stats, open, lanes, simulator, signer }: OrderReport): Metric[] {
-  const ofSteps = (name: string, help: string, fraction: number): Metric[] =>
-    orderSteps.map((step) => gauge(name, help, (stats.stepsUs[step].percentile(fraction) ?? 0) / 1e6, { step }));
+export function orderMetrics({ stats, mode, halted, openByState, follower, state, lanes, simulator, signer }: OrderReport): Metric[] {
   const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
     lanes.map((lane) => counter(`orders_lane_${name}_total`, help, lane.counters[name], { lane: lane.name }));
   return [
-    gauge('orders_open', 'Orders that are followed to their end.', open),
+    gauge('trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]),
+    gauge('trading_halted', 'Trading is halted by its switch, or nobody can tell.', halted ? 1 : 0),
+    ...openStates.map((name) =>
+      gauge('orders_open', 'Orders that are followed to their end, by state.', openByState.get(name)?.orders ?? 0, { state: name }),
+    ),
+    ...openStates.map((name) =>
+      gauge(
+        'orders_oldest_seconds',
+        'Time that the oldest order of a state has been in it.',
+        (openByState.get(name)?.oldestMs ?? 0) / 1e3,
+        {
+          state: name,
+        },
+      ),
+    ),
+    counter('orders_taken_over_total', 'Orders taken over from a gateway that is gone.', follower.takenOver),
+    counter('orders_forgotten_total', 'Orders of our own that were found in the store and not at hand.', follower.forgotten),
+    counter('orders_contradictions_total', 'Evidence that cannot be true beside what is stored.', follower.contradictions),
+    counter(
+      'orders_store_failures_total',
+      'Changes of orders that the store did not take, and that were tried again.',
+      follower.storeFailures,
+    ),
+    counter('orders_unfollowed_total', 'Orders for which there was no room among those that are followed.', follower.refused),
+    counter('orders_status_unanswered_total', 'Questions for statuses that a node did not answer.', follower.unanswered),
+    ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1))),
     counter('orders_stored_total', 'Orders stored.', stats.stored),
     counter('orders_finalized_total', 'Orders that ended filled.', stats.ended.finalized),
     counter('orders_failed_total', 'Orders that ended failed.', stats.ended.failed),
     counter('orders_expired_total', 'Orders that can land no more.', stats.ended.expired),
     counter('orders_executed_total', 'Orders that were sent, and whose steps were measured.', stats.stepsUs.total.count),
-    ...ofSteps('orders_step_p50_seconds', 'Time of a step of an order, median.', 0.5),
-    ...ofSteps('orders_step_p99_seconds', 'Time of a step of an order, 99th percentile.', 0.99),
+    ...orderSteps.map((step) =>
+      histogram('orders_step_seconds', 'Time of a step of an order that was sent.', stats.stepsUs[step].distribution(), { step }),
+    ),
     counter('orders_simulation_passed_total', 'Simulations that passed.', simulator.passed),
     counter('orders_simulation_failed_total', 'Simulations that failed.', simulator.failed),
     counter('orders_simulation_unavailable_total', 'Simulations that no node answered.', simulator.unavailable),
@@ -68,6 +107,24 @@ export function orderMetrics({ stats, open, lanes, simulator, signer }: OrderRep
     ...ofLanes('unanswered', 'Messages to which a lane gave no answer.'),
     ...ofLanes('malformed', 'Answers of a lane of an unknown form.'),
     ...ofLanes('untipped', 'Messages that a lane was passed over for, as they carry no tip for it.'),
+    ...ofLanes('withheld', 'Sends left out because trading was halted.'),
     ...ofLanes('overflowed', 'Messages that a lane had no room for.'),
+  ];
+}
+
+function linkMetrics({ state, slot, connects, malformed, forks }: HotStateCounts['links'][number], endpoint: string): Metric[] {
+  return [
+    gauge(
+      'chain_link_up',
+      'The link to an endpoint that keeps the state for trading tells slots.',
+      state === 'down' || slot === null ? 0 : 1,
+      {
+        endpoint,
+      },
+    ),
+    gauge('chain_link_slot', 'Newest slot that it told; 0 before the first.', slot ?? 0, { endpoint }),
+    counter('chain_link_connects_total', 'Connections to it that were begun.', connects, { endpoint }),
+    counter('chain_link_malformed_total', 'Changes of accounts that it told in an unknown form.', malformed, { endpoint }),
+    counter('chain_link_forks_total', 'Forks that it went through.', forks, { endpoint }),
   ];
 }

@@ -1,5 +1,5 @@
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
-import { LatencyHistogram } from '../stream/latency.ts';
+import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { endStates, type OrderState, type StoredOrder } from './order.ts';
 
 /** Steps that an order takes, in their order, and all of them together. */

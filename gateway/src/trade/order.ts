@@ -43,6 +43,8 @@ export interface StoredOrder {
   readonly kind: OrderKind;
   readonly keyId: string;
   readonly accountId: string | null;
+  /** `getGenesisHash` of the chain that it was made on; null where the version that stored it did not ask. */
+  readonly genesisHash: string | null;
   readonly state: OrderState;
   readonly terms: OrderTerms | null;
   /** The answer's `quote` object, as JSON; null where nothing was quoted (`sent`). */

@@ -22,6 +22,7 @@ import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from
 import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
 import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder, type OrderTable } from '../store/order-table.ts';
 import { firstSend, perhapsStored } from './first-send.ts';
+import { chainForOrder } from './chain-identity.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
 import { fromOutside, refusedByHalt, tradingOff, type LightningParts } from './lightning.ts';
@@ -173,6 +174,8 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   if (known !== undefined) return toldBefore({ kind: 'known', order: known }, startedMs);
   const stopped = await refusedByHalt(parts.halt);
   if (stopped !== null) return stopped;
+  const chain = chainForOrder(parts.chain);
+  if ('error' in chain) return chain;
   if (!follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
   const beforeMs = performance.now();
   // A node that was shown the signatures, which were verified here, could land what it says will fail, and no order would know of it.
@@ -193,7 +196,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
   if (stoppedMeanwhile !== null) return stoppedMeanwhile;
   const timingJson = JSON.stringify(rounded({ ...timing, totalMs: simulatedMs - startedMs }));
-  const wanted = newOrder(taken, { terms, lastValidBlockHeight, timingJson });
+  const wanted = newOrder(taken, { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
   const inserted = await ledger
     .insert(wanted, { idempotency: use, spend: null, followedBy: parts.gatewayId })
     .catch((error: unknown) => perhapsStored(error, wanted));
@@ -221,7 +224,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
 
 function newOrder(
   { principal, wire, transaction }: Taken,
-  known: Pick<NewOrder, 'terms' | 'lastValidBlockHeight' | 'timingJson'>,
+  known: Pick<NewOrder, 'genesisHash' | 'terms' | 'lastValidBlockHeight' | 'timingJson'>,
 ): NewOrder {
   return {
     id: newOrderId(Date.now()),

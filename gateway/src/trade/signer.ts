@@ -1,8 +1,10 @@
-/** What a signing process answers. `refused`: its policy or the wallet does not allow this message. */
-export type SignOutcome =
-  | { readonly ok: true; readonly signature: Uint8Array }
+/** Why a signing process gives no signature. `refused`: its policy or the wallet does not allow this message. */
+export type SignRefusal =
   | { readonly ok: false; readonly reason: 'refused'; readonly rule: string; readonly message: string }
   | { readonly ok: false; readonly reason: 'unknown_wallet' | 'halted' | 'unavailable' };
+
+export type SignOutcome = { readonly ok: true; readonly signature: Uint8Array } | SignRefusal;
+export type SignVerdict = { readonly ok: true } | SignRefusal;
 
 export interface SignRequest {
   readonly orderId: string;
@@ -17,5 +19,7 @@ export interface SignRequest {
  */
 export interface OrderSigner {
   sign(request: SignRequest): Promise<SignOutcome>;
+  /** What `sign` would say now. Nothing is signed, or counted against a limit. */
+  judge(request: SignRequest): Promise<SignVerdict>;
   close(): Promise<void>;
 }

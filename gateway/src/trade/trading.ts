@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -16,6 +17,7 @@ import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
+import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';
 import { createHalt } from './halt.ts';
 import { createLightning, lightningEndpoints, tradingOff } from './lightning.ts';
@@ -30,10 +32,14 @@ import { Follower } from './send/follower.ts';
 import { createSendNodes } from './send/nodes.ts';
 import { createSimulator } from './send/simulator.ts';
 import { selfCustodyEndpoints } from './self-custody.ts';
+import { takeUpOrders } from './take-up.ts';
 import { createHotState } from './state/hot-state.ts';
 import { warmNewTokens } from './state/warm-ahead.ts';
 import { createTippedLanes, laneTips } from './tips.ts';
 import { createWalletAccess } from './wallet-access.ts';
+
+/** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
+const takeUpWithinMs = 3_000;
 
 /** Where the custodial wallets are. */
 export interface Custody {
@@ -58,10 +64,14 @@ export interface TradingOptions {
 /** The trading half of a gateway. */
 export interface Trading {
   readonly endpoints: readonly BoundEndpoint[];
-  /** Takes up the orders that this store still has open. Rejects where it cannot be read. */
+  /** Takes up the orders that this store still has open on the nodes' chain, or will, once nodes and store answer. Resolves soon. */
   start(): Promise<void>;
   /** Null: it does not trade. */
   report(): OrderReport | null;
+  /** Why no order would be taken now; null where orders are, or where this gateway is not to trade. */
+  fault(): string | null;
+  /** Newest slot that the endpoints agree on; 0 before the first, and where it does not trade. */
+  slot(): number;
   close(): Promise<void>;
 }
 
@@ -85,6 +95,8 @@ function noTrading(): Trading {
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
     start: async () => undefined,
     report: () => null,
+    fault: () => null,
+    slot: () => 0,
     close: async () => undefined,
   };
 }
@@ -102,6 +114,8 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const state = createHotState({ ...rpc, venues, log, signal });
   const nodes = createSendNodes(rpc.httpUrls);
   const newestSlot = (): number => state.newestSlot();
+  const taking = new AbortController();
+  const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
   const simulator = createSimulator({ nodes, newestSlot, signal });
   const builder = createMessageBuilder();
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
@@ -112,6 +126,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     ...config.broadcast,
     tippedLanes: createTippedLanes(config.broadcast),
     blockHeight: () => state.blockHeight()?.height ?? null,
+    mayLeave: () => !halt.halted,
     signal,
   });
   const publisher = createOrderPublisher({ bus, simulated, log });
@@ -133,8 +148,9 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     // What the stream did not tell, the nodes' statuses do.
     onLost: () => undefined,
   });
-  const parts = { mode, venues, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, stats, log };
+  const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
+  let takingUp: Promise<void> = Promise.resolve();
   // On paper nothing is sent, by no lane.
   const tips = mode === 'live' ? laneTips(config.broadcast) : [];
   const lightning = createLightning({ ...parts, laneTips: tips, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
@@ -144,15 +160,30 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
       ...selfCustodyEndpoints(parts),
       ...pumpPortalEndpoints({ ...parts, lightning, wallets: access }),
     ],
-    start: () => follower.start(),
+    start: async () => {
+      takingUp = takeUpOrders({ chain, follower, orders, log, signal: taking.signal });
+      await Promise.race([takingUp, pause(takeUpWithinMs, undefined, { ref: false })]);
+    },
     report: () => ({
       stats,
+      mode,
+      halted: halt.halted,
       open: follower.size,
+      openByState: follower.openByState(Date.now()),
+      follower: follower.counters,
+      state: state.counts(),
       lanes: broadcaster.lanes,
       simulator: simulator.counters,
-      signer: { ready: signer.pid !== null, counts: signer.counts },
+      signer: { fault: signer.fault, ready: signer.pid !== null, counts: signer.counts },
     }),
+    fault: () => {
+      if (mode === 'off') return null;
+      return signer.fault ?? (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null);
+    },
+    slot: () => state.slot(),
     close: async () => {
+      taking.abort();
+      await takingUp;
       await signer.close();
       await follower.close();
       broadcaster.close();

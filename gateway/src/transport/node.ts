@@ -26,7 +26,12 @@ import {
  */
 export async function startNodeTransport(options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
   const { tls } = options;
-  const listener = (req: IncomingMessage, res: ServerResponse): void => void serve(req, res, handlers, options);
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
+    // From the end of listening on, every answer is the last of its connection.
+    if (closed !== null) res.shouldKeepAlive = false;
+    void serve(req, res, handlers, options);
+  };
+  let closed: Promise<void> | null = null;
   const serverOptions = {
     requestTimeout: 12_000,
     headersTimeout: 12_000,
@@ -59,7 +64,6 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       resolve();
     });
   });
-  let closed: Promise<void> | null = null;
   const stopListening = (): void => {
     // node:http's own close would end the connections that are idle; they stay until `close`.
     closed ??= new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));

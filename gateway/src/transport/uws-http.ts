@@ -13,15 +13,25 @@ type Req = UwsModule.HttpRequest;
 const noBody = new Uint8Array(0);
 const addressDecoder = new TextDecoder();
 
+/** What all requests of a listener have in common. */
+export interface HttpServing {
+  readonly handlers: TransportHandlers;
+  readonly log: Logger;
+  /** Every answer is the last of its connection. */
+  readonly isClosing: () => boolean;
+}
+
 /** A response that waits: it can be ended at most once and never after its abort. */
 export class Responder {
   readonly #res: Res;
   readonly #request: HttpRequest;
+  readonly #isClosing: () => boolean;
   #open = true;
 
-  constructor(res: Res, request: HttpRequest) {
+  constructor(res: Res, request: HttpRequest, { isClosing }: Pick<HttpServing, 'isClosing'>) {
     this.#res = res;
     this.#request = request;
+    this.#isClosing = isClosing;
     res.onAborted(() => {
       this.#open = false;
     });
@@ -34,7 +44,7 @@ export class Responder {
   end(answer: HttpAnswer, closeConnection = false): void {
     if (!this.#open) return;
     this.#open = false;
-    write(this.#res, this.#request, answer, closeConnection);
+    write(this.#res, this.#request, answer, closeConnection || this.#isClosing());
   }
 
   /** Leaves the response to `end`, which ends it otherwise; not called where the client has gone. */
@@ -125,30 +135,30 @@ function framingOf(request: ReceivedRequest): Framing {
   return Number(declared ?? 0) > transportLimits.bodyBytes ? 'too_large' : 'body';
 }
 
-export function serveHttp(res: Res, req: Req, handlers: TransportHandlers, log: Logger): void {
+export function serveHttp(res: Res, req: Req, serving: HttpServing): void {
   const request = readRequest(res, req);
   switch (framingOf(request)) {
     case 'no_body':
-      answerNow(res, request, noBody, handlers, log);
+      answerNow(res, request, noBody, serving);
       return;
     case 'too_large':
-      answerNow(res, request, 'too_large', handlers, log);
+      answerNow(res, request, 'too_large', serving);
       return;
     case 'ambiguous': {
       // The answer waits for a turn of the loop: while it is due, a request hidden behind this one makes uWebSockets.js cut the
       // connection; after it, the connection is closed.
-      const responder = new Responder(res, request);
+      const responder = new Responder(res, request, serving);
       request.settle();
-      setImmediate(() => void Promise.resolve(handlers.malformed(request)).then((answer) => responder.end(answer, true)));
+      setImmediate(() => void Promise.resolve(serving.handlers.malformed(request)).then((answer) => responder.end(answer, true)));
       return;
     }
     case 'body':
-      readBody(res, request, handlers, log);
+      readBody(res, request, serving);
   }
 }
 
-function readBody(res: Res, request: ReceivedRequest, handlers: TransportHandlers, log: Logger): void {
-  const responder = new Responder(res, request);
+function readBody(res: Res, request: ReceivedRequest, serving: HttpServing): void {
+  const responder = new Responder(res, request, serving);
   request.settle();
   const chunks: Buffer[] = [];
   let length = 0;
@@ -158,36 +168,36 @@ function readBody(res: Res, request: ReceivedRequest, handlers: TransportHandler
     length += chunk.byteLength;
     const tooLarge = length > transportLimits.bodyBytes;
     handed = isLast || tooLarge;
-    if (tooLarge) answerLater(responder, request, 'too_large', handlers, log);
+    if (tooLarge) answerLater(responder, request, 'too_large', serving);
     else {
       // The bytes are the native side's again when this returns.
       if (chunk.byteLength > 0) chunks.push(Buffer.from(Buffer.from(chunk)));
-      if (isLast) answerLater(responder, request, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), handlers, log);
+      if (isLast) answerLater(responder, request, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), serving);
     }
   });
 }
 
 /** Within the call of the transport: an answer that is there at once needs nobody who watches for an abort. */
-function answerNow(res: Res, request: ReceivedRequest, body: ReceivedBody, handlers: TransportHandlers, log: Logger): void {
-  const outcome = ask(request, body, handlers, log);
+function answerNow(res: Res, request: ReceivedRequest, body: ReceivedBody, serving: HttpServing): void {
+  const outcome = ask(request, body, serving);
   if (!(outcome instanceof Promise)) {
-    write(res, request, outcome, body === 'too_large');
+    write(res, request, outcome, body === 'too_large' || serving.isClosing());
     return;
   }
-  const responder = new Responder(res, request);
+  const responder = new Responder(res, request, serving);
   request.settle();
   void outcome.then((answer) => responder.end(answer, body === 'too_large'));
 }
 
 /** What was not read still comes: the connection is of no more use after `too_large`. */
-function answerLater(responder: Responder, request: HttpRequest, body: ReceivedBody, handlers: TransportHandlers, log: Logger): void {
-  const outcome = ask(request, body, handlers, log);
+function answerLater(responder: Responder, request: HttpRequest, body: ReceivedBody, serving: HttpServing): void {
+  const outcome = ask(request, body, serving);
   if (outcome instanceof Promise) void outcome.then((answer) => responder.end(answer, body === 'too_large'));
   else responder.end(outcome, body === 'too_large');
 }
 
 /** Never throws nor rejects. */
-function ask(request: HttpRequest, body: ReceivedBody, handlers: TransportHandlers, log: Logger): HttpAnswer | Promise<HttpAnswer> {
+function ask(request: HttpRequest, body: ReceivedBody, { handlers, log }: HttpServing): HttpAnswer | Promise<HttpAnswer> {
   try {
     const outcome = handlers.http(request, body);
     return outcome instanceof Promise ? outcome.catch((error: unknown) => fault(request, error, handlers, log)) : outcome;

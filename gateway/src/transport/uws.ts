@@ -12,7 +12,7 @@ import {
   type UpgradeOutcome,
 } from './transport.ts';
 import { openCork, type Cork } from './uws-cork.ts';
-import { readRequest, Responder, serveHttp } from './uws-http.ts';
+import { readRequest, Responder, serveHttp, type HttpServing } from './uws-http.ts';
 import type { Uws } from './uws-load.ts';
 
 /** What uWebSockets.js keeps with a WebSocket. `accept` is called once, at `open`; from then on the other two stand. */
@@ -29,8 +29,10 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   const { tls } = options;
   const cork = await openCork(uws);
   const app = tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-  for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(handlers, options, cork));
-  app.any('/*', (res, req) => serveHttp(res, req, handlers, options.log));
+  let listening = true;
+  const serving: HttpServing = { handlers, log: options.log, isClosing: () => !listening };
+  for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(serving, cork));
+  app.any('/*', (res, req) => serveHttp(res, req, serving));
   const listenSocket = await new Promise<UwsModule.us_listen_socket>((resolve, reject) => {
     app.listen(options.host, options.port, (token) => {
       if (token !== false) return resolve(token);
@@ -39,7 +41,6 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
     });
   });
   const port = uws.us_socket_local_port(listenSocket);
-  let listening = true;
   const stopListening = (): void => {
     if (listening) uws.us_listen_socket_close(listenSocket);
     listening = false;
@@ -124,7 +125,8 @@ function upgrade({ res, context, request }: Handshake, accepted: Accepted, cork:
   );
 }
 
-function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions, cork: Cork): UwsModule.WebSocketBehavior<SocketData> {
+function socketBehavior(serving: HttpServing, cork: Cork): UwsModule.WebSocketBehavior<SocketData> {
+  const { handlers, log } = serving;
   const handlersOf = (native: NativeSocket): SocketHandlers => native.getUserData().handlers!;
   return {
     maxPayloadLength: transportLimits.messageBytes,
@@ -134,7 +136,7 @@ function socketBehavior(handlers: TransportHandlers, { log }: TransportOptions, 
     sendPingsAutomatically: false,
     upgrade: (res, req, context) => {
       const request = readRequest(res, req);
-      const responder = new Responder(res, request);
+      const responder = new Responder(res, request, serving);
       const fault = (error: unknown): void => {
         log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
         responder.end(handlers.fault(request));

@@ -2,6 +2,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
 import {
@@ -27,6 +28,8 @@ const repeatsForMs = 60_000;
 const maxBatch = 512;
 const firstPauseMs = 50;
 const maxPauseMs = 2_000;
+/** A bus that has not taken a batch for this long does not answer. */
+const maxStallMs = 3_000;
 
 export interface PublisherCounts {
   published: number;
@@ -77,6 +80,8 @@ interface Term {
  */
 export class Publisher {
   readonly counts: PublisherCounts = { published: 0, batches: 0, dropped: 0, refused: 0, repeats: 0, failures: 0 };
+  /** Microseconds from receiving an event to its being on the bus: of the oldest of each batch. */
+  readonly delayUs = new LatencyHistogram();
   readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>;
   readonly #log: Logger;
   readonly #queue = new EventQueue();
@@ -87,6 +92,8 @@ export class Publisher {
   #fenced = 0;
   /** When the first event came since another leads; null where none does, or none came. */
   #otherSinceUs: number | null = null;
+  /** When the batch under way was handed over; null where none is. */
+  #handedAtMs: number | null = null;
   #draining = false;
   #closed = false;
   #wake: (() => void) | null = null;
@@ -104,6 +111,12 @@ export class Publisher {
 
   get leads(): boolean {
     return this.#term !== null;
+  }
+
+  /** The bus tells who leads, and takes what it is handed. */
+  get busAnswers(): boolean {
+    const stalled = this.#handedAtMs !== null && performance.now() - this.#handedAtMs > maxStallMs;
+    return !stalled && this.#lease?.holder !== null;
   }
 
   push(event: PublishableEvent): void {
@@ -223,6 +236,12 @@ export class Publisher {
 
   /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
   async #deliver(term: Term, events: readonly PublishableEvent[]): Promise<void> {
+    this.#handedAtMs = performance.now();
+    await this.#hand(term, events);
+    this.#handedAtMs = null;
+  }
+
+  async #hand(term: Term, events: readonly PublishableEvent[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
@@ -230,6 +249,7 @@ export class Publisher {
         await term.bus.publish(batch.map(({ entry }) => entry));
         this.counts.published += batch.length;
         this.counts.batches++;
+        if (events[0] !== undefined) this.delayUs.record(nowUs() - events[0].ts.received);
         return;
       } catch (error) {
         if (error instanceof BusError) {

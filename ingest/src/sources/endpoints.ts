@@ -63,6 +63,8 @@ export class Endpoints {
   blindPeriods = 0;
   #blindSinceSlot: number | null = null;
   readonly #chain = new ChainSlot();
+  /** When the newest slot was told; null before the first. */
+  #slotAtMs: number | null = null;
   /** A notification of a newer slot is not believed. */
   #maxSlot = newestPossibleSlot(Date.now());
 
@@ -83,6 +85,11 @@ export class Endpoints {
   /** The slot that the chain has reached; 0 before any was told. */
   get slot(): number {
     return this.#chain.slot;
+  }
+
+  /** Time since a newer slot was told; null before the first. */
+  get slotAgeMs(): number | null {
+    return this.#slotAtMs === null ? null : Math.round(performance.now() - this.#slotAtMs);
   }
 
   get up(): number {
@@ -115,7 +122,10 @@ export class Endpoints {
   #judgeSlots(): void {
     const told: number[] = [];
     for (const { state, slot } of this.sockets) if (state !== 'down' && slot > 0) told.push(slot);
-    this.#chain.judge(told, performance.now());
+    const before = this.slot;
+    const nowMs = performance.now();
+    this.#chain.judge(told, nowMs);
+    if (this.slot !== before) this.#slotAtMs = nowMs;
     this.#maxSlot = this.slot > 0 ? this.slot + maxAheadSlots : newestPossibleSlot(Date.now());
   }
 

@@ -35,5 +35,13 @@ export interface Config {
   readonly publicUrl: string | null;
   /** `open`: a wallet that is not known may make itself an account. */
   readonly signUp: 'open' | 'closed';
+  readonly operations: {
+    /** Where `/metrics`, `/livez` and `/readyz` are told without a key; null: nowhere beside the gateway's own port. */
+    readonly metrics: { readonly host: string; readonly port: number } | null;
+    /** Other gateways of this machine may listen on the same port. */
+    readonly sharePort: boolean;
+    /** Time from being told to end to closing the listener. */
+    readonly drainWaitMs: number;
+  };
   readonly logLevel: LevelWithSilent;
 }

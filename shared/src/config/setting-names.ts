@@ -21,6 +21,7 @@ const ourPrefixes = [
   'PLANS_FILE',
   'CORS_ORIGIN',
   'TRUSTED_PROX',
+  'DRAIN_WAIT',
 ];
 /** Set by others, near as they come to ours: OpenSSL's, service links of Kubernetes and Docker, ports that a manager counts. */
 const foreignName = /^SSL_|_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT$|_PORT_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?$|^(HOST|PORT)\d+$/;

@@ -22,7 +22,7 @@ export const settingsTable = [
     name: 'REDIS_URL',
     default: null,
     meaning:
-      '`redis://` or `rediss://`, or several comma-separated nodes of a cluster. Without it the bus is in the process, and only `start` works.',
+      '`redis://` or `rediss://`; or several, comma-separated: nodes of a cluster (Redis 7), or a primary and its replicas, of which the primary is used whichever it is. Without it the bus is in the process, and only `start` works.',
     example: 'redis://127.0.0.1:6379',
   },
   {
@@ -133,6 +133,28 @@ export const settingsTable = [
     default: '`open` on simnet, `closed` on a real cluster',
     meaning: '`open`: a wallet that is not known may make itself a Standard account. `closed`: the operator makes accounts.',
     example: 'closed',
+  },
+  {
+    name: 'METRICS_PORT',
+    default: null,
+    meaning:
+      'A second port, of each process its own, with `/metrics`, `/livez` and `/readyz` alone, for a Prometheus or a balancer elsewhere; `0` takes a free one and logs it. Without it an ingest process has none, and a gateway tells `/metrics` to callers on its own machine, at `PORT`.',
+    example: '9464',
+  },
+  { name: 'METRICS_HOST', default: '127.0.0.1', meaning: 'Address of that port. No key is asked for there: keep it from the public.' },
+  {
+    name: 'SHARE_PORT',
+    default: 'false',
+    meaning:
+      '`true`: other gateways of this machine may listen on `PORT` beside this one, so that a new one takes over from an old one without a pause. `false`: a taken port is an error.',
+    example: 'true',
+  },
+  {
+    name: 'DRAIN_WAIT_SECONDS',
+    default: '0',
+    meaning:
+      'When a gateway is told to end: seconds, at most 5, for which it still takes connections while `/readyz` says 503, so that a balancer turns away from it first.',
+    example: '5',
   },
   {
     name: 'LOG_LEVEL',

@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import type { EnvFile } from './env-file.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 import { readPlans } from './plans-file.ts';
+import { readOperations, type OperationsReaders } from './operations-settings.ts';
 import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
 import { readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
@@ -44,7 +45,8 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
   checkNames(env, envFile, fault);
   const rpc = readRpc(get, fault);
   const lanes = { jitoUrl: readUrl('JITO_URL', get, fault), senderUrl: readUrl('SENDER_URL', get, fault) };
-  const listener = { host: readHost(get, fault), port: readPort(get, fault), tls: readTls(get, fault) };
+  const readers: OperationsReaders = { host: (name) => readHost(name, get, fault), port: (name) => readPort(name, get, fault) };
+  const listener = { host: readers.host('HOST'), port: readers.port('PORT'), tls: readTls(get, fault) };
   const config: Config = {
     ...listener,
     redisUrls: readRedis(get, fault),
@@ -61,6 +63,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     trustedProxies: readTrustedProxies(get, fault),
     publicUrl: readPublicUrl(listener, get, fault),
     signUp: readOneOf('SIGN_UP', signUps, get, fault) ?? (rpc === null ? 'open' : 'closed'),
+    operations: readOperations(readers, get, fault),
     logLevel: readOneOf('LOG_LEVEL', logLevels, get, fault) ?? 'info',
   };
   for (const [name, why] of Object.entries(requires)) {
@@ -77,17 +80,17 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-function readHost(get: Get, fault: Fault): string {
-  const host = get('HOST') ?? '127.0.0.1';
+function readHost(name: SettingName, get: Get, fault: Fault): string {
+  const host = get(name) ?? '127.0.0.1';
   const isHost = isIP(host) !== 0 || (hostNameForm.test(host) && !endsInNumber.test(host));
-  if (!isHost) fault('HOST', `${shown(host)} is neither an IP address nor a host name`);
+  if (!isHost) fault(name, `${shown(host)} is neither an IP address nor a host name`);
   return host;
 }
 
-function readPort(get: Get, fault: Fault): number {
-  const text = get('PORT') ?? '8080';
+function readPort(name: SettingName, get: Get, fault: Fault): number {
+  const text = get(name) ?? '8080';
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) fault('PORT', `${shown(text)} is no port, 0 to 65535`);
+  if (!(port <= 65_535)) fault(name, `${shown(text)} is no port, 0 to 65535`);
   return port;
 }
 
@@ -116,10 +119,10 @@ function readRedis(get: Get, fault: Fault): readonly string[] | null {
   const urls = readUrls('REDIS_URL', ['redis:', 'rediss:'], get, fault);
   if (urls === null || urls.length < 2) return urls;
   if (new Set(urls.map((url) => url.slice(0, url.indexOf(':')).toLowerCase())).size > 1) {
-    fault('REDIS_URL', 'mixes redis:// and rediss://; the nodes of a cluster are reached in one way');
+    fault('REDIS_URL', 'mixes redis:// and rediss://; several servers are reached in one way');
   }
   if (urls.some((url) => URL.canParse(url) && !['', '/', '/0'].includes(new URL(url).pathname))) {
-    fault('REDIS_URL', 'names a database; a cluster has only database 0');
+    fault('REDIS_URL', 'names a database; several servers have only database 0');
   }
   return urls;
 }

@@ -35,6 +35,20 @@ export interface Rpc {
   call(method: string, params: readonly unknown[], signal?: AbortSignal, accept?: (result: unknown) => boolean): Promise<unknown>;
 }
 
+/** How one endpoint has done, for those who watch over it. */
+export interface EndpointHealth {
+  readonly calls: number;
+  /** Calls without a usable answer, or with one that says that the node is not well. */
+  readonly failures: number;
+  /** It failed last, and others are asked before it. */
+  readonly resting: boolean;
+}
+
+export interface WatchedRpc extends Rpc {
+  /** In the order of the settings. */
+  health(): readonly EndpointHealth[];
+}
+
 /** Errors that speak of the request: every node would give them. Any other may be the node's alone, its provider's own among them. */
 const requestFaults: ReadonlySet<number> = new Set([
   -32700, // the request is no JSON
@@ -56,6 +70,9 @@ const sickness: ReadonlySet<number> = new Set([
 interface Endpoint {
   readonly url: string;
   readonly post: JsonPost;
+  calls: number;
+  failed: number;
+  /** In a row. */
   failures: number;
   notBeforeMs: number;
 }
@@ -125,9 +142,9 @@ async function attempt(
  * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
  * wait behind the others. A node's own error is final only where it speaks of the request. No URL stands in an error: it may hold a key.
  */
-export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number; readonly maxAnswerBytes?: number }): Rpc {
+export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number; readonly maxAnswerBytes?: number }): WatchedRpc {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
-  const endpoints: Endpoint[] = urls.map((url) => ({ url, post: createJsonPost(url), failures: 0, notBeforeMs: 0 }));
+  const endpoints: Endpoint[] = urls.map((url) => ({ url, post: createJsonPost(url), calls: 0, failed: 0, failures: 0, notBeforeMs: 0 }));
   const bounds: PostBounds = { timeoutMs: options.timeoutMs, maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes };
   let lastId = 0;
 
@@ -139,6 +156,8 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
   }
 
   function note(endpoint: Endpoint, healthy: boolean): void {
+    endpoint.calls++;
+    if (!healthy) endpoint.failed++;
     if (healthy) {
       endpoint.failures = 0;
       endpoint.notBeforeMs = 0;
@@ -150,6 +169,8 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
   }
 
   return {
+    health: () =>
+      endpoints.map(({ calls, failed: failures, notBeforeMs }) => ({ calls, failures, resting: notBeforeMs > performance.now() })),
     async call(method, params, signal, accept) {
       const id = ++lastId;
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });

@@ -21,8 +21,8 @@ export const precompilePrograms: ReadonlySet<string> = new Set([
 export const solUsdcWhirlpool = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE';
 export const whirlpoolProgram = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
 
-/** `getGenesisHash` of the simulated chain: no real cluster has it, so its events can be labelled as simulated. */
-export const simnetGenesisHash = 'SimuLatedChainSimuLatedChainSimuLatedChain1';
+/** What `getGenesisHash` of every simulated chain begins with: that of no real cluster does, so its events can be labelled as simulated. */
+export const simnetGenesisPrefix = 'SimuLatedChain';
 
 export const lamportsPerSol = 1_000_000_000n;
 export const solDecimals = 9;

@@ -41,6 +41,9 @@ export class FaultyChain implements Chain {
     });
   }
 
+  get genesisHash(): string {
+    return this.base.genesisHash;
+  }
   get slot(): number {
     return this.base.slot;
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from '../chain.ts';
+import { genesisHashOf } from '../ledger/genesis-hash.ts';
 
 /** A longer pause in the recording is played as this one (before `speed`). */
 export const maxPauseMs = 10_000;
@@ -67,6 +68,7 @@ function slotMsOf(blocks: readonly Block[]): number {
 }
 
 class RecordedChain implements ReplayChain {
+  readonly genesisHash: string;
   readonly lamportsPerByte = lamportsPerByte;
   readonly finished: Promise<ReplayReport>;
   private readonly blocks: readonly Block[];
@@ -85,6 +87,7 @@ class RecordedChain implements ReplayChain {
 
   constructor(records: readonly TransactionRecord[], options: ReplayOptions) {
     this.blocks = toBlocks(records);
+    this.genesisHash = genesisHashOf(`replayed ${Date.now()}`);
     this.slotMs = slotMsOf(this.blocks);
     this.options = options;
     const before = Math.max(0, (this.blocks[0]?.slot ?? 1) - 1);

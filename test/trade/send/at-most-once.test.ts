@@ -2,6 +2,7 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { expect, test } from 'vitest';
 import { createRandom } from '../../simnet/market/random.ts';
+import { orderGenesisHash } from '../../support/orders.ts';
 import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
 import { cut, silent, type Tampering } from './tampered-node.ts';
 
@@ -56,8 +57,8 @@ async function dieAndTakeOver(run: Run): Promise<void> {
   run.gateway = run.world.gateway(run.gatewayId);
   // What the one before held has run out by then.
   const nowMs = Date.now() + 3_600_000 * run.takenOver;
-  await run.world.store.orders.claim({ gatewayId: run.gatewayId, nowMs, untilMs: nowMs + 1, limit: 100 });
-  await run.gateway.follower.start();
+  await run.world.store.orders.claim({ gatewayId: run.gatewayId, genesisHash: orderGenesisHash, nowMs, untilMs: nowMs + 1, limit: 100 });
+  await run.gateway.follower.start(orderGenesisHash);
 }
 
 async function storm(run: Run): Promise<void> {
@@ -77,7 +78,7 @@ test.each([1, 2, 3, 4])(
     try {
       const random = createRandom(`bad day ${seed}`);
       const run: Run = { world, random, sent: [], gateway: world.gateway('gateway 0'), gatewayId: 'gateway 0', takenOver: 0 };
-      await run.gateway.follower.start();
+      await run.gateway.follower.start(orderGenesisHash);
       world.chain.start();
       for (let i = 0; i < storms; i++) {
         if (run.sent.length < ordersEach) await place(run);

@@ -11,7 +11,9 @@ import { cut, silent, type Tampering } from './tampered-node.ts';
 
 let world: World;
 let broadcaster: Broadcaster;
+let mayLeave = true;
 afterEach(async () => {
+  mayLeave = true;
   broadcaster.close();
   await world.close();
 });
@@ -31,6 +33,7 @@ async function begin(nodeCount = 2): Promise<void> {
     jitoUrl: jito ?? null,
     tippedLanes: createTippedLanes({ senderUrl: sender! }),
     blockHeight: () => world.chain.blockHeight,
+    mayLeave: () => mayLeave,
     signal: new AbortController().signal,
   });
 }
@@ -91,6 +94,29 @@ test('nothing is sent beyond the last block that it can land in', async () => {
   while (world.chain.blockHeight <= one.lastValidBlockHeight) world.chain.advance();
   await until(() => broadcaster.held === 0, 'the end of sending');
   expect(broadcaster.counters.outlived).toBe(1);
+});
+
+test('while nothing may leave nothing does, the first time or again; then it goes on', async () => {
+  await begin(3);
+  const sent = (): readonly number[] => world.nodes.map((node) => node.count('sendTransaction'));
+  const withheld = (): number => broadcaster.lanes.reduce((sum, { counters }) => sum + counters.withheld, 0);
+  const before = message();
+  await broadcaster.send(before);
+  await until(() => sent()[0]! >= 2, 'a second round');
+  mayLeave = false;
+  const during = message();
+  expect(await broadcaster.send(during)).toEqual({ kind: 'unanswered', by: null });
+  expect(withheld()).toBe(3);
+  // Two of the lanes take repeated sends.
+  const told = sent();
+  await until(() => withheld() >= 3 + 3 * 4, 'three rounds of both that are left out');
+  expect(sent()).toEqual(told);
+  expect(broadcaster.held).toBe(2);
+  mayLeave = true;
+  await until(() => {
+    world.chain.advance();
+    return [before, during].every(({ signature }) => world.landed().includes(signature));
+  }, 'both to land');
 });
 
 const all = (tampering: Tampering): void => {

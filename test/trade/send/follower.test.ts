@@ -3,7 +3,7 @@ import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { afterEach, expect, test } from 'vitest';
-import { newOrder } from '../../support/orders.ts';
+import { newOrder, orderGenesisHash } from '../../support/orders.ts';
 import { tokensOf } from '../../support/quoted-trades.ts';
 import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
 import { silent, type Tampering } from './tampered-node.ts';
@@ -24,7 +24,7 @@ async function begin(gateway: Gateway, prepared: Prepared): Promise<StoredOrder>
 async function started(nodeCount = 2): Promise<Gateway> {
   world = await startWorld({ nodeCount });
   const gateway = world.gateway('one');
-  await gateway.follower.start();
+  await gateway.follower.start(orderGenesisHash);
   return gateway;
 }
 
@@ -227,9 +227,15 @@ test('a gateway that is gone: another one takes its orders over, and sends the s
   for (const node of nodes) node.tampering = null;
   // What the first one held runs out by the clock of the store's users.
   const other = world.gateway('two');
-  const taken = await world.store.orders.claim({ gatewayId: 'two', nowMs: Date.now() + 20_000, untilMs: Date.now() + 40_000, limit: 100 });
+  const taken = await world.store.orders.claim({
+    gatewayId: 'two',
+    genesisHash: orderGenesisHash,
+    nowMs: Date.now() + 20_000,
+    untilMs: Date.now() + 40_000,
+    limit: 100,
+  });
   expect(taken.length).toBe(4);
-  await other.follower.start();
+  await other.follower.start(orderGenesisHash);
   chain.start();
   for (const order of orders) expect((await world.ended(order)).state).toBe('finalized');
   expect(await world.ended(unsent)).toMatchObject({ state: 'failed', error: { code: 'UPSTREAM_UNAVAILABLE' } });
@@ -258,7 +264,7 @@ test('the gateway ends while the store is away: it ends all the same, and what i
   expect([gateway.follower.counters.storeFailures, gateway.broadcaster.held]).toEqual([1, 0]);
   Object.assign(world.store.orders, orders);
   const other = world.gateway('one');
-  await other.follower.start();
+  await other.follower.start(orderGenesisHash);
   world.chain.start();
   expect((await world.ended(order)).state).toBe('finalized');
 });

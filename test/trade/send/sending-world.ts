@@ -201,6 +201,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
     senderUrl: null,
     tippedLanes: () => new Set(),
     blockHeight: () => chain.blockHeight,
+    mayLeave: () => true,
     signal: new AbortController().signal,
   });
   let dead = false;

@@ -1,22 +1,28 @@
+import { illParts, partsTold, type Parts } from '@sluice/shared/operations/readiness.ts';
 import { liveEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
 export interface Health {
   readonly draining: boolean;
-  readonly ready: boolean;
-  readonly busLinkUp: boolean;
+  readonly parts: Parts;
 }
 
-/** `/livez`: the loop turns. `/readyz`: the bus is followed, its link is up, and no restart is due. */
+/** `/livez`: the loop turns. `/readyz`: no part that this gateway stands on is ill, and no restart is due. */
 export function healthEndpoints(health: () => Health): BoundEndpoint[] {
   return [
     bindEndpoint(liveEndpoint, () => ({ json: { live: true as const } })),
-    bindEndpoint(readyEndpoint, () => {
-      const { draining, ready, busLinkUp } = health();
-      if (draining) return { error: 'DRAINING' };
-      if (ready) return { json: { ready: true as const } };
-      const message = busLinkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.';
-      return { error: 'UPSTREAM_UNAVAILABLE', message, details: { busLinkUp } };
+    bindEndpoint(readyEndpoint, ({ query: { exclude } }) => {
+      const { draining, parts } = health();
+      const excluded = new Set(exclude === undefined ? [] : exclude.split(','));
+      const unknown = [...excluded].filter((name) => !Object.hasOwn(parts, name));
+      if (unknown.length > 0) {
+        const known = Object.keys(parts).join(', ');
+        return { error: 'INVALID_REQUEST', details: { fields: { exclude: `the parts are ${known}` } } };
+      }
+      if (draining) return { error: 'DRAINING', details: { parts: partsTold(parts) } };
+      const ill = illParts(parts).filter((name) => !excluded.has(name));
+      if (ill.length === 0) return { json: { ready: true as const, parts: partsTold(parts) } };
+      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: { parts: partsTold(parts) } };
     }),
   ];
 }

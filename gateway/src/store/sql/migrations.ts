@@ -145,6 +145,9 @@ const steps: readonly string[] = [
    ) STRICT;`,
 
   `CREATE UNIQUE INDEX orders_by_own_message ON orders (signature) WHERE kind = 'lightning';`,
+
+  // Of orders before it nobody can tell: they stay with NULL, and are left alone.
+  `ALTER TABLE orders ADD COLUMN genesis_hash TEXT;`,
 ];
 
 /** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */

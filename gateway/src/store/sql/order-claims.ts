@@ -5,7 +5,7 @@ import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
 
 /** Holds what a gateway follows, and takes over what those followed whose hold has run out. */
-export function claimOrders(db: Database, { gatewayId, nowMs, untilMs, limit }: FollowClaim): Promise<readonly StoredOrder[]> {
+export function claimOrders(db: Database, { gatewayId, genesisHash, nowMs, untilMs, limit }: FollowClaim): Promise<readonly StoredOrder[]> {
   return db.transaction('orders', async (sql) => {
     await sql.run(
       `INSERT INTO order_followers (gateway_id, until_ms) VALUES (?, ?)
@@ -17,7 +17,9 @@ export function claimOrders(db: Database, { gatewayId, nowMs, untilMs, limit }: 
     const longestMs = untilMs + (untilMs - nowMs);
     await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, longestMs);
     const left = await sql.all(
-      `SELECT id FROM orders WHERE ended = 0 AND followed_by NOT IN (SELECT gateway_id FROM order_followers) ORDER BY id LIMIT ?`,
+      `SELECT id FROM orders WHERE ended = 0 AND genesis_hash = ? AND followed_by NOT IN (SELECT gateway_id FROM order_followers)
+       ORDER BY id LIMIT ?`,
+      genesisHash,
       Math.min(limit, maxOrderRows),
     );
     const taken: StoredOrder[] = [];

@@ -15,7 +15,7 @@ import {
   type OrderInsert,
   type OrderTable,
 } from '../order-table.ts';
-import { blob, integer, type Database, type Sql, type SqlRow } from './database.ts';
+import { blob, countOf, integer, type Database, type Sql, type SqlRow } from './database.ts';
 import { claimOrders } from './order-claims.ts';
 import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
 import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
@@ -47,13 +47,16 @@ export function orderTable(db: Database): OrderTable {
         Math.min(limit, maxOrderRows),
       ),
     events: async (id) => (await db.all('SELECT * FROM order_events WHERE order_id = ? ORDER BY version', id)).map(readOrderEvent),
-    openOf: (gatewayId, after, limit) =>
+    openOf: ({ gatewayId, genesisHash }, after, limit) =>
       list(
-        'SELECT * FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? ORDER BY id LIMIT ?',
+        'SELECT * FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?',
         gatewayId,
         after ?? '',
+        genesisHash,
         Math.min(limit, maxOrderRows),
       ),
+    countOpenElsewhere: (genesisHash) =>
+      countOf(db, 'SELECT count(*) AS count FROM orders WHERE ended = 0 AND (genesis_hash IS NULL OR genesis_hash <> ?)', genesisHash),
     claim: (claim) => claimOrders(db, claim),
     release: async (gatewayId) => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
     spentLamports: (wallet, atMs) => spentLamports(db, wallet, atMs),

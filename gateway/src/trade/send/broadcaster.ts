@@ -58,6 +58,8 @@ export interface BroadcasterOptions {
   readonly tippedLanes: (wire: Uint8Array) => ReadonlySet<PaidLane>;
   /** The newest block height that is known; null where none is. */
   readonly blockHeight: () => number | null;
+  /** Whether messages may leave now. Those that may not stay held, and leave when they may again, if they can still land. */
+  readonly mayLeave: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -76,11 +78,11 @@ interface Lanes {
   readonly paid: readonly { readonly name: PaidLane; readonly lane: Lane }[];
 }
 
-function lanesOf({ nodes, jitoUrl, senderUrl }: BroadcasterOptions, signal: AbortSignal): Lanes {
+function lanesOf({ nodes, jitoUrl, senderUrl, mayLeave }: BroadcasterOptions, signal: AbortSignal): Lanes {
   const paid = (name: PaidLane, url: string | null): Lanes['paid'] =>
-    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), signal }) }];
+    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), mayLeave, signal }) }];
   return {
-    nodes: nodes.map(({ name, rpc }) => createLane({ name, rpc, signal })),
+    nodes: nodes.map(({ name, rpc }) => createLane({ name, rpc, mayLeave, signal })),
     paid: [...paid('sender', senderUrl), ...paid('jito', jitoUrl)],
   };
 }

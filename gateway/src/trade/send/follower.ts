@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { maxOrderRows, type Advance, type AdvanceOutcome, type OrderChange, type OrderTable } from '../../store/order-table.ts';
 import { isUnderWay, judge, type Evidence, type OrderError } from '../life.ts';
-import { endStates, type StoredOrder } from '../order.ts';
+import { endStates, type OrderState, type StoredOrder } from '../order.ts';
 import type { Broadcaster } from './broadcaster.ts';
 import { createLandedReader, type LandedOrder, type LandedReader } from './landed-reader.ts';
 import type { SendNode } from './nodes.ts';
@@ -104,6 +104,7 @@ export class Follower {
   #loops: readonly Promise<void>[] = [];
   #storeFails = false;
   #lookedUpTo: string | null = null;
+  #genesisHash = '';
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -122,15 +123,34 @@ export class Follower {
     return this.#byId.size < maxFollowed;
   }
 
+  /** Orders that are followed, by the state that they are in, and how long the oldest has been in it, milliseconds. */
+  openByState(nowMs: number): ReadonlyMap<OrderState, { readonly orders: number; readonly oldestMs: number }> {
+    const states = new Map<OrderState, { orders: number; oldestMs: number }>();
+    for (const { order } of this.#byId.values()) {
+      const ageMs = Math.max(0, nowMs - order.updatedAtMs);
+      const known = states.get(order.state);
+      if (known === undefined) states.set(order.state, { orders: 1, oldestMs: ageMs });
+      else {
+        known.orders++;
+        known.oldestMs = Math.max(known.oldestMs, ageMs);
+      }
+    }
+    return states;
+  }
+
   get reads(): LandedReader['counters'] {
     return this.#reader.counters;
   }
 
-  /** Takes up what this gateway held before, then what others left, and keeps following. Rejects where the store cannot be read. */
-  async start(): Promise<void> {
+  /**
+   * Takes up what this gateway held before, then what others left, of the chain that its nodes are of, and keeps following. Rejects
+   * where the store cannot be read, and may then be called again.
+   */
+  async start(genesisHash: string): Promise<void> {
     const { orders, gatewayId } = this.#options;
+    this.#genesisHash = genesisHash;
     for (let after: string | null = null; ;) {
-      const page: readonly StoredOrder[] = await orders.openOf(gatewayId, after, maxOrderRows);
+      const page: readonly StoredOrder[] = await orders.openOf({ gatewayId, genesisHash }, after, maxOrderRows);
       for (const order of page) this.follow(order);
       after = page.at(-1)?.id ?? null;
       if (after === null || !this.hasRoom) break;
@@ -354,7 +374,8 @@ export class Follower {
   async #claim(): Promise<void> {
     const nowMs = Date.now();
     const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - this.#byId.size));
-    const taken = await this.#options.orders.claim({ gatewayId: this.#options.gatewayId, nowMs, untilMs: nowMs + holdMs, limit });
+    const { orders, gatewayId } = this.#options;
+    const taken = await orders.claim({ gatewayId, genesisHash: this.#genesisHash, nowMs, untilMs: nowMs + holdMs, limit });
     for (const order of taken) if (this.follow(order)) this.counters.takenOver++;
     if (taken.length > 0) this.#options.log.info({ orders: taken.length }, 'orders_taken_over');
   }
@@ -362,7 +383,8 @@ export class Follower {
   /** Some of what the store has as followed by this gateway, in turn: an order whose insert nobody answered may be there. */
   async #takeUpForgotten(): Promise<void> {
     if (!this.hasRoom) return;
-    const page = await this.#options.orders.openOf(this.#options.gatewayId, this.#lookedUpTo, maxOrderRows);
+    const { orders, gatewayId } = this.#options;
+    const page = await orders.openOf({ gatewayId, genesisHash: this.#genesisHash }, this.#lookedUpTo, maxOrderRows);
     this.#lookedUpTo = page.length < maxOrderRows ? null : page.at(-1)!.id;
     const before = Date.now() - forgottenAfterMs;
     const forgotten = page.filter(({ id, createdAtMs }) => createdAtMs < before && !this.#byId.has(id));

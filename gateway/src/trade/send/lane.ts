@@ -32,6 +32,8 @@ export interface LaneCounters {
   malformed: number;
   /** Repeated sends left out because the lane was busy or resting. */
   skipped: number;
+  /** Sends, first and repeated ones, left out because nothing may leave at present. */
+  withheld: number;
   /** First sends that found no place. */
   overflowed: number;
   /** Messages that it was passed over for, as they carry no tip for it. */
@@ -52,6 +54,8 @@ export interface Lane {
 export interface LaneOptions {
   readonly name: string;
   readonly rpc: Rpc;
+  /** Whether messages may leave now; asked at the last moment. */
+  readonly mayLeave: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -60,7 +64,7 @@ function isAlreadyProcessed(error: RpcError): boolean {
 }
 
 /** One way that messages leave by: an RPC endpoint, a block engine. Preflight is skipped: the very bytes were simulated before. */
-export function createLane({ name, rpc, signal }: LaneOptions): Lane {
+export function createLane({ name, rpc, mayLeave, signal }: LaneOptions): Lane {
   const counters: LaneCounters = {
     first: 0,
     again: 0,
@@ -69,6 +73,7 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
     unanswered: 0,
     malformed: 0,
     skipped: 0,
+    withheld: 0,
     overflowed: 0,
     untipped: 0,
   };
@@ -122,6 +127,10 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
       }
       try {
         if (signal.aborted) return 'unanswered';
+        if (!mayLeave()) {
+          counters.withheld++;
+          return 'unanswered';
+        }
         counters.first++;
         return await request(message);
       } finally {
@@ -132,6 +141,10 @@ export function createLane({ name, rpc, signal }: LaneOptions): Lane {
       counters.untipped++;
     },
     again(message, nowMs) {
+      if (!mayLeave()) {
+        counters.withheld++;
+        return;
+      }
       if (!turns.free || nowMs < restUntilMs || sending.has(message.signature)) {
         counters.skipped++;
         return;

@@ -15,6 +15,17 @@ const latencies = (count: string, p50: string) =>
     },
     closed,
   );
+const PartsTold = Type.Record(
+  Type.String(),
+  Type.Object(
+    {
+      ok: Type.Boolean(),
+      reason: Type.Union([Type.String(), Type.Null()], { description: 'What is wrong with it; null where it is well.' }),
+    },
+    closed,
+  ),
+  { description: 'What the gateway stands on: `bus`, `ingest`, `store`, `limits`, `chain`, `trading`.' },
+);
 const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
 const Status = Type.Object(
@@ -27,6 +38,18 @@ const Status = Type.Object(
     startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
     uptimeMs: Count('Time since then.'),
     draining: Type.Boolean({ description: 'A restart is due: it takes no new connections.' }),
+    lag: Type.Object(
+      {
+        slots: Type.Union([Count('Slots that ingest is behind the newest that this gateway hears of.'), Type.Null()], {
+          description: 'Null where it hears of none itself.',
+        }),
+        ms: Type.Union([Count('Time since ingest heard of a new slot, as of its last report.'), Type.Null()], {
+          description: 'Null where no ingest tells.',
+        }),
+      },
+      { ...closed, description: 'How far what clients are told may be behind the chain.' },
+    ),
+    parts: PartsTold,
     cluster: Type.Object(
       { simulated: Type.Union([Type.Boolean(), Type.Null()], { description: 'The chain is simnet; null while no ingest tells.' }) },
       closed,
@@ -125,8 +148,13 @@ export const readyEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'operations',
-  summary: 'It may be given traffic: the bus is followed, its link is up, and no restart is due.',
-  answer: Type.Object({ ready: Type.Literal(true) }, closed),
+  summary: 'It may be given traffic: nothing that it stands on is ill, and no restart is due.',
+  description: 'Where a part is ill the error has the same `parts` in its details.',
+  query: Type.Object(
+    { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts, comma-separated, that may be ill: `ingest`, say.' })) },
+    closed,
+  ),
+  answer: Type.Object({ ready: Type.Literal(true), parts: PartsTold }, closed),
   errors: ['DRAINING', 'UPSTREAM_UNAVAILABLE'],
 });
 

@@ -113,7 +113,12 @@ const orderFieldsExample = {
   updatedAtMs: 1_795_285_181_534,
 };
 
-export const orderExample = { ...orderFieldsExample, quote: quoteExample, timing };
+export const orderExample = {
+  ...orderFieldsExample,
+  genesisHash: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
+  quote: quoteExample,
+  timing,
+};
 
 export const orderEventExample = {
   type: 'order',

@@ -58,7 +58,10 @@ const common = {
   maxIn: RawText('Most to give.'),
   minOut: RawText('Least to get.'),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'Quotes, builds and simulates, and sends nothing: no order is made.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Quotes, builds, simulates, tells what the signing process would refuse, and sends nothing: no order is made.',
+    }),
   ),
   skipSimulation: Type.Optional(
     Type.Boolean({
@@ -72,7 +75,7 @@ export const BuyBody = Type.Object(
   {
     ...common,
     amount: Type.Number({
-      description: `Whole quote coins to spend, all fees of the venue inside, ${buyLimits.min}–${buyLimits.max}: SOL, or, of a coin that trades against another coin, that one (say USDC). At most as many decimals as that coin has.`,
+      description: `Whole quote coins to spend, all fees of the venue inside, ${buyLimits.min}–${buyLimits.max}: SOL, or, of a coin that trades against another coin, that one (say USDC). At most as many decimals as that coin has; what floating point leaves beyond them (0.1 + 0.2) is rounded off.`,
       minimum: buyLimits.min,
       maximum: buyLimits.max,
     }),
@@ -209,6 +212,10 @@ export type SendAnswer = Static<typeof SendAnswer>;
 export const OrderObject = Type.Object(
   {
     ...orderFields,
+    genesisHash: OrNull(
+      Type.String(),
+      'Genesis hash of the chain that it was made on; null where that was not stored. A server whose nodes are of another chain tells an order as it was last seen.',
+    ),
     quote: OrNull(QuoteObject, 'What was quoted; null where nothing was.'),
     timing: OrNull(OrderTiming, 'Times of the request that made it; null where they are not known.'),
   },

@@ -1,4 +1,3 @@
-import { simnetGenesisHash } from '@sluice/shared/solana/well-known.ts';
 import { blockHeightAt, contextFault, healthFault, simnetVersion, slotAt, slotsPerEpoch, withContext, type RpcMethod } from '../context.ts';
 import { answer } from '../rpc-fault.ts';
 
@@ -77,7 +76,7 @@ const getSlotLeaders: RpcMethod = (_context, params) => {
 export const clusterMethods: Readonly<Record<string, RpcMethod>> = {
   getHealth: (context) => healthFault(context) ?? answer('ok'),
   getVersion: () => answer({ 'feature-set': featureSet, 'solana-core': simnetVersion }),
-  getGenesisHash: () => answer(simnetGenesisHash),
+  getGenesisHash: ({ chain }) => answer(chain.genesisHash),
   getIdentity: () => answer({ identity }),
   // Null: this chain confirms as one with TowerBFT does.
   getAgGenesisCert: () => answer(null),

@@ -1,12 +1,20 @@
+import type { Distribution } from './metric.ts';
+
 /** Buckets a power of two is divided into: an error of at most 1/32. */
 const steps = 16;
 const powers = 36;
 
-/** A histogram of microseconds with bounded memory and about 3 % error; the whole is since the start, or since `reset`. */
+/** Bounds of the distribution that Prometheus is given, microseconds: from a tenth of a millisecond to ten seconds. */
+const boundsUs = [
+  100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
+];
+
+/** A histogram of microseconds with bounded memory and about 3 % error; the whole is since the start. */
 export class LatencyHistogram {
   readonly #counts = new Float64Array(steps * powers);
   #total = 0;
   #max = 0;
+  #sum = 0;
 
   get count(): number {
     return this.#total;
@@ -15,10 +23,9 @@ export class LatencyHistogram {
   record(us: number): void {
     const value = us < 0 ? 0 : us;
     this.#total++;
+    this.#sum += value;
     if (value > this.#max) this.#max = value;
-    const power = value < steps ? 0 : Math.floor(Math.log2(value / steps)) + 1;
-    const step = power === 0 ? Math.floor(value) : Math.floor(value / 2 ** (power - 1)) - steps;
-    const at = Math.min(power * steps + step, this.#counts.length - 1);
+    const at = bucketOf(value);
     this.#counts[at] = this.#counts[at]! + 1;
   }
 
@@ -46,9 +53,21 @@ export class LatencyHistogram {
     };
   }
 
-  reset(): void {
-    this.#counts.fill(0);
-    this.#total = 0;
-    this.#max = 0;
+  /** In seconds. What shares a bucket of this histogram with a bound counts as above it. */
+  distribution(): Distribution {
+    const buckets: { le: number; count: number }[] = [];
+    let at = 0;
+    let below = 0;
+    for (const us of boundsUs) {
+      for (const end = bucketOf(us); at < end; at++) below += this.#counts[at]!;
+      buckets.push({ le: us / 1e6, count: below });
+    }
+    return { buckets, sum: this.#sum / 1e6, count: this.#total };
   }
+}
+
+function bucketOf(us: number): number {
+  const power = us < steps ? 0 : Math.floor(Math.log2(us / steps)) + 1;
+  const step = power === 0 ? Math.floor(us) : Math.floor(us / 2 ** (power - 1)) - steps;
+  return Math.min(power * steps + step, steps * powers - 1);
 }

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { listWallets, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { readPassphraseFile } from '@sluice/gateway/custody/passphrase-file.ts';
+import { keystoreName, passphraseFileOf } from '@sluice/gateway/custody/passphrase.ts';
+import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import type { StoredHalt } from '@sluice/gateway/store/halt-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
+import { isoTime } from '../times.ts';
+import { withStore } from '../with-store.ts';
+import { fail, ok, reason, warn, type Finding } from './finding.ts';
+
+/** Whether orders would be taken, and signed. Nothing is made, started or written for it. */
+export async function checkTrading(config: Config): Promise<readonly Finding[]> {
+  const mode = modeOf(config);
+  const isThere = config.databaseUrl !== null || existsSync(join(config.dataDir, 'sluice.db'));
+  if (!isThere) return [ok('trading', mode)];
+  try {
+    return await withStore(config, async (store) => [
+      tradingFinding(mode, await store.halt.read()),
+      ...(config.trading === 'live' ? [await checkSigner(config, store)] : []),
+    ]);
+  } catch (error) {
+    return [fail('trading', `nobody can tell whether it is halted: ${reason(error)}`)];
+  }
+}
+
+function modeOf({ trading, signerLimits: { maxOrderLamports, maxDayLamports } }: Config): string {
+  if (trading === 'off') return 'off: orders are refused';
+  if (trading === 'paper') return 'on paper: nothing is signed or sent';
+  const [order, day] = [toUi(maxOrderLamports, solDecimals), toUi(maxDayLamports, solDecimals)];
+  return `live: up to ${order} SOL leave a custodial wallet by an order, ${day} SOL on a day`;
+}
+
+function tradingFinding(mode: string, { halted, reason: why, changedAtMs }: StoredHalt): Finding {
+  if (!halted) return ok('trading', mode);
+  return warn('trading', `halted since ${isoTime(changedAtMs)}${why === null ? '' : ` (${why})`}; \`sluice trading resume\` ends it`);
+}
+
+/** Does what the signing process does at its start: unlocks the keystore and checks the audit logs, which keep it from starting. */
+async function checkSigner(config: Config, store: Store): Promise<Finding> {
+  const name = keystoreName(config);
+  const keystore = await store.wallets.keystore(name);
+  if (keystore === null) return ok('signer', 'there is no custodial wallet yet');
+  const file = passphraseFileOf(config);
+  // Told by the check of the passphrase.
+  if (file === null) return fail('signer', 'it cannot start without a passphrase');
+  try {
+    const passphrase = readPassphraseFile(file);
+    const key = passphrase === null ? null : await unlockKeystore(name, keystore, passphrase);
+    if (key === null) return fail('signer', 'the passphrase does not unlock the keystore');
+    const damaged = (await checkAuditLogs(store, name, key)).filter(({ fault }) => fault !== null);
+    if (damaged.length > 0) return fail('signer', damaged.map((log) => `audit log ${basename(log.file)}: ${log.fault}`).join('; '));
+    const { length } = await listWallets(store, name);
+    return ok('signer', `the keystore unlocks, ${length} ${length === 1 ? 'wallet' : 'wallets'}; the audit logs are whole`);
+  } catch (error) {
+    return fail('signer', reason(error));
+  }
+}

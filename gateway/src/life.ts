@@ -1,0 +1,47 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { OpenRequests } from './http/open-requests.ts';
+import type { Hub } from './stream/hub.ts';
+import type { Transport } from './transport/transport.ts';
+
+/** From being told to end to the end: whoever manages processes kills what takes longer than 30 seconds. */
+export const endWithinMs = 29_000;
+/** For handing off the connections: 5 % of them a second. */
+const handOffWithinMs = 20_000;
+/** What a client is told to wait at most before it comes back: they come in slices already. */
+const reconnectWithinMs = 1_000;
+/** Time for answers that are due, and for close frames to leave before the sockets are cut. */
+const answersWithinMs = 3_000;
+const lingerMs = 300;
+
+/** `running`: takes whoever comes. `draining`: takes nobody new. `ending`: nothing at all is begun any more. */
+export type LifePhase = 'running' | 'draining' | 'ending';
+
+export interface LifeParts {
+  readonly hub: Pick<Hub, 'connections' | 'drain'>;
+  readonly transport: Pick<Transport, 'stopListening'>;
+  readonly requests: OpenRequests;
+  /** How long new connections are still let in, so that a balancer sees `/readyz` first. */
+  readonly waitMs: number;
+  readonly enter: (phase: LifePhase) => void;
+  readonly log: Logger;
+}
+
+/** Turns everybody away in good order: new connections first, then the open ones, then what is still asked. Resolves when nobody is left to serve. */
+export async function drain({ hub, transport, requests, waitMs, enter, log }: LifeParts): Promise<void> {
+  const startedMs = performance.now();
+  const { connections } = hub;
+  log.info({ connections, requests: requests.open, waitMs }, 'gateway_draining');
+  enter('draining');
+  if (waitMs > 0) await pause(waitMs);
+  transport.stopListening();
+  await hub.drain({ withinMs: handOffWithinMs, reconnectWithinMs });
+  const left = await requests.none(answersWithinMs);
+  enter('ending');
+  if (left > 0) log.warn({ requests: left }, 'requests_left_at_end');
+  if (connections > 0) await pause(lingerMs);
+  log.info({ connections, tookMs: Math.round(performance.now() - startedMs) }, 'gateway_drained');
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

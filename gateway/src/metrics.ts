@@ -1,0 +1,127 @@
+import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
+import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
+import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import type { RpcAccountReader } from './chain/rpc-account-reader.ts';
+import type { Markets } from './quote/markets.ts';
+import type { CountingLimiter } from './ratelimit/limiter.ts';
+import type { TokenBook } from './reads/token-book.ts';
+import { version, type Lag } from './report.ts';
+import type { StoreHealth } from './store/sql/metered.ts';
+import type { Hub } from './stream/hub.ts';
+import { orderMetrics, type OrderReport } from './trade/order-report.ts';
+
+const makers = metricsOf('sluice_gateway');
+const { counter, gauge, histogram } = makers;
+
+/** What the reading endpoints counted. */
+export interface ReadCounters {
+  readonly tokens: TokenBook;
+  readonly accounts: RpcAccountReader['counters'];
+  readonly markets: Markets['counters'];
+  /** By endpoint. */
+  readonly rpc: () => readonly EndpointHealth[];
+}
+
+export interface GatewayMetricsParts {
+  readonly hub: Hub;
+  readonly limiter: CountingLimiter;
+  readonly reads: ReadCounters;
+  readonly orders: OrderReport | null;
+  readonly store: StoreHealth | null;
+  readonly lag: Lag;
+  readonly parts: Parts;
+  readonly draining: boolean;
+  /** Gateways on the same bus, this one among them. */
+  readonly gateways: number;
+  /** Requests over HTTP that wait for their answer. */
+  readonly requests: number;
+}
+
+/** The gateway's own numbers; no label has an unbounded set of values. */
+export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
+  return [
+    gauge('info', 'Always 1; the version of the program.', 1, { version }),
+    gauge('draining', 'A restart is due: it takes nobody new.', of.draining ? 1 : 0),
+    ...Object.entries(of.parts).map(([part, fault]) =>
+      gauge('part_ok', 'What `/readyz` says of a part.', fault === null ? 1 : 0, { part }),
+    ),
+    gauge('gateways', 'Gateways on the same bus, this one among them.', of.gateways),
+    gauge('lag_slots', 'Slots that ingest is behind the newest that this gateway hears of; -1 where it hears of none.', of.lag.slots ?? -1),
+    gauge('lag_seconds', 'Time since ingest heard of a new slot; -1 where none tells.', of.lag.ms === null ? -1 : of.lag.ms / 1e3),
+    gauge('requests_open', 'Requests over HTTP that wait for their answer.', of.requests),
+    ...streamMetrics(of.hub),
+    ...limitMetrics(of.limiter),
+    ...readMetrics(of.reads),
+    ...(of.store === null ? [] : storeMetrics(of.store)),
+    ...(of.orders === null ? [] : orderMetrics(of.orders)),
+  ];
+}
+
+function streamMetrics({ stats, connections, bufferedBytes, catchUps, fanout, dialect, history, linkUp, bus }: Hub): Metric[] {
+  return [
+    gauge('bus_link_up', 'The link to the bus is up.', linkUp ? 1 : 0),
+    counter('bus_refills_total', 'Times that announcements were missing, and the log was read instead.', bus.refills),
+    counter('bus_malformed_total', "Messages on the bus that were not of the log's form.", bus.malformed),
+    counter('bus_epochs_total', 'Times that the log lost its memory.', bus.epochChanges),
+    gauge('connections', 'Open stream connections.', connections),
+    gauge('buffered_bytes', 'Bytes that wait in this process for stream connections.', bufferedBytes),
+    gauge('catch_ups', 'Replays under way.', catchUps),
+    gauge('topics', 'Topics that somebody follows.', fanout.topicCount + dialect.topicCount),
+    gauge('history_entries', 'Events retained for replays.', history.entries),
+    gauge('history_bytes', 'Memory of the retained events.', history.bytes),
+    histogram('stream_latency_seconds', 'From publishing an event to its sending.', stats.latencyUs.distribution()),
+    counter('connections_opened_total', 'Stream connections accepted.', stats.connectionsOpened),
+    counter('handshakes_refused_total', 'Stream handshakes refused.', stats.refusedHandshakes),
+    counter('events_total', 'Events taken from the bus.', stats.events),
+    counter('publishes_total', 'Messages handed to a room of sockets.', stats.publishes),
+    counter('published_bytes_total', 'Bytes of those, once for each room.', stats.publishedBytes),
+    counter('replayed_frames_total', 'Frames replayed from history.', stats.replayedFrames),
+    counter('gaps_total', 'Gaps told to clients.', stats.gaps),
+    counter('lost_entries_total', 'Entries the bus could not give.', stats.lostEntries),
+    counter('drops_total', 'Messages that a socket had no room for.', stats.drops),
+    counter('slow_closes_total', 'Connections closed as too slow.', stats.slowCloses),
+    counter('silent_closes_total', 'Connections closed without a sign of life.', stats.silentCloses),
+    counter('commands_total', 'Messages from clients.', stats.commands),
+    counter('commands_refused_total', 'Messages answered with an error.', stats.refusedCommands),
+  ];
+}
+
+function limitMetrics({ away, counters: { taken, refused, local, outages } }: CountingLimiter): Metric[] {
+  return [
+    gauge('limits_local', 'Limits are counted by this gateway alone: Redis does not answer.', away ? 1 : 0),
+    counter('limit_admitted_total', 'Requests of keys admitted by their limits.', taken),
+    counter('limit_refused_total', 'Requests of keys refused by their limits.', refused),
+    counter('limit_local_total', 'Looks at limits that were counted locally.', local),
+    counter('limit_outages_total', 'Times that Redis stopped answering for limits.', outages),
+  ];
+}
+
+function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[] {
+  const { counters } = tokens;
+  return [
+    gauge('tokens', 'Tokens kept in memory, as they were asked for.', tokens.size),
+    counter('token_loads_total', 'Tokens that were cold and read.', counters.loads),
+    counter('token_refreshes_total', 'Tokens that were read again.', counters.refreshes),
+    counter('token_shared_total', 'Questions for a token that was being read already.', counters.shared),
+    counter('token_refused_total', 'Questions refused, as too many tokens were being read.', counters.refused),
+    counter('token_negative_hits_total', 'Questions for an address known to be no token.', counters.negativeHits),
+    counter('token_evicted_total', 'Tokens that had to make room.', counters.evicted),
+    counter('chain_calls_total', 'Reads of accounts sent to nodes.', accounts.calls),
+    counter('chain_failures_total', 'Reads of accounts without a usable answer.', accounts.failures),
+    counter('chain_shared_total', 'Reads of accounts that took the answer of one under way.', accounts.shared),
+    counter('chain_refused_total', 'Reads of accounts refused, as too many waited.', accounts.refused),
+    ...rpcMetrics(makers, rpc()),
+    counter('quote_market_hits_total', 'Markets for quotes that were read a moment ago.', markets.hits),
+    counter('quote_market_reads_total', 'Markets for quotes that were read.', markets.reads),
+    counter('quote_market_shared_total', 'Questions for a market that was being read already.', markets.shared),
+    counter('quote_market_malformed_total', 'Markets whose accounts could not be understood.', markets.malformed),
+  ];
+}
+
+function storeMetrics(store: StoreHealth): Metric[] {
+  return [
+    counter('store_calls_total', 'Questions to the store, and changes of it.', store.calls),
+    counter('store_failures_total', 'Of those, without an answer.', store.failures),
+  ];
+}

@@ -1,0 +1,103 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
+import { serveOperations, type OperationsServer } from '@sluice/shared/operations/server.ts';
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import type { Fleet } from './fleet.ts';
+import type { BoundEndpoint } from './http/endpoint.ts';
+import type { OpenRequests } from './http/open-requests.ts';
+import { healthEndpoints } from './http/routes/health.ts';
+import { metricsBinding } from './http/routes/metrics.ts';
+import { statusBinding } from './http/routes/status.ts';
+import { gatewayMetrics, type ReadCounters } from './metrics.ts';
+import { gatewayParts } from './readiness.ts';
+import type { MarketHealth } from './reads/market-health.ts';
+import { lagOf, statusOf, type Lag } from './report.ts';
+import type { Store } from './store/store.ts';
+import type { Hub } from './stream/hub.ts';
+import type { Trading } from './trade/trading.ts';
+import type { Transport } from './transport/transport.ts';
+
+/** What a gateway tells of itself is gathered from these. */
+export interface OperationsParts {
+  readonly config: Pick<Config, 'redisUrls' | 'operations'>;
+  readonly fleet: Fleet;
+  readonly hub: Hub;
+  readonly health: MarketHealth;
+  readonly counters: ReadCounters;
+  readonly store: Store | null;
+  readonly trading: Trading;
+  readonly requests: OpenRequests;
+  readonly transport: () => Transport | null;
+  readonly isDraining: () => boolean;
+  /** Metrics and parts of what else runs in this process. */
+  readonly beside: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
+  readonly log: Logger;
+}
+
+/** `/livez`, `/readyz`, `/metrics` and `/status`, at the gateway's port and, where the settings name one, at a second. */
+export interface Operations {
+  readonly endpoints: readonly BoundEndpoint[];
+  /** Opens the second port. Rejects with a `SettingError`. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createOperations(of: OperationsParts): Operations {
+  const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, beside, log } = of;
+  const { limiter } = fleet;
+  const startedAtMs = Date.now();
+  const meter = new ProcessMeter();
+  const storeHealth = store?.health ?? null;
+  const parts = (): Parts => ({
+    ...gatewayParts({ hub, health, store: storeHealth, limiter, rpc: counters.rpc(), trading: trading.fault() }),
+    ...beside.parts(),
+  });
+  const lag = (): Lag => lagOf(health, trading.slot(), Date.now());
+  const metrics = async (): Promise<readonly Metric[]> => [
+    ...gatewayMetrics({
+      hub,
+      limiter,
+      reads: counters,
+      orders: trading.report(),
+      store: storeHealth,
+      lag: lag(),
+      parts: parts(),
+      draining: isDraining(),
+      gateways: fleet.size(),
+      requests: requests.open,
+    }),
+    ...beside.metrics(),
+    ...(await meter.metrics()),
+  ];
+  const status = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
+    statusOf({
+      hub,
+      transport: transport(),
+      startedAtMs,
+      draining: isDraining(),
+      bus: config.redisUrls,
+      statuses: await fleet.statuses(),
+      lag: lag(),
+      parts: parts(),
+      orders: trading.report(),
+    });
+  let second: OperationsServer | null = null;
+  return {
+    endpoints: [...healthEndpoints(() => ({ draining: isDraining(), parts: parts() })), statusBinding(status), metricsBinding(metrics)],
+    start: async () => {
+      const { metrics: place, sharePort } = config.operations;
+      if (place === null) return;
+      // Who sees no other port than this has to see there that a restart is due.
+      const withLife = (): Parts => ({ gateway: isDraining() ? 'It takes nobody new: a restart is due.' : null, ...parts() });
+      second = await serveOperations({ ...place, waitForPort: sharePort, metrics, parts: withLife, log });
+    },
+    close: async () => {
+      meter.close();
+      await second?.close();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';
+import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import type { CountingLimiter } from './ratelimit/limiter.ts';
+import type { MarketHealth } from './reads/market-health.ts';
+import type { StoreHealth } from './store/sql/metered.ts';
+import type { Hub } from './stream/hub.ts';
+
+/** Slots last 200 to 400 ms; when ingest has heard of none for so long, the stream stands still. */
+const maxSlotAgeMs = 10_000;
+
+export interface ReadinessParts {
+  readonly hub: Pick<Hub, 'ready' | 'linkUp'>;
+  readonly health: Pick<MarketHealth, 'fault' | 'slotAgeMs'>;
+  /** Null: keys are not those of a store. */
+  readonly store: StoreHealth | null;
+  readonly limiter: Pick<CountingLimiter, 'away'>;
+  readonly rpc: readonly EndpointHealth[];
+  /** Why no order would be taken. */
+  readonly trading: PartFault;
+}
+
+/** What is wrong with each part that a gateway stands on. One endpoint of several that fails is no fault. */
+export function gatewayParts({ hub, health, store, limiter, rpc, trading }: ReadinessParts): Parts {
+  return {
+    bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
+    ingest: ingestFault(health, Date.now()),
+    store: store === null ? null : store.fault(),
+    limits: limiter.away ? 'Redis does not count requests: each gateway counts its share, and none is admitted that can spend.' : null,
+    chain: rpc.length > 0 && rpc.every(({ resting }) => resting) ? 'No RPC endpoint gives a usable answer.' : null,
+    trading,
+  };
+}
+
+function ingestFault(health: ReadinessParts['health'], nowMs: number): PartFault {
+  switch (health.fault(nowMs)) {
+    case 'bus_down':
+      return 'Nobody can tell, as the link to the bus is down.';
+    case 'no_ingest':
+      return 'No ingest process leads.';
+    case 'ingest_blind':
+      return 'No RPC endpoint of ingest is up.';
+    case null:
+      return (health.slotAgeMs(nowMs) ?? 0) > maxSlotAgeMs ? 'Ingest has not heard of a new slot.' : null;
+  }
+}

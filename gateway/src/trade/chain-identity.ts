@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { SendNode } from './send/nodes.ts';
+
+/** How often nodes are asked while it is not known of which chain they are, and how often after that. */
+const firstLookEveryMs = 500;
+const lookEveryMs = 10_000;
+
+/** Of which chain the nodes are, by `getGenesisHash`. `contradicted`: they are of several, or of another than before. */
+export type ChainStanding = { readonly kind: 'known'; readonly genesisHash: string } | { readonly kind: 'unknown' | 'contradicted' };
+
+export interface ChainIdentity {
+  readonly standing: ChainStanding;
+  /** The genesis hash as soon as it is known; null where it ended before. */
+  readonly known: Promise<string | null>;
+}
+
+export interface ChainIdentityOptions {
+  readonly nodes: readonly SendNode[];
+  readonly log: Pick<Logger, 'info' | 'error'>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks every node of which chain it is, and goes on asking: behind an address another chain may be begun. The first word stands for as
+ * long as the process lives, once every node has had its time to contradict it; a node that never answers keeps nobody waiting for longer.
+ */
+export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions): ChainIdentity {
+  /** What each node told last; null where it has not. */
+  const told: (string | null)[] = nodes.map(() => null);
+  let standing: ChainStanding = { kind: 'unknown' };
+  let own: string | null = null;
+  let give: (genesisHash: string | null) => void = () => undefined;
+  const known = new Promise<string | null>((resolve) => (give = resolve));
+  signal.addEventListener('abort', () => give(null), { once: true });
+
+  const judge = (): ChainStanding => {
+    const hashes = new Set(told.filter((hash) => hash !== null));
+    if (own !== null) hashes.add(own);
+    const [genesisHash] = hashes;
+    if (genesisHash === undefined) return { kind: 'unknown' };
+    return hashes.size > 1 ? { kind: 'contradicted' } : { kind: 'known', genesisHash };
+  };
+  const look = async (): Promise<void> => {
+    await Promise.all(nodes.map(async ({ rpc }, index) => (told[index] = (await askGenesis(rpc, signal)) ?? told[index]!)));
+    if (signal.aborted) return;
+    const [before, now] = [standing.kind, judge()];
+    standing = now;
+    if (now.kind === 'contradicted' && before !== 'contradicted') {
+      log.error({ own, told: nodes.map(({ name }, index) => ({ name, genesisHash: told[index] })) }, 'chain_contradicted');
+    }
+    if (now.kind !== 'known' || own !== null) return;
+    own = now.genesisHash;
+    log.info({ genesisHash: own }, 'chain_known');
+    give(own);
+  };
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await look();
+      await pause(standing.kind === 'known' ? lookEveryMs : firstLookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  };
+  void watch();
+  return {
+    get standing() {
+      return standing;
+    },
+    known,
+  };
+}
+
+/** Null where the node does not answer, or with something else: what it told before stands. */
+async function askGenesis(rpc: SendNode['rpc'], signal: AbortSignal): Promise<string | null> {
+  try {
+    const answer = await rpc.call('getGenesisHash', [], signal);
+    return typeof answer === 'string' && isAddress(answer) ? answer : null;
+  } catch {
+    // It is asked again, and while nobody tells, orders are refused.
+    return null;
+  }
+}
+
+/** The chain that an order may be made on now, or why on none. */
+export function chainForOrder({ standing }: Pick<ChainIdentity, 'standing'>) {
+  if (standing.kind === 'known') return standing;
+  const message =
+    standing.kind === 'unknown'
+      ? 'No node has told yet of which chain it is.'
+      : 'The nodes of this server are not of one and the same chain.';
+  return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 } as const;
+}

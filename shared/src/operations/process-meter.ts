@@ -1,0 +1,101 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks';
+import { LatencyHistogram } from './latency-histogram.ts';
+import { metricsOf, type Metric } from './metric.ts';
+
+/** How often the event loop is asked for a turn. */
+const askEveryMs = 20;
+/** One standstill counts as at most so many turns that came late. */
+const maxLateTurns = 500;
+
+const gcKinds: ReadonlyMap<number, string> = new Map([
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+]);
+
+/** What every process tells of itself: CPU, memory, file descriptors, garbage collection, how late the event loop comes to its work. */
+export class ProcessMeter {
+  /** Microseconds that work had to wait for its turn, had it come at any moment. */
+  readonly loopDelayUs = new LatencyHistogram();
+  readonly #gc = new Map([...gcKinds.values()].map((kind) => [kind, { runs: 0, seconds: 0 }]));
+  readonly #observer: PerformanceObserver;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    let dueMs = performance.now() + askEveryMs;
+    this.#timer = setInterval(() => {
+      const nowMs = performance.now();
+      this.#noteLate(nowMs - dueMs);
+      dueMs = nowMs + askEveryMs;
+    }, askEveryMs);
+    this.#timer.unref();
+    this.#observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) this.#noteGc(entry);
+    });
+    this.#observer.observe({ entryTypes: ['gc'] });
+  }
+
+  async metrics(): Promise<Metric[]> {
+    const own = metricsOf('process');
+    const node = metricsOf('nodejs');
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
+    const collected = [...this.#gc];
+    return [
+      own.counter('cpu_seconds_total', 'CPU time, user and system.', (user + system) / 1e6),
+      own.gauge('start_time_seconds', 'Start of the process, Unix time.', performance.timeOrigin / 1000),
+      own.gauge('resident_memory_bytes', 'Resident memory.', rss),
+      ...(await descriptorMetrics(own)),
+      node.gauge('heap_used_bytes', 'Heap of JavaScript in use.', heapUsed),
+      node.gauge('heap_size_bytes', 'Heap of JavaScript reserved.', heapTotal),
+      node.gauge('external_memory_bytes', 'Memory outside the heap that objects hold, buffers among it.', external),
+      node.gauge('buffer_memory_bytes', 'Memory of buffers.', arrayBuffers),
+      node.histogram('eventloop_delay_seconds', 'How long work waits for its turn of the event loop.', this.loopDelayUs.distribution()),
+      ...collected.map(([kind, { runs }]) => node.counter('gc_runs_total', 'Runs of the garbage collector.', runs, { kind })),
+      ...collected.map(([kind, { seconds }]) => node.counter('gc_seconds_total', 'Time spent collecting garbage.', seconds, { kind })),
+    ];
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#observer.disconnect();
+  }
+
+  /** A standstill is met by all the turns that were due while it lasted, not by the one that ended it. */
+  #noteLate(lateMs: number): void {
+    let left = lateMs;
+    for (let turns = 0; turns < maxLateTurns && (turns === 0 || left > 0); turns++) {
+      this.loopDelayUs.record(Math.round(Math.max(0, left) * 1_000));
+      left -= askEveryMs;
+    }
+  }
+
+  #noteGc({ duration, detail }: PerformanceEntry & { readonly detail?: unknown }): void {
+    const kind = gcKinds.get((detail as { readonly kind: number }).kind);
+    const counts = kind === undefined ? undefined : this.#gc.get(kind);
+    if (counts === undefined) return;
+    counts.runs++;
+    counts.seconds += duration / 1_000;
+  }
+}
+
+/** Where the system tells: Linux. */
+async function descriptorMetrics({ gauge }: ReturnType<typeof metricsOf>): Promise<Metric[]> {
+  try {
+    const [open, limits] = await Promise.all([readdir('/proc/self/fd'), readFile('/proc/self/limits', 'utf8')]);
+    const most = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+    return [
+      gauge('open_fds', 'Open file descriptors.', open.length),
+      ...(most === undefined ? [] : [gauge('max_fds', 'File descriptors that it may have open.', Number(most))]),
+    ];
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EACCES' || error.code === 'EMFILE');
+}

@@ -1,0 +1,119 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SettingError } from '../config/setting-error.ts';
+import type { Logger } from '../log/log.ts';
+import { metricsContentType, metricsText, type Metric } from './metric.ts';
+import { illParts, partsTold, type Parts } from './readiness.ts';
+
+/** Connections at a time; one more is closed at once. */
+const maxConnections = 64;
+const requestTimeoutMs = 5_000;
+/** Between two tries to listen where another process still has the port. */
+const retryEveryMs = 250;
+
+export interface OperationsServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The port may still be with the process that this one replaces: it is waited for. Otherwise a taken port is an error. */
+  readonly waitForPort: boolean;
+  readonly metrics: () => Promise<readonly Metric[]>;
+  readonly parts: () => Parts;
+  readonly log: Logger;
+}
+
+export interface OperationsServer {
+  /** Null while the port is waited for. */
+  readonly port: number | null;
+  close(): Promise<void>;
+}
+
+/**
+ * `/metrics`, `/livez` and `/readyz` on a port of their own, for those who watch over the process from elsewhere: no key is asked for.
+ * Rejects with a `SettingError` where it cannot listen.
+ */
+export async function serveOperations(options: OperationsServerOptions): Promise<OperationsServer> {
+  const { host, port, waitForPort, log } = options;
+  const closing = new AbortController();
+  const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
+    answer(request, response, options).catch((error: unknown) => {
+      log.error({ err: error }, 'operations_answer_failed');
+      response.destroy();
+    });
+  });
+  server.maxConnections = maxConnections;
+  const listen = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        log.info({ host, port: (server.address() as AddressInfo).port }, 'operations_listening');
+        resolve();
+      });
+    });
+  const waitAndListen = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const fault = await listen().then(() => null, codeOf);
+      if (fault === null) return;
+      if (fault !== 'EADDRINUSE') {
+        log.error({ code: fault }, 'operations_port_refused');
+        return;
+      }
+      await pause(retryEveryMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    }
+  };
+  let waiting: Promise<void> | null = null;
+  try {
+    await listen();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== 'EADDRINUSE') throw new SettingError('METRICS_HOST', `${host}:${port} cannot be listened on (${code})`, error);
+    if (!waitForPort) {
+      throw new SettingError('METRICS_PORT', `${host}:${port} is taken by another process (EADDRINUSE); each needs its own`, error);
+    }
+    log.info({ host, port }, 'operations_port_awaited');
+    waiting = waitAndListen();
+  }
+  return {
+    get port() {
+      return server.listening ? (server.address() as AddressInfo).port : null;
+    },
+    close: async () => {
+      closing.abort();
+      await waiting;
+      server.closeAllConnections();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(
+  { method, url }: IncomingMessage,
+  response: ServerResponse,
+  { metrics, parts }: OperationsServerOptions,
+): Promise<void> {
+  const send = (status: number, contentType: string, body: string): void => {
+    response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' });
+    response.end(method === 'HEAD' ? undefined : body);
+  };
+  const sendJson = (status: number, value: unknown): void => send(status, 'application/json; charset=utf-8', JSON.stringify(value));
+  if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: 'only GET is answered here' });
+  switch (new URL(url ?? '/', 'http://localhost').pathname) {
+    case '/metrics':
+      return send(200, metricsContentType, metricsText(await metrics()));
+    case '/livez':
+      return sendJson(200, { live: true });
+    case '/readyz': {
+      const now = parts();
+      const ready = illParts(now).length === 0;
+      return sendJson(ready ? 200 : 503, { ready, parts: partsTold(now) });
+    }
+    default:
+      return sendJson(404, { error: 'there are /metrics, /livez and /readyz here' });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

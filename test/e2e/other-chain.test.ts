@@ -1,0 +1,94 @@
+import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';
+import { wallet } from '../simnet/market/wallets.ts';
+import { until } from '../support/gateway.ts';
+import { newOrder } from '../support/orders.ts';
+import { launchCoin } from '../support/quoted-trades.ts';
+import { signatureIn, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+
+/** A store that has orders of another chain than the one that the nodes are of. */
+const outsider = wallet('trading', 'self-custody');
+const elsewhere = genesisHashOf('another chain');
+/** So many blocks after its last one an order that nodes have nothing of is found to have expired. */
+const graceBlocks = 40;
+let world: TradingWorld;
+let mint: string;
+
+beforeAll(async () => {
+  world = await startTradingWorld({ funded: [outsider] });
+  ({ mint } = launchCoin(world.chain));
+}, 60_000);
+afterAll(() => world.close());
+
+/** An open order of a gateway that is gone, whose message would land if anybody sent it. */
+async function leftBehind(gateway: TradingGateway, genesisHash: string | null): Promise<StoredOrder> {
+  const body = { publicKey: outsider.publicKey, mint, amount: genesisHash === null ? 0.01 : 0.02 };
+  const { body: unsigned } = await gateway.ask('/transaction/buy', body);
+  const decoded = decodeTransaction(Buffer.from(String(unsigned['transaction']), 'base64'));
+  if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+  const wire = assembleTransaction(decoded.messageBytes, [signMessage(outsider, decoded.messageBytes)]);
+  const order = newOrder(Date.now(), {
+    kind: 'sent',
+    keyId: world.operatorKey.split('_')[1]!,
+    state: 'submitted',
+    terms: null,
+    signature: signatureIn(Buffer.from(wire).toString('base64')),
+    signedBytes: wire,
+    blockhash: decoded.recentBlockhash,
+    lastValidBlockHeight: Number(unsigned['lastValidBlockHeight']),
+    genesisHash,
+  });
+  const stored = await world.store.orders.insert(order, { idempotency: null, spend: null, followedBy: 'one that is gone' });
+  if (stored.kind !== 'stored') throw new Error(stored.kind);
+  return stored.order;
+}
+
+it('leaves them alone, tells them as they were, and trades on its own chain', async () => {
+  const first = await world.gateway();
+  const publicKey = await world.wallet();
+  await first.ready(publicKey, mint);
+  const left = [await leftBehind(first, elsewhere), await leftBehind(first, null)];
+  const own = await leftBehind(first, world.chain.genesisHash);
+  const second = await world.gateway();
+  const bought = await second.ask('/trade/buy', { publicKey, mint, amount: 0.01 });
+  expect(bought.status, JSON.stringify(bought.body)).toBe(200);
+  const told = async (id: unknown): Promise<Record<string, unknown>> => (await second.get(`/trade/orders/${String(id)}`)).body;
+  await until('the orders of the chain to end', async () => {
+    const statuses = [await told(own.id), await told(bought.body['orderId'])].map(({ status }) => status);
+    return statuses.every((status) => status === 'finalized');
+  });
+  expect(await told(bought.body['orderId'])).toMatchObject({ genesisHash: world.chain.genesisHash });
+  const last = Math.max(...left.map(({ lastValidBlockHeight }) => lastValidBlockHeight!));
+  await until('them to be too old', () => world.chain.blockHeight > last + graceBlocks, 30_000);
+  for (const { id, signature, genesisHash } of left) {
+    expect(await told(id)).toMatchObject({ status: 'submitted', version: 1, genesisHash });
+    expect(world.sent()).not.toContain(signature);
+  }
+}, 60_000);
+
+it('takes no order while no node tells its chain, or nodes are of two; builds and quotes all the same', async () => {
+  const publicKey = await world.wallet();
+  world.node.tampering = async ({ method }, answer) => (method === 'getGenesisHash' ? null : await answer());
+  const gateway = await world.gateway();
+  const body = { publicKey, mint, amount: 0.01 };
+  const before = world.sent().size;
+  const refused = {
+    status: 503,
+    body: { error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true, message: expect.stringMatching(/chain/) } },
+  };
+  expect(await gateway.post('/trade/buy', body)).toMatchObject(refused);
+  expect((await gateway.ask('/transaction/buy', body)).status).toBe(200);
+  world.node.tampering = null;
+  expect((await gateway.ask('/trade/buy', body)).status).toBe(200);
+  expect(world.sent().size).toBe(before + 1);
+
+  const rpc = { httpUrls: [world.node.url, world.simnet.rpcUrl], wsUrls: [world.simnet.wsUrl] };
+  world.node.tampering = async ({ method }, answer) => (method === 'getGenesisHash' ? elsewhere : await answer());
+  const torn = await world.gateway({ config: { rpc } });
+  expect(await torn.post('/trade/buy', body)).toMatchObject(refused);
+  expect(world.sent().size).toBe(before + 1);
+  world.node.tampering = null;
+}, 60_000);

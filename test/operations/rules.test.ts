@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hasPromtool, promtool } from '../support/promtool.ts';
+
+const root = join(import.meta.dirname, '../..');
+const rules = join(root, 'operating/prometheus/alerts.yml');
+const tests = join(import.meta.dirname, 'alerts.test.yml');
+const read = (file: string): string => readFileSync(file, 'utf8');
+
+/** As Markdown makes them of headings. */
+function anchorsOf(markdown: string): Set<string> {
+  const headings = markdown.split('\n').flatMap((line) => /^#+ (.*)$/.exec(line)?.[1] ?? []);
+  const anchor = (text: string): string =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-');
+  return new Set(headings.map(anchor));
+}
+
+describe('alert rules', () => {
+  const names = [...read(rules).matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+
+  it.runIf(hasPromtool)('pass promtool, and fire on what they are for alone', () => {
+    expect(promtool(['check', 'rules', rules])).toMatchObject({ ok: true });
+    expect(promtool(['test', 'rules', tests])).toMatchObject({ ok: true });
+    expect(promtool(['check', 'config', join(root, 'operating/prometheus/prometheus.yml')])).toMatchObject({ ok: true });
+  });
+
+  it('are tested each', () => {
+    expect(names.length).toBeGreaterThan(30);
+    expect(new Set(names).size).toBe(names.length);
+    const ones = read(tests).replaceAll(/\s+/g, ' ');
+    const tested = [...ones.matchAll(/alertname="(\w+)",alertstate="firing"\}\)', eval_time: \w+, exp_samples: \[\{ labels/g)];
+    expect(new Set(tested.map(([, name]) => name))).toEqual(new Set(names));
+  });
+
+  it('lead each to a section of OPERATING.md, and no section there is of none', () => {
+    const runbooks = [...read(rules).matchAll(/runbook: OPERATING\.md#(\S+)/g)].map(([, anchor]) => anchor!);
+    expect(runbooks).toHaveLength(names.length);
+    const anchors = anchorsOf(read(join(root, 'OPERATING.md')));
+    expect(runbooks.filter((anchor) => !anchors.has(anchor))).toEqual([]);
+    const [, below = ''] = read(join(root, 'OPERATING.md')).split('\n## What to do at an alert\n');
+    const [section = ''] = below.split('\n## ');
+    expect(anchorsOf(section)).toEqual(new Set(runbooks));
+  });
+});
+
+it('has a dashboard whose panels ask something, and do not lie upon each other', () => {
+  const { panels } = JSON.parse(read(join(root, 'operating/grafana/sluice.json'))) as {
+    readonly panels: readonly {
+      readonly id: number;
+      readonly type: string;
+      readonly title: string;
+      readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+      readonly targets?: readonly { readonly expr: string }[];
+    }[];
+  };
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const taken = new Set<string>();
+  for (const { type, title, gridPos, targets = [] } of panels) {
+    if (type !== 'row') expect(targets.length, title).toBeGreaterThan(0);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        expect(taken.has(`${x},${y}`), title).toBe(false);
+        taken.add(`${x},${y}`);
+      }
+    }
+  }
+});
