@@ -12,6 +12,7 @@ import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pub
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { Continuity } from './continuity/continuity.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
@@ -19,9 +20,9 @@ import { ingestMetrics, ingestParts } from './metrics.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import { Publisher, type PublishableEvent } from './publisher/publisher.ts';
-import { Report } from './report.ts';
+import { Report, type Loss } from './report.ts';
 import { AccountFetcher } from './sources/account-fetcher.ts';
-import { programSubscriptions } from './sources/accounts.ts';
+import { confirmedSubscription, programSubscriptions } from './sources/accounts.ts';
 import { Endpoints } from './sources/endpoints.ts';
 import { logsSubscription } from './sources/logs.ts';
 import { TransactionFetcher } from './sources/transactions.ts';
@@ -30,6 +31,9 @@ import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 export type { IngestStats } from './stats.ts';
 
 const rpcTimeoutMs = 5_000;
+/** Transactions of a gap that are asked for at one time, and how long each. */
+const maxFilling = 64;
+const fillGiveUpAfterMs = 10_000;
 const genesisPauseMs = 500;
 const maxGenesisPauseMs = 5_000;
 /** How often held account changes are looked at. */
@@ -87,9 +91,9 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const startedAtMs = Date.now();
   const report = new Report(log);
   const solUsd = new SolUsdFeed(rpc, log, ended);
-  const publish = (event: PublishableEvent): void => publisher.push(event);
-  const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
   let running: RunningParts | null = null;
+  const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
+  const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
 
   const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, keeper, solUsd, tokenMetadata, report });
 
@@ -97,42 +101,17 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
     const simulated = genesis.startsWith(simnetGenesisPrefix);
-    const pipeline = new Pipeline({
-      venues,
-      simulated,
-      solUsd,
-      accounts: new AccountFetcher(rpc, ended),
-      transactions: new TransactionFetcher(rpc),
-      log,
-      signal: ended,
-      publish: (event) => {
-        publish(event);
-        if (event.type === 'newToken') tokenMetadata.add(event);
-      },
-      onFault: (fault) => report.note(fault),
-      onLoss: (loss) => report.lose(loss),
-    });
+    const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, ended });
     // The price comes first, so that the first trades have one; without an answer they have none.
     await solUsd.ask();
     if (ended.aborted) return;
-    const endpoints = new Endpoints({
-      urls: wsUrls,
-      subscriptions: [
-        ...venues.map((venue) => logsSubscription(venue.programId)),
-        ...venues.flatMap((venue) => programSubscriptions(venue)),
-        accountSubscription(solUsdcWhirlpool),
-        slotSubscription(false),
-      ],
-      pipeline,
-      solUsd,
-      log,
-      signal: ended,
-    });
-    running = { simulated, pipeline, endpoints };
+    running = reading;
+    const { pipeline, endpoints, continuity } = reading;
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     standWhileSighted(publisher, endpoints, ended);
+    await continuity.run();
   }
 
   const tellStatus = statusTeller(bus, `ingest:${instance}`, log, ended);
@@ -164,6 +143,69 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       report.tell(stats());
     },
   };
+}
+
+interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'metadata'> {
+  readonly rpc: Rpc;
+  readonly genesis: string;
+  readonly simulated: boolean;
+  readonly publisher: Publisher;
+  readonly tokenMetadata: TokenMetadata;
+  readonly report: Report;
+  readonly solUsd: SolUsdFeed;
+  readonly ended: AbortSignal;
+}
+
+/** What reads one chain, not begun yet. */
+function openReading(parts: ReadingParts): RunningParts {
+  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, log, ended } = parts;
+  const { httpUrls, wsUrls } = config.rpc!;
+  const onLoss = (loss: Loss): void => report.lose(loss);
+  const pipeline: Pipeline = new Pipeline({
+    venues,
+    simulated,
+    solUsd,
+    accounts: new AccountFetcher(rpc, ended),
+    transactions: new TransactionFetcher(rpc),
+    log,
+    signal: ended,
+    publish: (event) => {
+      continuity.publish(event);
+      if (event.type === 'newToken') tokenMetadata.add(event);
+    },
+    onFault: (fault) => report.note(fault),
+    onLoss,
+  });
+  const continuity: Continuity = new Continuity({
+    rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs })),
+    programs: venues.map((venue) => venue.programId),
+    genesis,
+    bus,
+    publisher,
+    pipeline,
+    transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
+    slot: () => endpoints.slot,
+    onLoss,
+    publish: (outgoing) => publisher.push(outgoing),
+    log,
+    signal: ended,
+  });
+  const endpoints: Endpoints = new Endpoints({
+    urls: wsUrls,
+    subscriptions: [
+      ...venues.map((venue) => logsSubscription(venue.programId)),
+      ...venues.flatMap((venue) => programSubscriptions(venue)),
+      accountSubscription(solUsdcWhirlpool),
+      slotSubscription(false),
+      confirmedSubscription,
+    ],
+    continuity,
+    pipeline,
+    solUsd,
+    log,
+    signal: ended,
+  });
+  return { simulated, pipeline, endpoints, continuity };
 }
 
 /** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */

@@ -27,6 +27,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     ...stats.endpoints.flatMap(endpointMetrics),
     ...rpcMetrics(makers, rpc),
     counter('blind_periods_total', 'Times without any endpoint.', stats.blindPeriods),
+    ...continuityMetrics(stats),
     counter('notifications_total', 'Transactions told for the first time.', notifications.logs),
     counter('notifications_repeated_total', 'Transactions that another endpoint had told already.', notifications.repeats),
     counter('notifications_malformed_total', 'Notifications of an unknown form, or of an impossible slot.', notifications.malformed),
@@ -65,6 +66,34 @@ function endpointMetrics({ index, state, slotsBehind, frames, malformedFrames, c
     counter('endpoint_malformed_total', 'Frames of an unknown form.', malformedFrames, endpoint),
     counter('endpoint_connects_total', 'Connections to it that were begun.', connects, endpoint),
     counter('endpoint_refused_subscriptions_total', 'Subscriptions that it refused.', refusedSubscriptions, endpoint),
+  ];
+}
+
+function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
+  if (continuity === null) return [];
+  const { watermark, slots, gaps, forks } = continuity;
+  const { open, seen, filled, skipped, dead, unjudged } = slots;
+  return [
+    gauge('watermark_slot', 'Slot up to which everything is known to be complete; 0 before the first.', watermark),
+    gauge(
+      'watermark_slots_behind',
+      'Slots from there to the newest; 0 where this process does not lead.',
+      watermark === 0 ? 0 : Math.max(0, slot - watermark),
+    ),
+    gauge('slots_open', 'Slots of which it is not known yet what became of them.', open),
+    ...Object.entries({ seen, filled, skipped, dead, unjudged }).map(([fate, count]) =>
+      counter(
+        'slots_total',
+        'Slots by what became of them: seen live, filled from history, without a block, on a dead fork, not found out.',
+        count,
+        { fate },
+      ),
+    ),
+    counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),
+    counter('gap_transactions_lost_total', 'Transactions not seen live that no endpoint shows.', gaps.lostTransactions),
+    counter('gap_slots_lost_total', 'Slots not seen live that no endpoint lists any more.', gaps.lostSlots),
+    counter('gap_rounds_failed_total', 'Comparisons with what nodes have written down that no endpoint answered whole.', gaps.failedRounds),
+    counter('retracted_total', 'Events taken back because their fork died.', forks.retracted),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import type { Continuity, ContinuityStats } from './continuity/continuity.ts';
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
 import type { KeeperStats } from './market/keeper.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
@@ -34,6 +35,8 @@ export interface IngestStats {
   readonly endpointsUp: number;
   readonly endpoints: readonly EndpointStats[];
   readonly blindPeriods: number;
+  /** Null before the cluster told which it is. */
+  readonly continuity: ContinuityStats | null;
   readonly notifications: NotificationCounts;
   readonly pipeline: PipelineCounts & {
     readonly waiting: number;
@@ -57,6 +60,7 @@ const noNotifications: NotificationCounts = {
   logs: 0,
   repeats: 0,
   retold: 0,
+  moved: 0,
   accounts: 0,
   failed: 0,
   placeholder: 0,
@@ -79,6 +83,7 @@ export interface RunningParts {
   readonly simulated: boolean;
   readonly pipeline: Pipeline;
   readonly endpoints: Endpoints;
+  readonly continuity: Continuity;
 }
 
 export function readStats(of: {
@@ -111,6 +116,7 @@ export function readStats(of: {
       ...socket.counts,
     })),
     blindPeriods: running?.endpoints.blindPeriods ?? 0,
+    continuity: running?.continuity.stats ?? null,
     notifications: { ...(running?.endpoints.counts ?? noNotifications) },
     pipeline: {
       ...(running?.pipeline.counts ?? nothingTaken),

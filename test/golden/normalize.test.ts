@@ -46,7 +46,14 @@ function fromTransaction(name: string): StreamEvent[] {
   const { pipeline, events } = createHarness({ solUsd });
   const answer = fixtureTransaction(name);
   const result = { ...answer, meta: { ...(answer['meta'] as object), logMessages: [] } };
-  const reading = pipeline.decoder.fromTransaction({ signature, slot: 435_948_600, result, commitment: 'processed', receivedUs });
+  const reading = pipeline.decoder.fromTransaction({
+    signature,
+    slot: 435_948_600,
+    result,
+    commitment: 'processed',
+    receivedUs,
+    late: false,
+  });
   if (reading.kind !== 'whole') throw new Error('no transaction');
   pipeline.take(reading.transaction);
   return events;

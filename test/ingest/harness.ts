@@ -82,7 +82,7 @@ export function createHarness(
     simulated: options.simulated ?? false,
     solUsd,
     accounts: new AccountFetcher(rpc, signal),
-    transactions: new TransactionFetcher(rpc, options.giveUpAfterMs),
+    transactions: new TransactionFetcher(rpc, options.giveUpAfterMs === undefined ? {} : { giveUpAfterMs: options.giveUpAfterMs }),
     log,
     signal,
     publish: (event) => void events.push(event),

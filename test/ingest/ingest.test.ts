@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
@@ -87,12 +87,13 @@ function buyLogs(name: string): string[] {
   );
 }
 
-const send = (to: ScriptedNode, name: string): void => to.logs(signatureOf(name), buyLogs(name));
+/** Both nodes tell it for the same slot, as nodes do. */
+const send = (to: ScriptedNode, name: string): void => to.logs(signatureOf(name), buyLogs(name), { slot: 1_000 });
 const tradesOf = ({ events }: Running): string[] => events.filter((event) => event.type === 'trade').map((event) => event.id);
 const tradeOf = (name: string): string => `${signatureOf(name)}:3.0`;
 
 describe('from a node to the bus', () => {
-  it('subscribes to logs and accounts of every venue, the SOL/USD pool and the slots', async () => {
+  it('subscribes to logs and accounts of every venue, the SOL/USD pool, the slots and the confirmed slots', async () => {
     const source = await node();
     await until('subscribed', up(await ingestOf(source)));
     const [asked] = [...source.subscriptions.values()].map((subscriptions) => [...subscriptions.values()]);
@@ -103,12 +104,11 @@ describe('from a node to the bus', () => {
       ['programSubscribe', 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'],
       ['accountSubscribe', solUsdcWhirlpool],
       ['slotSubscribe', undefined],
+      ['accountSubscribe', clockSysvar],
     ]);
     expect(
-      asked
-        ?.filter(({ method }) => method !== 'slotSubscribe')
-        .every(({ params }) => (params[1] as { commitment: string }).commitment === 'processed'),
-    ).toBe(true);
+      asked?.filter(({ method }) => method !== 'slotSubscribe').map(({ params }) => (params[1] as { commitment: string }).commitment),
+    ).toEqual(['processed', 'processed', 'processed', 'processed', 'processed', 'confirmed']);
     // The first eight bytes of a bonding curve, in base58.
     expect(asked?.[2]?.params[1]).toMatchObject({ encoding: 'base64', filters: [{ memcmp: { offset: 0, bytes: '4y6pru6YvC7' } }] });
   });

@@ -70,7 +70,7 @@ describe('the ingest process', () => {
       onLost: () => undefined,
     });
     const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });
-    await until('subscribed', () => [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 6));
+    await until('subscribed', () => [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 7));
     const event = tradeEventBytes({
       mint: keyOf('coin'),
       trader: keyOf('trader'),

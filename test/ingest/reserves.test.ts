@@ -298,6 +298,7 @@ describe('reserves without a price', () => {
       receivedUs: 1,
       feePayer: null,
       blockTime: 1,
+      late: false,
       simulated: false,
     } as const;
     const market = {

@@ -163,7 +163,7 @@ describe('an endpoint that tells absurd slots', () => {
     liar.notify('slotNotification', 'slotSubscribe', { slot: 9e15, parent: 1, root: 1 });
     liar.notify('slotNotification', 'slotSubscribe', { slot: 900_000_000, parent: 1, root: 1 });
     const account = { context: { slot: absurd }, value: accountJson(whirlpoolProgram, whirlpoolBytes(9_999)) };
-    liar.notify('accountNotification', 'accountSubscribe', account);
+    liar.notify('accountNotification', 'accountSubscribe', account, ([address]) => address === solUsdcWhirlpool);
     liar.logs(signatureOf('liar'), routedTradeLogs(bought), { slot: absurd });
     await until('three were refused', () => malformed() === 3);
     const slotThen = ingest.stats().slot;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage, decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction.ts';
-import { usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
 import { AccountStore } from './ledger/account-store.ts';
@@ -21,7 +21,7 @@ import { programTable } from './programs/table.ts';
 import { transferInstruction } from './programs/system.ts';
 import { transactionErrorText } from './runtime/error-texts.ts';
 import { executeTransaction, refusedTransaction, type Outcome } from './runtime/execute.ts';
-import { clockSysvar, messageKeys } from './runtime/message.ts';
+import { messageKeys } from './runtime/message.ts';
 
 /** Blocks from the newest to the one that counts as confirmed, and as finalized. */
 const confirmedDepth = 2;

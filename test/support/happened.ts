@@ -21,7 +21,8 @@ interface Happened {
 /** What happened by the instructions of every transaction, in the order of the chain: what a reader must have been told, and nothing else. */
 export function happened(simnet: Simnet): Happened[] {
   const all: Happened[] = [];
-  for (const { transactions } of simnet.oracle.slots()) {
+  for (const { dead, transactions } of simnet.oracle.slots()) {
+    if (dead) continue;
     for (const { signature } of transactions) {
       const record = simnet.chain.transaction(signature);
       if (record === null) throw new Error(`No record of ${signature}.`);

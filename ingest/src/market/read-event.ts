@@ -26,6 +26,7 @@ export interface TradeOrMigration {
   /** By the chain's clock; when it was received where that is not known. */
   readonly atS: number;
   readonly receivedUs: number;
+  readonly late: boolean;
   readonly simulated: boolean;
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
@@ -69,6 +70,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeOrMigration | nu
   fields.enter('ts');
   const receivedUs = fields.number('received') ?? 0;
   fields.skip('published');
+  const late = fields.flag('late');
   const simulated = fields.flag('simulated');
   const isBuy = fields.text('side') === 'buy';
   for (const name of ['trader', 'feePayer', 'baseAmount', 'baseDecimals', 'quoteAmount', 'quoteDecimals']) fields.skip(name);
@@ -96,6 +98,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeOrMigration | nu
     slot,
     atS,
     receivedUs,
+    late,
     simulated,
     priceQuote,
     priceSol,
@@ -125,6 +128,7 @@ function readParsed(json: Uint8Array): TradeOrMigration | null {
     slot: event.slot,
     atS: secondsOf(event.blockTime, event.ts.received),
     receivedUs: event.ts.received,
+    late: event.late === true,
     simulated: event.simulated === true,
     priceQuote: event.priceQuote,
     priceSol: event.priceSol,

@@ -138,6 +138,7 @@ function metadataEvent(token: NewTokenEvent, document: OffChainMetadata, receive
     telegram: document.telegram,
     website: document.website,
   };
+  if (token.late === true) event.late = true;
   if (token.simulated === true) event.simulated = true;
   return event;
 }

@@ -15,6 +15,8 @@ export interface DecodedTransaction {
   readonly feePayer: string | null;
   /** Unix seconds; null where the source does not tell, then an event's own timestamp stands. */
   readonly blockTime: number | null;
+  /** Read from the history of the chain, after newer ones. */
+  readonly late: boolean;
   readonly events: LocatedEvent[];
 }
 
@@ -117,7 +119,7 @@ export class Decoder {
     if (counted !== null) this.noteCounted(counted);
     const { signature, slot, receivedUs } = seen;
     return {
-      transaction: { signature, slot, commitment: 'processed', receivedUs, feePayer: null, blockTime: null, events },
+      transaction: { signature, slot, commitment: 'processed', receivedUs, feePayer: null, blockTime: null, late: false, events },
       fault: malformed ?? (truncated ? 'cut logs' : empty ? 'logs left out' : null),
       quiet: this.#pathCount === 0,
     };
@@ -151,12 +153,12 @@ export class Decoder {
     const events = this.#begin(whole.signature, counted);
     for (const { programId, path, data } of emitted) this.#decode(programId, path, data);
     if (counted !== null) this.noteCounted(counted);
-    const { slot, commitment, receivedUs } = whole;
+    const { slot, commitment, receivedUs, late } = whole;
     const { feePayer, blockTime } = view;
     return {
       kind: 'whole',
       missing,
-      transaction: { signature: whole.signature, slot: view.slot ?? slot, commitment, receivedUs, feePayer, blockTime, events },
+      transaction: { signature: whole.signature, slot: view.slot ?? slot, commitment, receivedUs, feePayer, blockTime, late, events },
     };
   }
 

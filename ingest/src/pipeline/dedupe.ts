@@ -5,17 +5,23 @@ const maxSignatures = 400_000;
 
 /** The first sight of every transaction, over all endpoints and subscriptions. Whether it was told whole is the pipeline's to know. */
 export class Dedupe {
-  readonly #seen: Recent<true>;
+  readonly #seen: Recent<number>;
 
   constructor(capacity = maxSignatures) {
     this.#seen = new Recent(capacity);
   }
 
-  /** True exactly once for a signature as long as it is remembered. */
-  first(signature: string): boolean {
-    if (this.#seen.has(signature)) return false;
-    this.#seen.set(signature, true);
-    return true;
+  /** Null for the first sight of a signature as long as it is remembered; then the slot of the first. */
+  see(signature: string, slot: number): number | null {
+    const seen = this.#seen.peek(signature);
+    if (seen !== undefined) return seen;
+    this.#seen.set(signature, slot);
+    return null;
+  }
+
+  /** Slot of the first sight; null where there was none. */
+  slotOf(signature: string): number | null {
+    return this.#seen.peek(signature) ?? null;
   }
 
   forget(signature: string): void {

@@ -61,7 +61,7 @@ export class Emitter {
   }
 
   trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
-    learnSupply(pool, event);
+    if (!transaction.late || pool.token!.supply === null) learnSupply(pool, event);
     const solUsd = this.#solUsdAt(transaction.receivedUs);
     const market = marketOf(pool);
     const trade = marketTrade(event, pool.flipped);
@@ -101,13 +101,13 @@ export class Emitter {
   reserves({ transaction, path, pool, event }: ResolvedEvent<ReservesChanged>): void {
     const { supply } = pool.token!;
     if (supply !== null) pool.token!.supply = supply > event.burned ? supply - event.burned : 0n;
-    if (event.reserves.virtualBase !== null) pool.tradedBase = event.reserves.virtualBase;
+    if (event.reserves.virtualBase !== null && !isLate(transaction.slot, pool.tickSlot)) pool.tradedBase = event.reserves.virtualBase;
     const reserves = wholeReserves(event.reserves, pool);
     if (reserves === null) {
       this.counts.untoldChanges++;
       return;
     }
-    const { signature, slot, commitment, receivedUs, blockTime } = transaction;
+    const { signature, slot, commitment, receivedUs, blockTime, late } = transaction;
     this.#tick(pool, reserves, {
       id: `${signature}:${path}.price`,
       signature,
@@ -115,6 +115,7 @@ export class Emitter {
       blockTime: blockTime ?? event.timestamp,
       commitment,
       receivedUs,
+      late,
       simulated: this.#simulated,
     });
   }
@@ -128,6 +129,7 @@ export class Emitter {
       blockTime: null,
       commitment: 'processed',
       receivedUs,
+      late: false,
       simulated: this.#simulated,
     });
   }
@@ -165,8 +167,8 @@ export class Emitter {
   }
 
   #sighting(transaction: DecodedTransaction): Sighting {
-    const { signature, slot, commitment, receivedUs, feePayer, blockTime } = transaction;
-    return { signature, slot, commitment, receivedUs, feePayer, blockTime, simulated: this.#simulated };
+    const { signature, slot, commitment, receivedUs, feePayer, blockTime, late } = transaction;
+    return { signature, slot, commitment, receivedUs, feePayer, blockTime, late, simulated: this.#simulated };
   }
 }
 

@@ -21,6 +21,8 @@ export interface Sighting {
   readonly receivedUs: number;
   readonly feePayer: string | null;
   readonly blockTime: number | null;
+  /** Read from the history of the chain, after newer ones. */
+  readonly late: boolean;
   /** The chain is simnet. */
   readonly simulated: boolean;
 }
@@ -126,6 +128,7 @@ export function tradeEvent(
     fees: wireFees(trade.fees),
     reserves: wireReserves(trade.reserves),
   };
+  if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   if (completes) event.curveCompleted = true;
   return event;
@@ -155,6 +158,7 @@ export function tradePrice(trade: TradeEvent, reserves: PoolReserves, solUsd: So
     solUsd,
     reserves: trade.reserves,
   };
+  if (trade.late === true) event.late = true;
   if (trade.simulated === true) event.simulated = true;
   return event;
 }
@@ -167,6 +171,7 @@ export interface TickSighting {
   readonly blockTime: number | null;
   readonly commitment: Commitment;
   readonly receivedUs: number;
+  readonly late: boolean;
   readonly simulated: boolean;
 }
 
@@ -192,6 +197,7 @@ export function accountPrice(seen: TickSighting, market: Market, reserves: PoolR
     solUsd,
     reserves: wireReserves(reserves),
   };
+  if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   return event;
 }
@@ -240,6 +246,7 @@ export function newTokenEvent(
       creatorFeeBps: created.creatorFeeBps,
     },
   };
+  if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   return event;
 }
@@ -289,6 +296,7 @@ export function migrationEvent(
     migrationFee: migrated.fee.toString(),
     ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
   };
+  if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   return event;
 }

@@ -27,6 +27,11 @@ export class Lines<T> {
     return this.#lines.get(pool)?.[0];
   }
 
+  /** All that wait, line by line. */
+  *items(): Iterable<T> {
+    for (const line of this.#lines.values()) yield* line;
+  }
+
   /** Takes the first of a line; an empty line is closed. */
   shift(pool: string): T | undefined {
     const line = this.#lines.get(pool);

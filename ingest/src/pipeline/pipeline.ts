@@ -112,6 +112,35 @@ export class Pipeline {
     return this.#unfinished.has(signature) || this.#quiet.has(signature);
   }
 
+  /** Whether a transaction that was seen is still on its way, or told nothing. */
+  isHeld(signature: string): boolean {
+    if (this.isOpen(signature)) return true;
+    if (this.#lines.waiting > 0) for (const { transaction } of this.#lines.items()) if (transaction.signature === signature) return true;
+    return false;
+  }
+
+  /** The oldest slot of what is still on its way; infinite where nothing is. */
+  oldestWaitingSlot(): number {
+    let oldest = this.#unfinished.oldestSlot();
+    if (this.#lines.waiting > 0) for (const { transaction } of this.#lines.items()) oldest = Math.min(oldest, transaction.slot);
+    return oldest;
+  }
+
+  /** A transaction read from the history of the chain. */
+  takeLate(transaction: DecodedTransaction): void {
+    this.dedupe.forget(transaction.signature);
+    this.dedupe.see(transaction.signature, transaction.slot);
+    this.take(transaction);
+  }
+
+  /** What was told of a pool was on a fork that died: its next price is told whatever its slot. */
+  unsettle(poolAddress: string): void {
+    const pool = this.book.pool(poolAddress);
+    if (pool === undefined) return;
+    pool.tickSlot = -1;
+    pool.tickBase = pool.tickQuote = pool.tradedBase = -1n;
+  }
+
   /** The logs of a transaction that is seen for the first time. */
   takeNew(seen: TransactionLogs): void {
     const reading = this.decoder.fromLogs(seen);

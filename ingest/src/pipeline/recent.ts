@@ -19,6 +19,11 @@ export class Recent<V> {
     return old;
   }
 
+  /** As `get`, but it does not count as a use. */
+  peek(key: string): V | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
   has(key: string): boolean {
     return this.#young.has(key) || this.#old.has(key);
   }

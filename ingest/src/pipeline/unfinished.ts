@@ -62,6 +62,13 @@ export class Unfinished {
     return this.#open.has(signature);
   }
 
+  /** Infinite where none is open. */
+  oldestSlot(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { seen } of this.#open.values()) oldest = Math.min(oldest, seen.slot);
+    return oldest;
+  }
+
   /** `reading` is what the decoder read last. */
   begin({ transaction, fault }: LogsReading): void {
     this.#parts.counts.incompleteLogs++;

@@ -1,5 +1,7 @@
 import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
-import type { PublishableEvent } from './publisher.ts';
+import type { PublishableEvent, Retraction } from './publisher.ts';
+
+type Outgoing = PublishableEvent | Retraction;
 
 /** What is kept at most; beyond it the oldest is dropped. */
 const maxEvents = 50_000;
@@ -10,7 +12,7 @@ const eventBytes = 1_200;
 /** Events that wait to be published, in their order. What drops events for a bound says how many. */
 export class EventQueue {
   /** The events are `#events[#from..]`. */
-  #events: PublishableEvent[] = [];
+  #events: Outgoing[] = [];
   #from = 0;
   #bytes = 0;
 
@@ -18,14 +20,14 @@ export class EventQueue {
     return this.#events.length - this.#from;
   }
 
-  push(event: PublishableEvent): number {
+  push(event: Outgoing): number {
     this.#events.push(event);
     this.#bytes += weightOf(event);
     return this.#dropBeyondBounds();
   }
 
   /** The oldest, at most `count`. */
-  take(count: number): PublishableEvent[] {
+  take(count: number): Outgoing[] {
     const taken = this.#events.slice(this.#from, this.#from + count);
     for (const event of taken) this.#bytes -= weightOf(event);
     this.#from += taken.length;
@@ -34,7 +36,7 @@ export class EventQueue {
   }
 
   /** Puts events that were taken before all others again. */
-  putBack(taken: readonly PublishableEvent[]): number {
+  putBack(taken: readonly Outgoing[]): number {
     this.#events = [...taken, ...this.#events.slice(this.#from)];
     this.#from = 0;
     for (const event of taken) this.#bytes += weightOf(event);
@@ -69,7 +71,7 @@ export class EventQueue {
   }
 }
 
-function weightOf(event: PublishableEvent): number {
+function weightOf(event: Outgoing): number {
   if (event.type !== 'newToken' && event.type !== 'tokenMetadata') return eventBytes;
   const said = event.type === 'newToken' ? 0 : charsOf(event.description) + charsOf(event.image) + linkChars(event);
   return eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length + said);

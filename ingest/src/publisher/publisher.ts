@@ -3,6 +3,7 @@ import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
+import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
 import {
@@ -43,8 +44,10 @@ export interface PublisherCounts {
   failures: number;
 }
 
-export function topicsOf(event: PublishableEvent): string[] {
+export function topicsOf(event: PublishableEvent | Retraction): string[] {
   switch (event.type) {
+    case 'retract':
+      return topicsOf(event.of);
     case 'trade':
       return [allTradesTopic, tradesTopic(event.mint), accountTradesTopic(event.trader)];
     case 'price':
@@ -60,12 +63,21 @@ export function topicsOf(event: PublishableEvent): string[] {
 /** What the pipeline makes. */
 export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;
 
+/** Takes an event back whose slot died, on the topics that carried it. */
+export interface Retraction {
+  readonly type: 'retract';
+  readonly id: string;
+  readonly of: PublishableEvent;
+  /** When it was known; on the wire it has no time. */
+  readonly ts: { readonly received: number; published: number };
+}
+
 /** One holding of the lease. */
 interface Term {
   readonly bus: BusPublisher;
   readonly fence: number;
-  /** Ids that were published before it; looked up for as long as such events may come. */
-  readonly published: ReadonlySet<string | null>;
+  /** How often each thing was published before it, by what it is; looked up for as long as such may come. */
+  readonly published: Map<string, number>;
   readonly startedAtMs: number;
 }
 
@@ -98,6 +110,9 @@ export class Publisher {
   #closed = false;
   #wake: (() => void) | null = null;
   #endPause: (() => void) | null = null;
+  /** Events pushed so far, and who waits for how many of them to have left. */
+  #pushed = 0;
+  #waiting: { readonly upTo: number; readonly settle: (done: boolean) => void }[] = [];
 
   constructor(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>, log: Logger) {
     this.#bus = bus;
@@ -113,14 +128,34 @@ export class Publisher {
     return this.#term !== null;
   }
 
+  /** Fence of the present holding; null while this process does not lead. */
+  get fence(): number | null {
+    return this.#term?.fence ?? null;
+  }
+
+  /** True once all that was pushed before is in the log; false where this process does not lead until then, or the signal fired. */
+  flushed(signal: AbortSignal): Promise<boolean> {
+    if (this.#term === null || signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const forget = whenAborted(signal, () => resolve(false));
+      const settle = (done: boolean): void => {
+        forget();
+        resolve(done);
+      };
+      this.#waiting.push({ upTo: this.#pushed, settle });
+      this.#wake?.();
+    });
+  }
+
   /** The bus tells who leads, and takes what it is handed. */
   get busAnswers(): boolean {
     const stalled = this.#handedAtMs !== null && performance.now() - this.#handedAtMs > maxStallMs;
     return !stalled && this.#lease?.holder !== null;
   }
 
-  push(event: PublishableEvent): void {
+  push(event: PublishableEvent | Retraction): void {
     if (this.#closed) return;
+    this.#pushed++;
     this.counts.dropped += this.#queue.push(event);
     if (this.#lease?.holder === 'other') this.#dropPublished(event.ts.received);
     this.#wake?.();
@@ -195,7 +230,7 @@ export class Publisher {
         await bus.close();
         throw error;
       });
-      return { bus, fence, published: new Set(tail.map(idOf)), startedAtMs };
+      return { bus, fence, published: countsOf(tail), startedAtMs };
     } catch (error) {
       if (error instanceof BusError && error.code === 'FENCED') this.#fenced = fence;
       else {
@@ -212,11 +247,13 @@ export class Publisher {
     const tookMs = Math.round(performance.now() - term.startedAtMs);
     this.#log.info({ fence: term.fence, kept: this.buffered, known: term.published.size, tookMs }, 'ingest_leads');
     while (!this.#closed && this.#isServing(term)) {
+      this.#tellFlushed();
       if (this.buffered > 0) await this.#deliver(term, this.#take(term));
       else if (this.#draining) break;
       else await this.#changed();
     }
     this.#term = null;
+    for (const { settle } of this.#waiting.splice(0)) settle(false);
     await term.bus.close();
     if (!this.#draining) this.#log.warn({ fence: term.fence }, 'ingest_lost_lead');
   }
@@ -226,22 +263,31 @@ export class Publisher {
     return lease !== null && lease.held && lease.fence === fence && this.#fenced !== fence;
   }
 
-  #take({ published, startedAtMs }: Term): PublishableEvent[] {
+  /** Nothing is under way when this is called. */
+  #tellFlushed(): void {
+    if (this.#waiting.length === 0) return;
+    const left = this.#pushed - this.buffered;
+    const done = this.#waiting.filter(({ upTo }) => upTo <= left);
+    this.#waiting = this.#waiting.filter(({ upTo }) => upTo > left);
+    for (const { settle } of done) settle(true);
+  }
+
+  #take({ published, startedAtMs }: Term): (PublishableEvent | Retraction)[] {
     const taken = this.#queue.take(maxBatch);
     if (published.size === 0 || performance.now() - startedAtMs > repeatsForMs) return taken;
-    const fresh = taken.filter(({ id }) => !published.has(id));
+    const fresh = taken.filter((event) => !wasPublished(published, event));
     this.counts.repeats += taken.length - fresh.length;
     return fresh;
   }
 
   /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
-  async #deliver(term: Term, events: readonly PublishableEvent[]): Promise<void> {
+  async #deliver(term: Term, events: readonly (PublishableEvent | Retraction)[]): Promise<void> {
     this.#handedAtMs = performance.now();
     await this.#hand(term, events);
     this.#handedAtMs = null;
   }
 
-  async #hand(term: Term, events: readonly PublishableEvent[]): Promise<void> {
+  async #hand(term: Term, events: readonly (PublishableEvent | Retraction)[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
@@ -316,24 +362,47 @@ export class Publisher {
 }
 
 interface Encoded {
-  readonly event: PublishableEvent;
+  readonly event: PublishableEvent | Retraction;
   readonly entry: BusEntry;
 }
 
 /** Encodes a batch; `ts.published` is this moment. */
-function encode(events: readonly PublishableEvent[]): Encoded[] {
+function encode(events: readonly (PublishableEvent | Retraction)[]): Encoded[] {
   const published = nowUs();
   return events.map((event) => {
     event.ts.published = published;
-    return { event, entry: { topics: topicsOf(event), ...encodeEvent(event) } };
+    const told = event.type === 'retract' ? { type: event.type, id: event.id } : event;
+    return { event, entry: { topics: topicsOf(event), ...encodeEvent(told) } };
   });
 }
 
-/** Id of the event in an entry; null where there is none, as in what others than ingest publish. */
-function idOf({ json }: LogEntry): string | null {
+/**
+ * An event that was published before is left out however often it comes, for the same slot: a transaction that landed again is
+ * told again. One may be taken back several times, and each stands for one.
+ */
+function wasPublished(published: Map<string, number>, event: PublishableEvent | Retraction): boolean {
+  const isRetraction = event.type === 'retract';
+  const key = isRetraction ? `retract ${event.id}` : `${event.id}@${event.slot}`;
+  const times = published.get(key) ?? 0;
+  if (times > 0 && isRetraction) published.set(key, times - 1);
+  return times > 0;
+}
+
+function countsOf(tail: readonly LogEntry[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const entry of tail) {
+    const key = keyOf(entry);
+    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** What `wasPublished` knows an entry by; null where there is none, as in what others than ingest publish. */
+function keyOf({ json }: LogEntry): string | null {
   try {
-    const event = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly id?: unknown } | null;
-    return typeof event?.id === 'string' ? event.id : null;
+    const event = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as Record<string, unknown> | null;
+    if (typeof event?.['id'] !== 'string') return null;
+    return event['type'] === 'retract' ? `retract ${event['id']}` : `${event['id']}@${String(event['slot'])}`;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

@@ -1,5 +1,6 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { contextAndValue, isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountState } from './source.ts';
@@ -18,6 +19,22 @@ export function programSubscriptions(venue: Venue): Subscription[] {
     // Some providers switch it off: trades still come by their logs.
     required: false,
   }));
+}
+
+/**
+ * The clock changes with every slot: told at `confirmed`, its context says which slots are confirmed. There is no such
+ * subscription of its own that all providers serve; one that refuses this is asked for the confirmed slot now and then.
+ */
+export const confirmedSubscription: Subscription = {
+  name: 'confirmed',
+  method: 'accountSubscribe',
+  params: [clockSysvar, { encoding: 'base64', commitment: 'confirmed' }],
+  required: false,
+};
+
+/** The slot in the `params` of a notification; null where there is none. */
+export function readNotifiedSlot(params: unknown): number | null {
+  return contextOf(params)?.slot ?? null;
 }
 
 /** Reads the `params` of a `programNotification`. */

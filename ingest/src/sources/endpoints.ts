@@ -1,12 +1,13 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
-import { RpcSocket } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type SlotTold } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '../clock.ts';
+import type { Continuity } from '../continuity/continuity.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
-import { readAccountNotification, readProgramNotification } from './accounts.ts';
+import { confirmedSubscription, readAccountNotification, readNotifiedSlot, readProgramNotification } from './accounts.ts';
 import { readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 import type { TransactionLogs } from './source.ts';
 
@@ -20,6 +21,8 @@ export interface NotificationCounts {
   repeats: number;
   /** Told before, but not whole or without any event: read once more. */
   retold: number;
+  /** Told before for another slot: it landed on two forks, or an endpoint is wrong. */
+  moved: number;
   accounts: number;
   /** Transactions that failed; of no interest. */
   failed: number;
@@ -36,6 +39,7 @@ export interface EndpointsOptions {
   readonly subscriptions: readonly Subscription[];
   readonly pipeline: Pipeline;
   readonly solUsd: SolUsdFeed;
+  readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'again' | 'sighted'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -49,6 +53,7 @@ export class Endpoints {
     logs: 0,
     repeats: 0,
     retold: 0,
+    moved: 0,
     accounts: 0,
     failed: 0,
     placeholder: 0,
@@ -58,6 +63,7 @@ export class Endpoints {
   readonly sockets: readonly RpcSocket[];
   readonly #pipeline: Pipeline;
   readonly #solUsd: SolUsdFeed;
+  readonly #continuity: EndpointsOptions['continuity'];
   readonly #log: Logger;
   /** Times without any endpoint: what happened meanwhile was not seen. */
   blindPeriods = 0;
@@ -69,15 +75,19 @@ export class Endpoints {
   #maxSlot = newestPossibleSlot(Date.now());
 
   constructor(options: EndpointsOptions) {
-    const { pipeline, solUsd, log, signal, subscriptions } = options;
+    const { pipeline, solUsd, continuity, log, signal, subscriptions } = options;
     this.#pipeline = pipeline;
     this.#solUsd = solUsd;
+    this.#continuity = continuity;
     this.#log = log;
     const handlers = {
       takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
         this.#take(method, params, receivedUs, subscription),
-      onSlot: (): void => this.#judgeSlots(),
+      onSlot: ({ slot, parent }: SlotTold): void => {
+        this.#judgeSlots();
+        if (slot <= this.#maxSlot) continuity.slot(slot, parent);
+      },
     };
     this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, nowUs, log, signal }));
   }
@@ -116,6 +126,7 @@ export class Endpoints {
     } else if (this.#blindSinceSlot !== null && this.up > 0 && slot > this.#blindSinceSlot) {
       this.#log.warn({ fromSlot: this.#blindSinceSlot, toSlot: slot }, 'slots_not_seen');
       this.#blindSinceSlot = null;
+      this.#continuity.sighted();
     }
   }
 
@@ -142,28 +153,29 @@ export class Endpoints {
       this.counts.malformed++;
       return true;
     }
-    const isFirst = this.#pipeline.dedupe.first(signature);
-    if (!isFirst && !this.#pipeline.isOpen(signature)) {
+    const firstSlot = this.#pipeline.dedupe.slotOf(signature);
+    if (firstSlot === slot && !this.#pipeline.isOpen(signature)) {
       this.counts.repeats++;
       return true;
     }
     const logs = readLogsLines(frame, head);
-    if (logs === null) {
-      if (isFirst) this.#pipeline.dedupe.forget(signature);
-      return false;
-    }
-    this.#tell({ signature, slot, logs, receivedUs }, isFirst);
+    if (logs === null) return false;
+    this.#tell({ signature, slot, logs, receivedUs }, firstSlot);
     return true;
   }
 
-  #tell(seen: TransactionLogs, isFirst: boolean): void {
-    if (isFirst) {
+  #tell(seen: TransactionLogs, firstSlot: number | null): void {
+    if (firstSlot === null) {
       this.counts.logs++;
+      this.#pipeline.dedupe.see(seen.signature, seen.slot);
       this.#pipeline.takeNew(seen);
-    } else {
+    } else if (firstSlot !== seen.slot) {
+      this.counts.moved++;
+      this.#continuity.again(seen, firstSlot);
+    } else if (this.#pipeline.isOpen(seen.signature)) {
       this.counts.retold++;
       this.#pipeline.takeAgain(seen);
-    }
+    } else this.counts.repeats++;
   }
 
   #take(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
@@ -175,6 +187,10 @@ export class Endpoints {
         this.counts.accounts++;
         this.#pipeline.takeAccount(state);
       }
+    } else if (method === 'accountNotification' && subscription?.name === confirmedSubscription.name) {
+      const slot = readNotifiedSlot(params);
+      if (slot === null || slot > this.#maxSlot) this.counts.malformed++;
+      else this.#continuity.confirmed(slot);
     } else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
       const state = readAccountNotification(String(subscription.params[0]), params, receivedUs);
       if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;
@@ -195,8 +211,6 @@ export class Endpoints {
       this.counts.malformed++;
       return;
     }
-    const isFirst = this.#pipeline.dedupe.first(outcome.signature);
-    if (isFirst || this.#pipeline.isOpen(outcome.signature)) this.#tell(outcome, isFirst);
-    else this.counts.repeats++;
+    this.#tell(outcome, this.#pipeline.dedupe.slotOf(outcome.signature));
   }
 }

@@ -15,6 +15,8 @@ export interface WholeTransaction {
   readonly result: unknown;
   readonly commitment: Commitment;
   readonly receivedUs: number;
+  /** Read to fill a gap, after newer ones were told. */
+  readonly late: boolean;
 }
 
 /** State of an account at the end of a slot. */

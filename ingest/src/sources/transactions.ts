@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '../clock.ts';
 import type { WholeTransaction } from './source.ts';
 
@@ -17,9 +17,18 @@ export interface Unusable {
   readonly reason: string;
 }
 
+/** `unreachable`: no endpoint answered at the end, so that it may well be had later. */
 export interface LostTransaction {
   readonly kind: 'lost';
   readonly reason: string;
+  readonly unreachable: boolean;
+}
+
+export interface FetcherOptions {
+  readonly giveUpAfterMs?: number;
+  readonly maxConcurrent?: number;
+  /** What it fetches fills a gap. */
+  readonly late?: boolean;
 }
 
 interface Kinded {
@@ -33,19 +42,23 @@ interface Wanted {
   readonly signal: AbortSignal;
   /** Gives an answer to whoever asked; null where it was usable, otherwise why not. */
   readonly take: (whole: WholeTransaction) => string | null;
-  readonly lose: (reason: string) => void;
+  readonly lose: (reason: string, unreachable: boolean) => void;
 }
 
 /** Fetches whole transactions by signature; never rejects. */
 export class TransactionFetcher {
   readonly #rpc: Rpc;
   readonly #giveUpAfterMs: number;
+  readonly #maxConcurrent: number;
+  readonly #late: boolean;
   readonly #queue: Wanted[] = [];
   #running = 0;
 
-  constructor(rpc: Rpc, giveUpAfter = giveUpAfterMs) {
+  constructor(rpc: Rpc, options: FetcherOptions = {}) {
     this.#rpc = rpc;
-    this.#giveUpAfterMs = giveUpAfter;
+    this.#giveUpAfterMs = options.giveUpAfterMs ?? giveUpAfterMs;
+    this.#maxConcurrent = options.maxConcurrent ?? maxConcurrent;
+    this.#late = options.late ?? false;
   }
 
   get waiting(): number {
@@ -59,7 +72,7 @@ export class TransactionFetcher {
     signal: AbortSignal,
     read: (whole: WholeTransaction) => T | Unusable,
   ): Promise<Exclude<T, Unusable> | LostTransaction> {
-    if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full' });
+    if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
     return new Promise((settle) => {
       const take = (whole: WholeTransaction): string | null => {
         const reading = read(whole);
@@ -67,14 +80,14 @@ export class TransactionFetcher {
         settle(reading as Exclude<T, Unusable>);
         return null;
       };
-      const lose = (reason: string): void => settle({ kind: 'lost', reason });
+      const lose = (reason: string, unreachable: boolean): void => settle({ kind: 'lost', reason, unreachable });
       this.#queue.push({ signature, slot, sinceMs: performance.now(), signal, take, lose });
       this.#drain();
     });
   }
 
   #drain(): void {
-    while (this.#running < maxConcurrent) {
+    while (this.#running < this.#maxConcurrent) {
       const wanted = this.#queue.shift();
       if (wanted === undefined) return;
       this.#running++;
@@ -88,24 +101,27 @@ export class TransactionFetcher {
   async #load({ signature, slot, sinceMs, signal, take, lose }: Wanted): Promise<void> {
     const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     let reason = 'not found';
+    let unreachable = false;
     let pauseMs = firstPauseMs;
     while (!signal.aborted) {
       let fault: string | null = 'not found';
       try {
         await this.#rpc.call('getTransaction', [signature, options], signal, (result) => {
-          if (result !== null) fault = take({ signature, slot, result, commitment: 'confirmed', receivedUs: nowUs() });
+          if (result !== null) fault = take({ signature, slot, result, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late });
           return fault === null;
         });
         if (fault === null) return;
         reason = fault;
+        unreachable = false;
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
+        unreachable = !(error instanceof RpcError && error.kind === 'answer');
       }
       if (performance.now() - sinceMs + pauseMs > this.#giveUpAfterMs) break;
       await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
       pauseMs = Math.min(maxPauseMs, pauseMs * 2);
     }
-    lose(signal.aborted ? 'no longer asked for' : reason);
+    lose(signal.aborted ? 'no longer asked for' : reason, unreachable);
   }
 }
 

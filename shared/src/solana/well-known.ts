@@ -27,3 +27,6 @@ export const simnetGenesisPrefix = 'SimuLatedChain';
 export const lamportsPerSol = 1_000_000_000n;
 export const solDecimals = 9;
 export const usdcDecimals = 6;
+
+/** What the runtime knows of time; changes with every slot. */
+export const clockSysvar = 'SysvarC1ock11111111111111111111111111111111';

@@ -26,7 +26,7 @@ function encodeTrade(event: TradeEvent): EncodedEvent {
   const values = valuationOf(event);
   const reserves = reservesOf(event.reserves);
   const json = `{"type":"trade","id":"${event.id}",${sighting.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${values.json},"fees":${feesJson(event.fees)},"reserves":${reserves.json}${event.curveCompleted === true ? ',"curveCompleted":true' : ''}}`;
-  const fields = 28 + (event.simulated === true ? 1 : 0) + (event.curveCompleted === true ? 1 : 0);
+  const fields = 28 + (event.late === true ? 1 : 0) + (event.simulated === true ? 1 : 0) + (event.curveCompleted === true ? 1 : 0);
   const msgpack =
     map16(fields) +
     tradeTypeField +
@@ -70,7 +70,7 @@ function encodePrice(event: PriceEvent): EncodedEvent {
   const solUsdJson = solUsd === null ? 'null' : `{"price":${solUsd.price},"slot":${solUsd.slot},"ageMs":${solUsd.ageMs}}`;
   const json = `{"type":"price","id":"${event.id}",${sighting.json},"source":"${event.source}",${values.json},"solUsd":${solUsdJson},"reserves":${reserves.json}}`;
   const msgpack =
-    map16(19 + (event.simulated === true ? 1 : 0)) +
+    map16(19 + (event.late === true ? 1 : 0) + (event.simulated === true ? 1 : 0)) +
     priceTypeField +
     keyId +
     packText(event.id) +
@@ -125,12 +125,14 @@ let seenBlockTime: number | null = null;
 let seenCommitment = '';
 let seenReceived = -1;
 let seenPublished = -1;
+let seenLate = false;
 let seenSimulated = false;
 let seenPart: Part = { json: '', msgpack: '' };
 
 /** All that a trade and its price have in common but the id. */
 function sightingOf(event: HotEvent): Part {
   const { received, published } = event.ts;
+  const late = event.late === true;
   const simulated = event.simulated === true;
   if (
     seenSignature === event.signature &&
@@ -143,6 +145,7 @@ function sightingOf(event: HotEvent): Part {
     seenQuoteMint === event.quoteMint &&
     seenPool === event.pool &&
     seenCommitment === event.commitment &&
+    seenLate === late &&
     seenSimulated === simulated
   ) {
     return seenPart;
@@ -157,13 +160,14 @@ function sightingOf(event: HotEvent): Part {
   seenCommitment = event.commitment;
   seenReceived = received;
   seenPublished = published;
+  seenLate = late;
   seenSimulated = simulated;
   seenPart = { json: sightingJson(event), msgpack: sightingMsgpack(event) };
   return seenPart;
 }
 
 function sightingJson(event: HotEvent): string {
-  return `"mint":"${event.mint}","quoteMint":"${event.quoteMint}","pool":"${event.pool}","poolAddress":"${event.poolAddress}","signature":${quoted(event.signature)},"slot":${event.slot},"blockTime":${event.blockTime},"commitment":"${event.commitment}","ts":{"received":${event.ts.received},"published":${event.ts.published}}${event.simulated === true ? ',"simulated":true' : ''}`;
+  return `"mint":"${event.mint}","quoteMint":"${event.quoteMint}","pool":"${event.pool}","poolAddress":"${event.poolAddress}","signature":${quoted(event.signature)},"slot":${event.slot},"blockTime":${event.blockTime},"commitment":"${event.commitment}","ts":{"received":${event.ts.received},"published":${event.ts.published}}${event.late === true ? ',"late":true' : ''}${event.simulated === true ? ',"simulated":true' : ''}`;
 }
 
 let valuedQuote: number | null = Number.NaN;
@@ -300,6 +304,7 @@ const keyBlockTime = packText('blockTime');
 const keyCommitment = packText('commitment');
 const tsHead = packText('ts') + map(2) + packText('received');
 const keyPublished = packText('published');
+const lateField = packText('late') + yes;
 const simulatedField = packText('simulated') + yes;
 const keySide = packText('side');
 const keyTrader = packText('trader');
@@ -361,6 +366,7 @@ function sightingMsgpack(event: HotEvent): string {
     packNumber(event.ts.received) +
     keyPublished +
     packNumber(event.ts.published) +
+    (event.late === true ? lateField : '') +
     (event.simulated === true ? simulatedField : '')
   );
 }

@@ -26,6 +26,12 @@ const common = {
     },
     { additionalProperties: false },
   ),
+  late: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Present and true where it was not seen when it happened and was read from the history of the chain later: newer events of its topics may stand before it. Its values in SOL of another coin and in USD are by the price of the time when it was read.',
+    }),
+  ),
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 

@@ -1,7 +1,5 @@
 import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction.ts';
-import { computeBudgetProgram, rentSysvar, systemProgram } from '@sluice/shared/solana/well-known.ts';
-
-export const clockSysvar = 'SysvarC1ock11111111111111111111111111111111';
+import { clockSysvar, computeBudgetProgram, rentSysvar, systemProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Accounts that no transaction may write, whatever its header says. */
 const reservedAddresses: ReadonlySet<string> = new Set([systemProgram, computeBudgetProgram, rentSysvar, clockSysvar]);

@@ -10,7 +10,7 @@ const maxFrameBytes = 4 * 1024 * 1024;
 const settleWithinMs = 10_000;
 /** Longest time between two slots, at 200 to 400 ms a slot, before the endpoint counts as stalled. */
 const slotSilenceMs = 3_000;
-/** The same for an endpoint that has not told a slot on this connection: any notification counts. */
+/** The same for an endpoint that does not tell slots: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
 /** Slots by which a fork may lie behind another; what is told further back says that the newer slot was none. */
@@ -48,6 +48,8 @@ export interface SocketCounts {
   frames: number;
   malformedFrames: number;
   connects: number;
+  /** Times that it was given up because it told no slot for too long. */
+  silences: number;
   refusedSubscriptions: number;
 }
 
@@ -69,7 +71,7 @@ export interface RpcSocketOptions {
  */
 export class RpcSocket {
   readonly index: number;
-  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, refusedSubscriptions: 0 };
+  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, silences: 0, refusedSubscriptions: 0 };
   /** The newest slot told; on a new connection, and where the old one was none, the first from then on. */
   slot = 0;
   #state: EndpointState = 'down';
@@ -82,6 +84,8 @@ export class RpcSocket {
   #openedAtMs = 0;
   /** 0 before the first slot of the connection. */
   #lastSlotAtMs = 0;
+  /** When the endpoint agreed to tell slots on this connection; 0 where it did not. */
+  #slotsSinceMs = 0;
   #lastNotificationAtMs = 0;
   #lastPingAtMs = 0;
   #settled = false;
@@ -144,7 +148,7 @@ export class RpcSocket {
     this.#active.clear();
     this.#ending.clear();
     this.#loggedRefusals = 0;
-    this.#lastSlotAtMs = 0;
+    this.#lastSlotAtMs = this.#slotsSinceMs = 0;
     this.#openedAtMs = this.#lastNotificationAtMs = this.#lastPingAtMs = performance.now();
     let socket: WebSocket;
     try {
@@ -256,6 +260,7 @@ export class RpcSocket {
 
   #begin(subscriptionId: number, subscription: Subscription): void {
     this.#active.set(subscriptionId, subscription);
+    if (subscription.method === 'slotSubscribe') this.#slotsSinceMs = performance.now();
     // It may have been given up meanwhile.
     if (this.#wanted.has(subscription.name)) this.#options.handlers.onSubscribed?.(subscription);
     else this.#end(subscriptionId, subscription);
@@ -269,11 +274,13 @@ export class RpcSocket {
 
   #watch(): void {
     const nowMs = performance.now();
-    const silentMs =
-      this.#lastSlotAtMs === 0 ? nowMs - this.#lastNotificationAtMs - (anySilenceMs - slotSilenceMs) : nowMs - this.#lastSlotAtMs;
+    const sinceMs = Math.max(this.#lastSlotAtMs, this.#slotsSinceMs);
+    const silentMs = sinceMs === 0 ? nowMs - this.#lastNotificationAtMs - (anySilenceMs - slotSilenceMs) : nowMs - sinceMs;
     if (!this.#settled && nowMs - this.#openedAtMs > settleWithinMs) this.#abandon('no answer to the subscriptions');
-    else if (this.#settled && silentMs > slotSilenceMs) this.#abandon('no slot');
-    else {
+    else if (this.#settled && silentMs > slotSilenceMs) {
+      this.counts.silences++;
+      this.#abandon('no slot');
+    } else {
       if (this.#settled && nowMs - this.#openedAtMs > stableAfterMs) this.#failures = 0;
       if (nowMs - this.#lastPingAtMs > pingEveryMs && this.#socket?.readyState === WebSocket.OPEN) {
         this.#lastPingAtMs = nowMs;

@@ -1,3 +1,4 @@
+import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import type { Block, Chain, ChainAccount, TransactionRecord } from '../../chain.ts';
 import { encodeAccount } from '../encode-account.ts';
@@ -48,6 +49,8 @@ function changedAccounts(block: Block, chain: Chain): ReadonlyMap<string, ChainA
     const account = payer === undefined ? null : chain.account(payer);
     if (payer !== undefined && account !== null) changed.set(payer, account);
   }
+  const clock = chain.account(clockSysvar);
+  if (clock !== null) changed.set(clockSysvar, clock);
   return changed;
 }
 

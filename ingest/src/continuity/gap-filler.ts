@@ -1,0 +1,302 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { WholeReading } from '../pipeline/decode.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { Publisher, PublishableEvent } from '../publisher/publisher.ts';
+import type { Loss } from '../report.ts';
+import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
+import { inChainOrder } from './chain-order.ts';
+import type { Forks } from './forks.ts';
+import { confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
+import { signatureOf, toldSince } from './log-tail.ts';
+import type { SlotLedger } from './slot-ledger.ts';
+import { readWatermark, writeWatermark } from './watermark.ts';
+
+/** How often what was seen live is compared with what nodes have written down. */
+const roundEveryMs = 4_000;
+const firstPauseMs = 500;
+/** Slots that each round looks at again: nodes write the transactions of a slot down some time after they confirm it. */
+const overlapSlots = 24;
+/** Slots that are filled before the watermark moves on. */
+const stretchSlots = 512;
+/** Transactions that are asked for ahead of the one that is told next. */
+const maxAhead = 256;
+
+export interface GapCounts {
+  rounds: number;
+  /** Rounds that no endpoint answered whole, or that ended before their time. They are made again. */
+  failedRounds: number;
+  /** Transactions that were not seen live and were read from history. */
+  filled: number;
+  /** Of what was listed, given up: no endpoint shows it. */
+  lostTransactions: number;
+  /** Slots that no endpoint lists any more, or that lie beyond what is listed at one time: what happened there is not told. */
+  lostSlots: number;
+}
+
+export interface GapFillerParts {
+  /** One endpoint each: what one leaves out another may list. */
+  readonly rpcs: readonly Rpc[];
+  readonly programs: readonly string[];
+  readonly genesis: string;
+  readonly bus: Pick<Bus, 'statuses' | 'setStatus' | 'tail'>;
+  readonly publisher: Publisher;
+  readonly pipeline: Pipeline;
+  readonly transactions: TransactionFetcher;
+  readonly ledger: SlotLedger;
+  readonly forks: Forks;
+  /** The newest slot that endpoints tell. */
+  readonly slot: () => number;
+  readonly onLoss: (loss: Loss) => void;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** One time of leading. What happened up to `boundary` was told if it stands in the log; what came later, if this process saw it. */
+interface Term {
+  readonly fence: number;
+  readonly boundary: number;
+  readonly told: Set<string>;
+  /** Slots below are none of its business. */
+  readonly lowest: number;
+  /** From where the next round looks. */
+  floor: number;
+}
+
+/** No endpoint answers: the round is made again from where it stands. */
+class Unreachable extends Error {}
+
+/**
+ * Compares, while this process leads, what was told with what nodes have written down of each program, and tells what is
+ * missing, in chain order and marked as late: after an outage of the endpoints, after a time in which no process ran, and where
+ * an endpoint dropped something without a word. The watermark on the bus says up to where that was done.
+ */
+export class GapFiller {
+  readonly counts: GapCounts = { rounds: 0, failedRounds: 0, filled: 0, lostTransactions: 0, lostSlots: 0 };
+  readonly #parts: GapFillerParts;
+  #term: Term | null = null;
+  #written = 0;
+  #wake: (() => void) | null = null;
+
+  constructor(parts: GapFillerParts) {
+    this.#parts = parts;
+    parts.signal.addEventListener('abort', () => this.#wake?.(), { once: true });
+  }
+
+  /** Makes the next round now: an endpoint came back. */
+  look(): void {
+    this.#wake?.();
+  }
+
+  /** An event was published. */
+  note(event: PublishableEvent): void {
+    const term = this.#term;
+    if (term !== null && event.signature !== null && event.slot <= term.boundary) term.told.add(event.signature);
+  }
+
+  /** Rounds until the signal; never rejects. */
+  async run(): Promise<void> {
+    const { signal, publisher, log } = this.#parts;
+    let failures = 0;
+    while (!signal.aborted) {
+      let waitMs = roundEveryMs;
+      const fence = publisher.fence;
+      if (fence === null) this.#term = null;
+      else {
+        try {
+          await this.#round(fence);
+          failures = 0;
+        } catch (error) {
+          if (signal.aborted) return;
+          this.counts.failedRounds++;
+          if (failures++ === 0) log.info({ err: error }, 'gap_round_failed');
+          waitMs = Math.min(roundEveryMs, firstPauseMs * 2 ** Math.min(failures, 8));
+        }
+      }
+      await this.#sleep(fence === null ? firstPauseMs : waitMs);
+    }
+  }
+
+  async #round(fence: number): Promise<void> {
+    const { ledger, forks, publisher } = this.#parts;
+    const term = this.#term?.fence === fence ? this.#term : await this.#begin(fence);
+    this.#term = term;
+    const { floor } = term;
+    const { items, from, tip } = await this.#list(floor);
+    forks.apply(ledger.confirm(tip));
+    if (from > floor && ledger.watermark > 0) this.#tellGap(Math.max(floor, ledger.watermark + 1), from - 1);
+    const missing = items.filter((item) => !this.#isTold(item, term));
+    const startedAtMs = performance.now();
+    const filledBefore = this.counts.filled;
+    let at = 0;
+    let done = Math.min(tip, Math.max(ledger.watermark, from - 1));
+    do {
+      done = Math.min(tip, done + stretchSlots);
+      await this.#settle(done, items);
+      const end = missing.findIndex(({ slot }, index) => index >= at && slot > done);
+      const stretch = missing.slice(at, end === -1 ? missing.length : end);
+      at += stretch.length;
+      await this.#fill(stretch, term);
+      if (publisher.fence !== fence) return;
+      ledger.complete(done);
+      await this.#persist(fence);
+    } while (done < tip);
+    term.floor = Math.max(term.lowest, ledger.watermark - overlapSlots + 1);
+    const filled = this.counts.filled - filledBefore;
+    if (filled > 0) this.#tellFilled(filled, missing, performance.now() - startedAtMs);
+    this.counts.rounds++;
+  }
+
+  /** Finds out what was told before this process came to lead, and from where on it has to look. */
+  async #begin(fence: number): Promise<Term> {
+    const { bus, genesis, publisher, ledger, rpcs, slot, signal } = this.#parts;
+    // In this order: all that this process told before is in the log when that is read, what it tells later it notes.
+    const boundary = slot();
+    const told = new Set<string>();
+    this.#term = { fence, boundary, told, lowest: 0, floor: 0 };
+    if (!(await publisher.flushed(signal))) throw new Unreachable('It lost the lead.');
+    const tail = await bus.tail(busLimits.maxTailEntries);
+    for (const entry of tail) {
+      const signature = signatureOf(entry);
+      if (signature !== null) told.add(signature);
+    }
+    const watermark = (await readWatermark(bus, genesis)) ?? (ledger.watermark > 0 ? ledger.watermark : null);
+    const begun = (lowest: number): Term => ({ fence, boundary, told, lowest, floor: lowest });
+    if (watermark !== null) {
+      this.#written = watermark;
+      if (watermark > ledger.watermark) ledger.resume(watermark);
+      return begun(Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, toldSince(tail))));
+    }
+    const now = await confirmedSlot(rpcs[0]!, signal);
+    ledger.resume(now);
+    return begun(now + 1);
+  }
+
+  /** What the endpoints list from `floor` on: all that any of them has, and between which slots one of them has all. */
+  async #list(floor: number): Promise<Listing> {
+    const { rpcs, programs, signal } = this.#parts;
+    const faults: unknown[] = [];
+    const ofEndpoint = async (rpc: Rpc): Promise<readonly Listing[]> => {
+      try {
+        const tip = await confirmedSlot(rpc, signal);
+        return await Promise.all(programs.map((program) => listProgram(rpc, program, floor, tip, signal)));
+      } catch (error) {
+        faults.push(error);
+        return [];
+      }
+    };
+    const all = (await Promise.all(rpcs.map(ofEndpoint))).filter((listings) => listings.length > 0);
+    if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: faults[0] });
+    const reach = (listings: readonly Listing[]): number => Math.max(...listings.map((listing) => listing.from));
+    const from = Math.min(...all.map(reach));
+    const tip = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));
+    return { items: inChainOrder(all.flatMap((listings) => listings.map(({ items }) => items))), from, tip };
+  }
+
+  /** What became of slots whose parents nobody told. Where no node lists blocks so far back, those with a transaction of ours live. */
+  async #settle(to: number, items: readonly Listed[]): Promise<void> {
+    const { ledger, forks, rpcs, signal } = this.#parts;
+    const { unlinked } = ledger;
+    if (unlinked === null || unlinked.from > to) return;
+    const end = Math.min(to, unlinked.to);
+    let fault: unknown = null;
+    for (const rpc of rpcs) {
+      try {
+        const from = Math.min(end + 1, Math.max(unlinked.from, await firstAvailable(rpc, signal)));
+        const blocks = from > end ? [] : await listBlocks(rpc, from, end, signal);
+        const before = items.flatMap(({ slot }) => (slot < from ? [slot] : []));
+        forks.apply(ledger.settle(unlinked.from, end, [...before, ...blocks]));
+        return;
+      } catch (error) {
+        fault = error;
+      }
+    }
+    throw new Unreachable('No endpoint lists blocks.', { cause: fault });
+  }
+
+  #isTold({ signature, slot }: Listed, { boundary, told }: Term): boolean {
+    const { pipeline, ledger } = this.#parts;
+    if (pipeline.isHeld(signature)) return true;
+    if (slot <= boundary) return told.has(signature);
+    const seenAt = pipeline.dedupe.slotOf(signature);
+    return seenAt !== null && !ledger.isDead(seenAt);
+  }
+
+  /** Tells what is missing in its order, while what follows is being asked for. */
+  async #fill(missing: readonly Listed[], term: Term): Promise<void> {
+    const { transactions, pipeline, signal } = this.#parts;
+    type Answer = Exclude<WholeReading, Unusable> | LostTransaction;
+    const asked: Promise<Answer>[] = [];
+    const stopped = new AbortController();
+    const ended = AbortSignal.any([signal, stopped.signal]);
+    setMaxListeners(0, ended);
+    try {
+      for (const [index, item] of missing.entries()) {
+        for (let next = asked.length; next < missing.length && next < index + maxAhead; next++) {
+          const { signature, slot } = missing[next]!;
+          asked.push(transactions.fetch(signature, slot, ended, (whole) => pipeline.decoder.fromTransaction(whole)));
+        }
+        const found = await asked[index]!;
+        if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It does not lead any more.');
+        this.#tell(item, found, term);
+      }
+    } finally {
+      stopped.abort();
+    }
+  }
+
+  #tell(item: Listed, found: Exclude<WholeReading, Unusable> | LostTransaction, term: Term): void {
+    const { pipeline, ledger, onLoss } = this.#parts;
+    const { signature, slot } = item;
+    if (found.kind === 'lost' && found.unreachable) throw new Unreachable(found.reason);
+    // It may have been told live meanwhile.
+    if (found.kind === 'failed' || this.#isTold(item, term)) return;
+    const fault = found.kind === 'lost' ? found.reason : found.missing;
+    if (fault !== null) {
+      this.counts.lostTransactions++;
+      onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, pool: null });
+    }
+    if (slot <= term.boundary) term.told.add(signature);
+    if (found.kind === 'lost') {
+      pipeline.dedupe.see(signature, slot);
+      return;
+    }
+    pipeline.takeLate(found.transaction);
+    if (found.transaction.events.length === 0) return;
+    this.counts.filled++;
+    ledger.fill(slot);
+  }
+
+  #tellGap(from: number, to: number): void {
+    if (to < from) return;
+    this.counts.lostSlots += to - from + 1;
+    this.#parts.log.error({ fromSlot: from, toSlot: to }, 'slots_lost');
+  }
+
+  #tellFilled(transactions: number, missing: readonly Listed[], tookMs: number): void {
+    const [first] = missing;
+    const last = missing.at(-1);
+    this.#parts.log.warn({ transactions, fromSlot: first?.slot, toSlot: last?.slot, tookMs: Math.round(tookMs) }, 'gap_filled');
+  }
+
+  /** Puts the watermark on the bus once all below it is in the log. */
+  async #persist(fence: number): Promise<void> {
+    const { publisher, pipeline, ledger, bus, genesis, signal } = this.#parts;
+    const slot = Math.min(ledger.watermark, pipeline.oldestWaitingSlot() - 1);
+    if (slot <= this.#written || !(await publisher.flushed(signal)) || publisher.fence !== fence) return;
+    await writeWatermark(bus, genesis, slot);
+    this.#written = slot;
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const { signal } = this.#parts;
+    if (signal.aborted) return;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await pause(ms, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
+    this.#wake = null;
+  }
+}

@@ -1,0 +1,110 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+
+/** Signatures of one page; the most that nodes give. */
+const pageSize = 1_000;
+/** Pages of one program in one round: 300,000 transactions, more than ten minutes of the busiest one. What is older is told as a gap. */
+const maxPages = 300;
+/** How often a node is asked again that gave nothing where something must be. */
+const maxAttempts = 3;
+const attemptPauseMs = 300;
+
+const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
+
+/** A transaction of a program that succeeded. */
+export interface Listed {
+  readonly signature: string;
+  readonly slot: number;
+  /** Its place in the block, where the node tells. */
+  readonly index: number | null;
+}
+
+/** Confirmed transactions of one program by one node, in chain order: all from slot `from` to slot `tip`. */
+export interface Listing {
+  readonly from: number;
+  readonly tip: number;
+  readonly items: readonly Listed[];
+}
+
+interface Row extends Listed {
+  readonly failed: boolean;
+}
+
+/** The newest slot that a node has confirmed. */
+export async function confirmedSlot(rpc: Rpc, signal: AbortSignal): Promise<number> {
+  const slot = await rpc.call('getSlot', [{ commitment: 'confirmed' }], signal);
+  if (!isSlot(slot)) throw new TypeError('getSlot gave no slot');
+  return slot;
+}
+
+/**
+ * `getSignaturesForAddress`, newest first, back to the slot `floor`. It is never asked by `until`: a node that does not know
+ * that signature gives its newest ones instead. Neither does an empty page mean the end by itself: a node that does not
+ * know `before` gives one too. Throws where the node does not answer, or not in the documented form.
+ */
+export async function listProgram(rpc: Rpc, program: string, floor: number, tip: number, signal: AbortSignal): Promise<Listing> {
+  const newestFirst: Row[] = [];
+  for (let page = 0; page < maxPages; page++) {
+    const rows = await readPage(rpc, program, tip, newestFirst.at(-1)?.signature ?? null, signal);
+    newestFirst.push(...rows);
+    if (rows.length === 0) {
+      const end = await isEnd(rpc, program, tip, newestFirst, signal);
+      const firstKept = end ? await firstAvailable(rpc, signal) : (newestFirst.at(-1)?.slot ?? tip) + 1;
+      return listing(newestFirst, Math.max(floor, firstKept), tip);
+    }
+    if (newestFirst.at(-1)!.slot < floor) return listing(newestFirst, floor, tip);
+  }
+  return listing(newestFirst, newestFirst.at(-1)!.slot + 1, tip);
+}
+
+function listing(newestFirst: readonly Row[], from: number, tip: number): Listing {
+  const items = newestFirst
+    .filter(({ slot, failed }) => !failed && slot >= from)
+    .map(({ signature, slot, index }) => ({ signature, slot, index }));
+  return { from, tip, items: items.toReversed() };
+}
+
+async function readPage(rpc: Rpc, program: string, tip: number, before: string | null, signal: AbortSignal): Promise<Row[]> {
+  const options = { limit: pageSize, commitment: 'confirmed', minContextSlot: tip, ...(before === null ? {} : { before }) };
+  const answer = await rpc.call('getSignaturesForAddress', [program, options], signal);
+  if (!Array.isArray(answer)) throw new TypeError('getSignaturesForAddress gave no list');
+  return answer.map(readRow);
+}
+
+function readRow(value: unknown): Row {
+  if (!isRecord(value) || typeof value['signature'] !== 'string' || !signatureForm.test(value['signature']) || !isSlot(value['slot'])) {
+    throw new TypeError('getSignaturesForAddress gave something else than signatures');
+  }
+  const { signature, slot, err, transactionIndex } = value;
+  const failed = err !== null && err !== undefined;
+  return { signature, slot, failed, index: typeof transactionIndex === 'number' ? transactionIndex : null };
+}
+
+/** Whether history ends behind the last row: asked from before it, the node still knows it. */
+async function isEnd(rpc: Rpc, program: string, tip: number, rows: readonly Row[], signal: AbortSignal): Promise<boolean> {
+  const previous = rows.at(-2);
+  if (rows.length === 0) return true;
+  if (previous === undefined) return (await readPage(rpc, program, tip, null, signal)).length > 0;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const again = await readPage(rpc, program, tip, previous.signature, signal);
+    if (again.length > 1) return false;
+    if (again.length === 1) return true;
+    await pause(attemptPauseMs, undefined, { signal, ref: false });
+  }
+  return false;
+}
+
+/** The oldest block that a node has. */
+export async function firstAvailable(rpc: Rpc, signal: AbortSignal): Promise<number> {
+  const slot = await rpc.call('getFirstAvailableBlock', [], signal);
+  if (!isSlot(slot)) throw new TypeError('getFirstAvailableBlock gave no slot');
+  return slot;
+}
+
+/** The confirmed blocks from `from` to `to`; throws where the node gives no list. */
+export async function listBlocks(rpc: Rpc, from: number, to: number, signal: AbortSignal): Promise<number[]> {
+  const answer = await rpc.call('getBlocks', [from, to, { commitment: 'confirmed', minContextSlot: to }], signal);
+  if (!Array.isArray(answer) || !answer.every(isSlot)) throw new TypeError('getBlocks gave no list of slots');
+  return answer;
+}

@@ -1,0 +1,179 @@
+/**
+ * Slots whose fate is kept: nearly half an hour. Beyond it the oldest is forgotten; what still was open then is counted.
+ */
+const maxSlots = 4_096;
+/** Dead slots remembered, so that what is told of them later is not believed. */
+const maxDead = 4_096;
+
+/**
+ * `seen`: told live. `filled`: not told live, or not whole, and read from history. `skipped`: the chain has no block there.
+ * `dead`: told, and on no branch that lived. `open`: not known yet. All but `open` count since the start.
+ */
+export interface SlotCounts {
+  seen: number;
+  filled: number;
+  skipped: number;
+  dead: number;
+  open: number;
+  /** Forgotten while open: beyond the bound. */
+  unjudged: number;
+}
+
+/** Slots whose fate has become known. */
+export interface Verdict {
+  /** Of the chain that lived. */
+  readonly alive: readonly number[];
+  readonly dead: readonly number[];
+}
+
+interface Slot {
+  parent: number | null;
+  told: boolean;
+  fate: 'open' | 'alive' | 'dead';
+  filled: boolean;
+}
+
+const nothing: Verdict = { alive: [], dead: [] };
+
+/**
+ * What became of every slot, out of three things: the slots that endpoints tell with their parents, the slots that are
+ * confirmed, and the lists of blocks that nodes give where a parent was not told. A confirmed slot lives and with it all its
+ * ancestors; what was told between them is dead. Pure.
+ */
+export class SlotLedger {
+  /** The newest confirmed slot; 0 before the first. */
+  confirmed = 0;
+  /** The highest slot up to which everything is known to be complete; 0 before any was. */
+  watermark = 0;
+  readonly #slots = new Map<number, Slot>();
+  readonly #dead = new Set<number>();
+  readonly #counts = { seen: 0, filled: 0, skipped: 0, dead: 0, unjudged: 0 };
+  /** Range that the parents told do not reach into; 0 where there is none. */
+  #unlinkedFrom = 0;
+  #unlinkedTo = 0;
+
+  get counts(): SlotCounts {
+    return { ...this.#counts, open: this.#slots.size };
+  }
+
+  /** Slots of which only a list of blocks can say what became of them; null where there are none. */
+  get unlinked(): { readonly from: number; readonly to: number } | null {
+    return this.#unlinkedFrom === 0 ? null : { from: this.#unlinkedFrom, to: this.#unlinkedTo };
+  }
+
+  isDead(slot: number): boolean {
+    return this.#dead.has(slot);
+  }
+
+  isAlive(slot: number): boolean {
+    return this.#slots.get(slot)?.fate === 'alive' || (slot <= this.watermark && !this.#dead.has(slot));
+  }
+
+  /** Goes on behind a slot up to which everything was complete when this process began. */
+  resume(watermark: number): void {
+    this.watermark = watermark;
+    if (watermark > this.confirmed) this.confirmed = watermark;
+  }
+
+  /** An endpoint told a slot. */
+  told(slot: number, parent: number | null): void {
+    if (slot <= this.watermark) return;
+    const known = this.#at(slot);
+    known.told = true;
+    known.parent ??= parent;
+  }
+
+  /** Something of a slot was not seen live, and was read from history. */
+  fill(slot: number): void {
+    if (slot > this.watermark) this.#at(slot).filled = true;
+  }
+
+  /** A slot is confirmed. */
+  confirm(slot: number): Verdict {
+    if (slot <= this.confirmed) return nothing;
+    const alive: number[] = [];
+    let lowest = slot;
+    for (let at: number | null = slot; at !== null && at > this.confirmed; at = this.#slots.get(at)?.parent ?? null) {
+      alive.push(at);
+      lowest = at;
+    }
+    const before = this.confirmed;
+    this.confirmed = slot;
+    if (before === 0 || this.#slots.get(lowest)?.parent !== before) {
+      // It does not lead back to the slot confirmed before: what lies between is left to a list of blocks.
+      const first = before > 0 ? before + 1 : Math.min(lowest, ...this.#slots.keys());
+      if (first < lowest) this.#unlink(first, lowest - 1);
+    }
+    const onBranch = new Set(alive);
+    const dead = this.#openSlots((other) => other < slot && !onBranch.has(other) && !this.#isUnlinked(other));
+    return this.#judge(alive.toReversed(), dead);
+  }
+
+  /** `blocks`: the confirmed slots from `from` to `to`, all of them. */
+  settle(from: number, to: number, blocks: readonly number[]): Verdict {
+    const onChain = new Set(blocks.filter((slot) => slot >= from && slot <= to));
+    for (const slot of onChain) if (slot > this.watermark) this.#at(slot);
+    if (from <= this.#unlinkedFrom) this.#unlinkedFrom = to >= this.#unlinkedTo ? 0 : Math.max(this.#unlinkedFrom, to + 1);
+    const dead = this.#openSlots((slot) => slot >= from && slot <= to && !onChain.has(slot));
+    return this.#judge(
+      this.#openSlots((slot) => onChain.has(slot)),
+      dead,
+    );
+  }
+
+  /** Everything up to `slot` is complete. */
+  complete(slot: number): void {
+    if (slot <= this.watermark) return;
+    const first = this.watermark === 0 ? slot : this.watermark + 1;
+    this.watermark = slot;
+    let known = 0;
+    for (const [at, { told, fate, filled }] of this.#slots) {
+      if (at > slot) continue;
+      this.#slots.delete(at);
+      if (at < first) continue;
+      known++;
+      if (fate === 'dead') this.#counts.dead++;
+      else if (told && !filled) this.#counts.seen++;
+      else this.#counts.filled++;
+    }
+    this.#counts.skipped += slot - first + 1 - known;
+  }
+
+  #unlink(from: number, to: number): void {
+    this.#unlinkedFrom = this.#unlinkedFrom === 0 ? from : Math.min(this.#unlinkedFrom, from);
+    this.#unlinkedTo = Math.max(this.#unlinkedTo, to);
+  }
+
+  #isUnlinked(slot: number): boolean {
+    return this.#unlinkedFrom !== 0 && slot >= this.#unlinkedFrom && slot <= this.#unlinkedTo;
+  }
+
+  #openSlots(which: (slot: number) => boolean): number[] {
+    const found: number[] = [];
+    for (const [slot, { fate }] of this.#slots) if (fate === 'open' && which(slot)) found.push(slot);
+    return found.toSorted((a, b) => a - b);
+  }
+
+  #judge(alive: readonly number[], dead: readonly number[]): Verdict {
+    for (const slot of alive) this.#at(slot).fate = 'alive';
+    for (const slot of dead) {
+      this.#at(slot).fate = 'dead';
+      this.#dead.add(slot);
+      if (this.#dead.size > maxDead) this.#dead.delete(this.#dead.values().next().value!);
+    }
+    return { alive, dead };
+  }
+
+  #at(slot: number): Slot {
+    const known = this.#slots.get(slot);
+    if (known !== undefined) return known;
+    const made: Slot = { parent: null, told: false, fate: 'open', filled: false };
+    this.#slots.set(slot, made);
+    if (this.#slots.size > maxSlots) {
+      const oldest = Math.min(...this.#slots.keys());
+      this.#slots.delete(oldest);
+      this.#counts.unjudged++;
+    }
+    return made;
+  }
+}

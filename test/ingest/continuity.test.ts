@@ -1,0 +1,270 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Value } from 'typebox/value';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { createChain } from '../simnet/sim-chain.ts';
+import type { Chain } from '../simnet/chain.ts';
+import { startSimnet, type Simnet } from '../simnet/simnet.ts';
+import { happened, happenedKinds } from '../support/happened.ts';
+import { recordingLog, type LogLine } from './harness.ts';
+
+/** As on the network. */
+const slotMs = 400;
+const waitMs = 30_000;
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+interface World {
+  readonly chain: Chain;
+  /** Nodes of one chain, each with misbehaviour of its own. */
+  readonly nodes: readonly Simnet[];
+  readonly bus: Bus;
+  readonly events: StreamEvent[];
+  readonly lines: LogLine[];
+  start(): Promise<Ingest>;
+}
+
+async function until(what: string, met: () => boolean, withinMs = waitMs): Promise<void> {
+  await expect.poll(met, { timeout: withinMs, interval: 5, message: what }).toBe(true);
+}
+
+async function createWorld(nodeCount = 1): Promise<World> {
+  const lines: LogLine[] = [];
+  const log = recordingLog(lines);
+  // A clock that goes by the slots, however fast the test makes them.
+  let slots = 0;
+  const chain = createChain({ seed: 23, slotMs, market: { completeEverySeconds: 20 }, nowMs: () => Date.now() + slots * slotMs });
+  chain.listen({ onFrozen: () => void slots++ });
+  const nodes: Simnet[] = [];
+  for (let index = 0; index < nodeCount; index++) {
+    const node = await startSimnet({ chain, autoStart: false, seed: index + 1, oracleTransactions: 100_000 });
+    closers.push(() => node.close());
+    nodes.push(node);
+  }
+  const bus = await createBus({ redisUrls: null, log });
+  closers.push(() => bus.close());
+  const events: StreamEvent[] = [];
+  const subscriber = await bus.subscriber();
+  await subscriber.start({
+    onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+    onLost: ({ from, to, reason }) => {
+      throw new Error(`Entries ${from} to ${to} were lost: ${reason}.`);
+    },
+  });
+  const rpc = { httpUrls: nodes.map(({ rpcUrl }) => rpcUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
+  const config = { rpc, redisUrls: null } as unknown as Config;
+  const start = async (): Promise<Ingest> => {
+    const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    await until('it sees the chain and leads', () => ingest.stats().endpointsUp === nodeCount && ingest.stats().leads);
+    return ingest;
+  };
+  return { chain, nodes, bus, events, lines, start };
+}
+
+/** Lets slots pass as fast as the reader follows; without a reader as fast as they are made. */
+async function pass({ chain }: World, slots: number, reader: Ingest | null): Promise<void> {
+  for (let slot = 0; slot < slots; slot++) {
+    chain.advance();
+    if (reader !== null) await until('the reader follows', () => chain.slot - reader.stats().slot < 8);
+    else if (slot % 16 === 0) await new Promise(setImmediate);
+  }
+}
+
+/** A first stretch of the chain, seen live, and a watermark on it. */
+async function warm(world: World, ingest: Ingest): Promise<void> {
+  await running(world, 'a watermark', () => (ingest.stats().continuity?.watermark ?? 0) > 0);
+  await pass(world, 60, ingest);
+}
+
+/** Waits while the chain runs: one that stands still tells no slots, and an endpoint that tells none is given up. */
+async function running({ chain }: World, what: string, met: () => boolean): Promise<void> {
+  chain.start();
+  await until(what, met);
+  chain.stop();
+}
+
+const seeAgain = (world: World, ingest: Ingest): Promise<void> =>
+  running(world, 'it is up again', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
+
+const eventsOf = ({ events }: World, type: StreamEvent['type']): StreamEvent[] => events.filter((event) => event.type === type);
+
+/** Every event of the living chain was told, once, in the form of the contract; `confirmed` slots only. */
+async function expectWhole(world: World, ingest: Ingest): Promise<void> {
+  // What is not confirmed is not written down for sure.
+  await pass(world, 4, ingest);
+  const all = happened(world.nodes[0]!);
+  for (const kind of happenedKinds) {
+    const wanted = all.filter((event) => event.kind === kind).map(({ id }) => id);
+    await until(`all of ${kind}`, () => new Set(standing(world, kind)).size >= new Set(wanted).size).catch(() => undefined);
+    const told = standing(world, kind);
+    const [toldOnce, wantedOnce] = [new Set(told), new Set(wanted)];
+    // Few of them, as there are thousands.
+    expect({
+      kind,
+      missing: wanted.filter((id) => !toldOnce.has(id)).slice(0, 5),
+      wrong: told.filter((id) => !wantedOnce.has(id)).slice(0, 5),
+      told: told.length,
+    }).toEqual({ kind, missing: [], wrong: [], told: wanted.length });
+  }
+  for (const event of world.events) expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
+  expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, waiting: 0 });
+}
+
+/** Ids of the events of a kind that were not taken back, in the order in which they came; what is told twice stands twice. */
+function standing({ events }: World, type: StreamEvent['type']): string[] {
+  const ids: string[] = [];
+  for (const event of events) {
+    if (event.type === type) ids.push(event.id);
+    else if (event.type === 'retract' && ids.includes(event.id)) ids.splice(ids.lastIndexOf(event.id), 1);
+  }
+  return ids;
+}
+
+/** Late events of each pool come in the order of the chain. */
+function expectLateInOrder(world: World): void {
+  const order = new Map(happened(world.nodes[0]!).map(({ id }, index) => [id, index]));
+  const places = new Map<string, number[]>();
+  for (const event of eventsOf(world, 'trade')) {
+    if (event.type !== 'trade' || event.late !== true) continue;
+    const ofPool = places.get(event.poolAddress) ?? [];
+    places.set(event.poolAddress, [...ofPool, order.get(event.id)!]);
+  }
+  expect(places.size).toBeGreaterThan(3);
+  for (const ofPool of places.values()) expect(ofPool).toEqual(ofPool.toSorted((x, y) => x - y));
+}
+
+describe('what was not seen live', () => {
+  it('is filled after ten minutes without any endpoint, in order, faster than five times', { timeout: 90_000 }, async () => {
+    const world = await createWorld();
+    const [node] = world.nodes;
+    const ingest = await world.start();
+    await warm(world, ingest);
+    node!.control.cut({ refuseMs: 3_600_000 });
+    await until('it is blind', () => ingest.stats().endpointsUp === 0);
+    const outageSlots = (10 * 60_000) / slotMs;
+    await pass(world, outageSlots, null);
+    node!.control.clear();
+    const startedAtMs = performance.now();
+    await until('it is caught up', () => (ingest.stats().continuity?.watermark ?? 0) >= world.chain.confirmedSlot, 60_000);
+    const tookMs = performance.now() - startedAtMs;
+    await seeAgain(world, ingest);
+    await expectWhole(world, ingest);
+    expectLateInOrder(world);
+    const stats = ingest.stats().continuity!;
+    expect(stats.gaps).toMatchObject({ lostTransactions: 0, lostSlots: 0 });
+    expect(stats.slots.filled).toBeGreaterThan(100);
+    expect(eventsOf(world, 'trade').filter((event) => 'late' in event).length).toBeGreaterThan(1_000);
+    expect(tookMs).toBeLessThan((10 * 60_000) / 5);
+  });
+
+  it('is filled where an endpoint drops logs without a word', { timeout: 60_000 }, async () => {
+    const world = await createWorld();
+    const ingest = await world.start();
+    await warm(world, ingest);
+    world.nodes[0]!.control.drop({ share: 0.3, kinds: ['logs'] });
+    await pass(world, 200, ingest);
+    world.nodes[0]!.control.clear();
+    await expectWhole(world, ingest);
+    expect(ingest.stats().continuity!.gaps.filled).toBeGreaterThan(20);
+    expectLateInOrder(world);
+  });
+
+  it('is filled where one endpoint leaves signatures out and another lists them', { timeout: 60_000 }, async () => {
+    const world = await createWorld(2);
+    const ingest = await world.start();
+    await warm(world, ingest);
+    world.nodes[0]!.control.lie({ omitShare: 0.4, ignoreUntil: true });
+    for (const { control } of world.nodes) control.drop({ share: 1, kinds: ['logs'] });
+    await pass(world, 100, ingest);
+    for (const { control } of world.nodes) control.clear('drop');
+    await expectWhole(world, ingest);
+  });
+
+  it('while no process ran is filled by the next, from the watermark on the bus', { timeout: 60_000 }, async () => {
+    const world = await createWorld();
+    const first = await world.start();
+    await warm(world, first);
+    const { watermark } = first.stats().continuity!;
+    await first.close();
+    await pass(world, 300, null);
+    const second = await world.start();
+    await running(world, 'it is caught up', () => (second.stats().continuity?.watermark ?? 0) > watermark + 300);
+    await expectWhole(world, second);
+    expectLateInOrder(world);
+    expect(eventsOf(world, 'trade').filter((event) => 'late' in event).length).toBeGreaterThan(50);
+  });
+});
+
+describe('events of a fork that died', () => {
+  for (const replay of [false, true]) {
+    it(`are taken back${replay ? ', and told again where their transactions landed again' : ''}`, { timeout: 60_000 }, async () => {
+      const world = await createWorld();
+      const ingest = await world.start();
+      await warm(world, ingest);
+      for (let fork = 0; fork < 12; fork++) {
+        await pass(world, 9 + fork, ingest);
+        world.chain.fork((fork % 2) + 1, { replay });
+      }
+      await pass(world, 6, ingest);
+      await running(world, 'dead slots are counted', () => ingest.stats().continuity!.slots.dead > 0);
+      await expectWhole(world, ingest);
+      const { forks } = ingest.stats().continuity!;
+      const retracted = eventsOf(world, 'retract').map(({ id }) => id);
+      expect(retracted.length).toBeGreaterThan(20);
+      expect(forks).toMatchObject({ retracted: retracted.length, forgotten: 0 });
+      if (replay) expect(forks.relanded).toBeGreaterThan(0);
+      // Each follows what it takes back, and no price of a dead slot stands.
+      const seen = new Set<string>();
+      for (const event of world.events) {
+        if (event.type === 'retract') expect(seen.has(event.id)).toBe(true);
+        else seen.add(event.id);
+      }
+      const dead = new Set(world.nodes[0]!.oracle.slots().flatMap((slot) => (slot.dead ? [slot.slot] : [])));
+      const prices = new Map(eventsOf(world, 'price').map((event) => [event.id, 'slot' in event ? event.slot : 0]));
+      for (const id of standing(world, 'price')) expect(dead.has(prices.get(id)!)).toBe(false);
+    });
+  }
+});
+
+describe('endpoints', () => {
+  it('are given up where they are silent for three seconds, and what they did not tell is filled', { timeout: 60_000 }, async () => {
+    const world = await createWorld();
+    const [node] = world.nodes;
+    const ingest = await world.start();
+    await warm(world, ingest);
+    const { connects } = ingest.stats().endpoints[0]!;
+    node!.control.stall();
+    world.chain.start();
+    const stalledAtMs = performance.now();
+    await until('it is given up', () => ingest.stats().endpoints[0]!.state === 'down');
+    const noticedMs = performance.now() - stalledAtMs;
+    expect(noticedMs).toBeGreaterThan(2_500);
+    expect(noticedMs).toBeLessThan(4_000);
+    expect(ingest.stats().endpoints[0]!.silences).toBe(1);
+    node!.control.clear();
+    await seeAgain(world, ingest);
+    expect(ingest.stats().endpoints[0]!.connects).toBeGreaterThan(connects);
+    await expectWhole(world, ingest);
+    expect(ingest.stats().continuity!.gaps.filled).toBeGreaterThan(0);
+  });
+
+  it('cost nothing where one of two dies', { timeout: 60_000 }, async () => {
+    const world = await createWorld(2);
+    const ingest = await world.start();
+    await warm(world, ingest);
+    world.nodes[0]!.control.cut({ refuseMs: 3_600_000 });
+    await pass(world, 150, ingest);
+    await until('one is down', () => ingest.stats().endpointsUp === 1);
+    await pass(world, 150, ingest);
+    await expectWhole(world, ingest);
+    expect(eventsOf(world, 'trade').filter((event) => 'late' in event)).toEqual([]);
+    expect(ingest.stats().blindPeriods).toBe(0);
+  });
+});
