@@ -28,7 +28,7 @@ export interface ChaosOptions {
 }
 
 const minSol = 0.5;
-const settleWithinMs = 20_000;
+const settleWithinMs = 30_000;
 /** Longest pause between two faults of a kind. */
 const maxPauseMs = 1_500;
 const mintClients = 2;
@@ -124,14 +124,6 @@ export async function runChaos(world: ChaosWorld, { seed, durationMs, clients: c
     await delay(1_000);
     world.simnet.chain.stop();
     await settle(world, judge, clients);
-    if (process.env['CHAOS_LOGS'] !== undefined)
-      for (const part of [...world.ingests, ...world.gateways])
-        for (const line of part.log())
-          console.log(
-            part.name,
-            Number(line['time']) - performance.timeOrigin - startedAtMs,
-            JSON.stringify({ ...line, time: undefined, pid: undefined, hostname: undefined }),
-          );
     return report(world, judge, clients, done);
   } finally {
     world.simnet.chain.stop();

@@ -7,7 +7,7 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
 import { happenedIn } from '../support/happened.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
-import { runProgram, type LogLine, type RunningProgram } from '../support/processes.ts';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import type { Emitted } from './judge.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -33,8 +33,6 @@ export interface Part {
   readonly crash: () => Promise<void>;
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Log lines so far. */
-  readonly log: () => readonly LogLine[];
 }
 
 /** A chain, a Redis, two ingest processes and two gateways, with a proxy on every way between them. */
@@ -72,7 +70,6 @@ class Process {
   readonly #program: Program;
   readonly #onReady: (line: Readonly<Record<string, unknown>>) => void;
   readonly #onDeath: (what: string) => void;
-  readonly #logs: RunningProgram['log'][] = [];
   #running: RunningProgram | null = null;
   #wanted = true;
 
@@ -94,7 +91,6 @@ class Process {
     for (;;) {
       const running = runProgram(path, { folder: this.#folder, env });
       this.#running = running;
-      this.#logs.push(running.log);
       const line = await running.logged(ready, endMs - performance.now()).catch((error: unknown) => {
         running.child.kill('SIGKILL');
         if (performance.now() > endMs) throw error;
@@ -116,11 +112,6 @@ class Process {
     this.#running = null;
     running?.child.kill('SIGKILL');
     await this.start();
-  }
-
-  /** Log lines of all its lives. */
-  get log(): readonly LogLine[] {
-    return this.#logs.flat();
   }
 
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
@@ -166,7 +157,6 @@ async function openPart(
     crash: () => process.crash(),
     pause: () => process.signal('SIGSTOP'),
     resume: () => process.signal('SIGCONT'),
-    log: () => process.log,
   };
 }
 

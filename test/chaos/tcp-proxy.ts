@@ -185,6 +185,12 @@ class Link {
     this.#server.resetAndDestroy();
   }
 
+  /** Without a reset, which waits for a connect that is under way. */
+  destroy(): void {
+    this.#client.destroy();
+    this.#server.destroy();
+  }
+
   #end(onOver: () => void): void {
     if (this.#over) return;
     this.#over = true;
@@ -238,7 +244,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     cut,
     close: async () => {
       change({});
-      cut();
+      for (const link of links) link.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
