@@ -235,8 +235,7 @@ describe('two publishers', () => {
   it('keep what gathered while nobody led until another has led for five seconds', async () => {
     const { bus, standby, push } = await startTwo();
     const [event] = someEvents(1) as [PublishableEvent];
-    const at = (second: number): PublishableEvent =>
-      ({ ...event, id: `${second}`, ts: { received: second * 1e6, published: 0 } }) as PublishableEvent;
+    const at = (second: number): PublishableEvent => ({ ...event, id: `${second}`, ts: { received: second * 1e6, published: 0 } });
     await standby.publisher.withdraw();
     for (let second = 0; second < 60; second++) push([at(second)], standby.publisher);
     standby.publisher.stand();

@@ -44,12 +44,12 @@ export async function ownerOf(nodes: readonly TestRedis[], key: string): Promise
 /** Moves the slot of a key with all that is in it to another node, key by key, as resharding does. */
 export async function moveSlot(nodes: readonly TestRedis[], key: string, from: TestRedis, to: TestRedis): Promise<void> {
   const [fromId, toId] = [await idOf(from), await idOf(to)];
-  const slot = (await asked(from, (client) => client.cluster('KEYSLOT', key))) as number;
+  const slot = await asked(from, (client) => client.cluster('KEYSLOT', key));
   await asked(to, (client) => client.cluster('SETSLOT', slot, 'IMPORTING', fromId));
   await asked(from, (client) => client.cluster('SETSLOT', slot, 'MIGRATING', toId));
   await asked(from, async (client) => {
     for (;;) {
-      const keys = (await client.cluster('GETKEYSINSLOT', slot, 10)) as string[];
+      const keys = await client.cluster('GETKEYSINSLOT', slot, 10);
       if (keys.length === 0) return;
       await client.migrate('127.0.0.1', to.port, '', 0, migrateTimeoutMs, 'KEYS', ...keys);
     }
@@ -57,8 +57,8 @@ export async function moveSlot(nodes: readonly TestRedis[], key: string, from: T
   for (const node of [to, from, ...nodes]) await asked(node, (client) => client.cluster('SETSLOT', slot, 'NODE', toId));
 }
 
-async function idOf(node: TestRedis): Promise<string> {
-  return (await asked(node, (client) => client.cluster('MYID'))) as string;
+function idOf(node: TestRedis): Promise<string> {
+  return asked(node, (client) => client.cluster('MYID'));
 }
 
 async function asked<T>(node: TestRedis, question: (client: Redis) => Promise<T>): Promise<T> {

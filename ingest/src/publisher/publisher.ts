@@ -165,9 +165,9 @@ export class Publisher {
    * What is old was published by the process that leads. Not so what gathered before it did: it has to hand that over first, or
    * nobody leads at all, as where a claim was granted whose answer never arrived.
    */
-  #dropPublished(nowUs: number): void {
-    this.#otherSinceUs ??= nowUs;
-    if (nowUs - this.#otherSinceUs >= standbyKeepsUs) this.#queue.dropReceivedBefore(nowUs - standbyKeepsUs);
+  #dropPublished(newestUs: number): void {
+    this.#otherSinceUs ??= newestUs;
+    if (newestUs - this.#otherSinceUs >= standbyKeepsUs) this.#queue.dropReceivedBefore(newestUs - standbyKeepsUs);
   }
 
   /** Asks to lead, from now on. */
