@@ -21,10 +21,10 @@ const forgottenAfterMs = 10_000;
 /** Orders of the store's that are held against those that are followed at each renewal, in turn: whole rows, which take their time to read. */
 const lookedUp = 200;
 /** How often every order is looked at, whatever was told of it: some things follow from silence. */
-const lookEveryMs = 250;
-/** Orders looked at, and changes stored, before requests get their turn: a slot ends a hundred orders at once, and new ones must not wait. */
+const lookEveryMs = 1_000;
+/** Orders looked at, and changes stored, in one go: beside it new orders are stored, which must not wait for a slot that ends a hundred. */
 const maxLooks = 64;
-const maxChanges = 8;
+const maxChanges = 16;
 /** The store is asked again after so long where it failed. */
 const storePauseMs = 500;
 /**
@@ -387,7 +387,8 @@ export class Follower {
       }
       await this.#settle();
       await turn();
-      if (this.#dirty.size === 0) await this.#settleWaker.wait(this.#byId.size === 0 ? Infinity : lookEveryMs);
+      if (this.#dirty.size > 0) continue;
+      await this.#settleWaker.wait(this.#byId.size === 0 ? Infinity : lookEveryMs);
     }
   }
 
