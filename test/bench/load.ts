@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { ResumingClient, type Witness } from '../chaos/resuming-client.ts';
+import { ResumingClient, type Subscription, type Witness } from '../chaos/resuming-client.ts';
 import { nodeFlags } from '../support/command-line.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
@@ -27,7 +27,7 @@ interface Stage {
   readonly bus: Bus;
   readonly publisher: BusPublisher;
   readonly key: string;
-  startGateway(): Promise<Server>;
+  readonly startGateway: () => Promise<Server>;
 }
 
 const at = (sorted: readonly number[], share: number): number =>
@@ -173,11 +173,13 @@ async function besideStalled(
   try {
     let fullAtMs = 0;
     let closedAtMs = 0;
+    const look = async (): Promise<void> => {
+      const [buffered, closes] = await Promise.all([metric(server, 'buffered_bytes'), metric(server, 'slow_closes_total')]);
+      if (fullAtMs === 0 && buffered >= others * 2 * 1024 * 1024) fullAtMs = performance.now();
+      if (closedAtMs === 0 && closes >= others) closedAtMs = performance.now();
+    };
     const watching = setInterval(() => {
-      void Promise.all([metric(server, 'buffered_bytes'), metric(server, 'slow_closes_total')]).then(([buffered, closes]) => {
-        if (fullAtMs === 0 && buffered >= others * 2 * 1024 * 1024) fullAtMs = performance.now();
-        if (closedAtMs === 0 && closes >= others) closedAtMs = performance.now();
-      });
+      void look();
     }, 100);
     const price = entryOf(priceEvent(addressOf(1)));
     // One trade for all in so many events, the prices for the few.
@@ -229,7 +231,7 @@ async function resumeRow({ publisher, startGateway, key }: Stage): Promise<Bench
   const servers = [await startGateway(), await startGateway()];
   const hosts = servers.map(({ port }) => `127.0.0.1:${port}`);
   const clients = Array.from({ length: count }, (_, n) => {
-    const subscriptions = [{ channel: 'trades', mints: [addressOf(n % 256)] }] as const;
+    const subscriptions: readonly Subscription[] = [{ channel: 'trades', mints: [addressOf(n % 256)] }];
     return new ResumingClient({
       name: `c${n}`,
       hosts,
@@ -242,9 +244,9 @@ async function resumeRow({ publisher, startGateway, key }: Stage): Promise<Bench
     });
   });
   const awayMs: number[] = [];
-  let playing = true;
+  const over = new AbortController();
   const market = (async () => {
-    while (playing) await play(publisher, 1_000, 500, true, (n) => tradeOf(n % 256));
+    while (!over.signal.aborted) await play(publisher, 1_000, 500, true, (n) => tradeOf(n % 256));
   })();
   try {
     for (const client of clients) client.start();
@@ -268,10 +270,10 @@ async function resumeRow({ publisher, startGateway, key }: Stage): Promise<Bench
         20_000,
       );
       servers[victim] = await startGateway();
-      hosts[victim] = `127.0.0.1:${servers[victim]!.port}`;
+      hosts[victim] = `127.0.0.1:${servers[victim].port}`;
     }
   } finally {
-    playing = false;
+    over.abort();
     await market;
     for (const client of clients) client.close();
     for (const server of servers) await stop(server.process);
