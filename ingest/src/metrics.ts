@@ -86,7 +86,7 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
         'slots_total',
         'Slots by what became of them: seen live, filled from history, without a block, on a dead fork, not found out.',
         count,
-        { fate },
+        { kind: fate },
       ),
     ),
     counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),

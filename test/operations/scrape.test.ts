@@ -116,6 +116,7 @@ it("tells the same at the gateway's own port, to this machine", async () => {
 it('measures what happens', async () => {
   const value = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   await until('events', async () => value(await scrape(urls.gateway), 'sluice_gateway_events_total') > 100);
+  await until('a word of ingest', async () => value(await scrape(urls.gateway), 'sluice_gateway_lag_seconds') >= 0);
   const [gateway, ofIngest] = [await scrape(urls.gateway), await scrape(urls.ingest)];
   expect(value(ofIngest, 'sluice_ingest_leads')).toBe(1);
   expect(value(ofIngest, 'sluice_ingest_slot_age_seconds')).toBeLessThan(5);

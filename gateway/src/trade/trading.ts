@@ -15,7 +15,7 @@ import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
-import type { Hub } from '../stream/hub.ts';
+import type { Hub, LogFollower } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';
@@ -109,6 +109,18 @@ interface TradingParts extends TradingOptions {
   readonly store: Store;
 }
 
+/** Trades of our own that the stream tells. What it does not, the nodes' statuses do. */
+function landedOnStream(follower: Pick<ThreadedFollower, 'size' | 'seen'>): LogFollower {
+  return {
+    onEntry: (_entry, cell, replayed) => {
+      if (replayed || follower.size === 0) return;
+      const { event } = cell;
+      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
+    },
+    onLost: () => undefined,
+  };
+}
+
 function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingParts): Trading {
   const life = new AbortController();
   const { signal } = life;
@@ -150,15 +162,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     log,
   });
   hub.follow(warmNewTokens(state, venues));
-  hub.follow({
-    onEntry: (_entry, cell, replayed) => {
-      if (replayed || follower.size === 0) return;
-      const { event } = cell;
-      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
-    },
-    // What the stream did not tell, the nodes' statuses do.
-    onLost: () => undefined,
-  });
+  hub.follow(landedOnStream(follower));
   const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   let takingUp: Promise<void> = Promise.resolve();
