@@ -84,7 +84,6 @@ describe.each([
   describe('GET /trade/orders/{id}', () => {
     it('tells an order as it is, at both paths, with a UI number beside each amount', async () => {
       let order = await insert({ timingJson: '{"totalMs":1.25,"signMs":0.1}' });
-      order = await ledger.apply(order, { kind: 'sending' });
       order = await ledger.apply(order, { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill });
       for (const path of [`/trade/orders/${order.id}`, `/api/trade/orders/${order.id}`]) {
         const { status, body } = await ask(path, 'mine');
@@ -92,7 +91,7 @@ describe.each([
         expect(isOrder(body)).toMatchObject({ ok: true });
         expect(body).toMatchObject({
           orderId: order.id,
-          version: 3,
+          version: 2,
           kind: 'lightning',
           status: 'finalized',
           signature: order.signature,
@@ -120,7 +119,7 @@ describe.each([
     });
 
     it('tells why one failed, and of a transaction of which nothing is known no more than is known', async () => {
-      const failed = await ledger.apply(await insert(), { kind: 'refused', error });
+      const failed = await ledger.apply(await insert(), { kind: 'landed', commitment: 'confirmed', error, fill: null });
       expect((await ask(`/trade/orders/${failed.id}`, 'mine')).body).toMatchObject({
         status: 'failed',
         error: { code: 'SLIPPAGE_EXCEEDED', message: 'It moved.', details: { quoted: '1', actual: '2' } },
@@ -181,9 +180,10 @@ describe.each([
 
     it('shows those in one state, and refuses what is no state, no limit or no parameter', async () => {
       const one = await insert();
-      const two = await ledger.apply(await insert(), { kind: 'sending' });
-      expect((await ask('/trade/orders?status=submitted', 'mine')).body).toMatchObject({ orders: [{ orderId: two.id }], next: null });
-      expect((await ask('/trade/orders?status=accepted', 'mine')).body).toMatchObject({ orders: [{ orderId: one.id }] });
+      const two = await ledger.apply(await insert(), { kind: 'silence' });
+      expect((await ask('/trade/orders?status=unknown', 'mine')).body).toMatchObject({ orders: [{ orderId: two.id }], next: null });
+      expect((await ask('/trade/orders?status=submitted', 'mine')).body).toMatchObject({ orders: [{ orderId: one.id }] });
+      expect((await ask('/trade/orders?status=accepted', 'mine')).body).toEqual({ orders: [], next: null });
       expect((await ask('/trade/orders', 'first')).body).toEqual({ orders: [], next: null });
       for (const wrong of ['status=lost', 'limit=0', 'limit=201', 'before=', 'before=zzz', 'after=x']) {
         expect(await ask(`/trade/orders?${wrong}`, 'mine')).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
@@ -203,14 +203,14 @@ describe.each([
       });
       await other.ask({ op: 'subscribe', channel: 'orders' });
       let order = await insert();
-      order = await ledger.apply(order, { kind: 'sending' });
+      order = await ledger.apply(order, { kind: 'silence' });
       order = await ledger.apply(order, { kind: 'landed', commitment: 'confirmed', error: null, fill: orderFill });
       const foreign = await insert({ keyId: 'other' });
       const frames = await mine.framesTo('orders:mine', 3);
       expect(seqs(frames)).toEqual([1, 2, 3]);
       expect(frames.map(({ data }) => [data!.id, data!['status'], data!['commitment'], data!['slot']])).toEqual([
-        [`${order.id}:1`, 'accepted', null, null],
-        [`${order.id}:2`, 'submitted', null, null],
+        [`${order.id}:1`, 'submitted', null, null],
+        [`${order.id}:2`, 'unknown', null, null],
         [`${order.id}:3`, 'confirmed', 'confirmed', 123],
       ]);
       for (const { data } of frames) expect(isEvent(data), JSON.stringify(data)).toMatchObject({ ok: true });
@@ -227,7 +227,7 @@ describe.each([
       const [seen] = await first.framesTo('orders:mine', 1);
       const { positions } = await first.ask({ op: 'unsubscribe', channel: 'orders' });
       first.close();
-      order = await ledger.apply(order, { kind: 'sending' });
+      order = await ledger.apply(order, { kind: 'silence' });
       order = await ledger.apply(order, { kind: 'landed', commitment: 'processed', error: null, fill: null });
       await publisher.flushed();
       const second = await opened('mine');
@@ -237,7 +237,7 @@ describe.each([
       await ledger.apply(order, { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill });
       const frames = await second.framesTo('orders:mine', 3);
       expect(seqs(frames)).toEqual(run(2, 4));
-      expect(frames.map(({ data }) => data!['status'])).toEqual(['submitted', 'processed', 'finalized']);
+      expect(frames.map(({ data }) => data!['status'])).toEqual(['unknown', 'processed', 'finalized']);
     });
 
     it("takes no topic of another's, no keys and no filter; is listed and ended", async () => {
@@ -252,7 +252,7 @@ describe.each([
       await publisher.flushed();
       expect(await client.ask({ op: 'subscribe', channel: 'orders', snapshot: true })).toMatchObject({
         op: 'subscribed',
-        snapshot: [{ topic: 'orders:mine', seq: 1, data: { status: 'accepted' } }],
+        snapshot: [{ topic: 'orders:mine', seq: 1, data: { status: 'submitted' } }],
       });
       expect(await client.ask({ op: 'list' })).toMatchObject({
         subscriptions: [{ channel: 'orders', all: true, mints: [], accounts: [], filter: null }],

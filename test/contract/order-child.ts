@@ -10,7 +10,7 @@ const [dataDir = '', databaseUrl = '', round = ''] = process.argv.slice(2);
 const lanes = 4;
 const nowMs = 1_800_000_000_000;
 const course: readonly OrderChange[] = [
-  { state: 'simulated' },
+  { state: 'unknown' },
   { state: 'submitted' },
   { state: 'processed', fill: orderFill },
   { state: 'failed', error: { code: 'SLIPPAGE_EXCEEDED', message: 'It moved.', detailsJson: '{}' } },
@@ -30,8 +30,8 @@ async function lane(number: number): Promise<never> {
     if (outcome.kind !== 'stored') throw new Error(outcome.kind);
     await tell(`${outcome.order.id} 1 ${key}`);
     for (const [step, change] of course.slice(0, i % (course.length + 1)).entries()) {
-      const moved = await store.orders.advance({ id: outcome.order.id, fromVersion: step + 1, change, atMs: nowMs });
-      if (moved.kind !== 'advanced') throw new Error(moved.kind);
+      const [moved] = await store.orders.advanceAll([{ id: outcome.order.id, fromVersion: step + 1, change, atMs: nowMs }]);
+      if (moved?.kind !== 'advanced') throw new Error(moved?.kind);
       await tell(`${outcome.order.id} ${moved.order.version} ${key}`);
     }
   }

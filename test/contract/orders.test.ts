@@ -50,8 +50,8 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     return outcome.order;
   };
   const advance = async (order: StoredOrder, change: OrderChange, atMs = nowMs): Promise<StoredOrder> => {
-    const outcome = await store.orders.advance({ id: order.id, fromVersion: order.version, change, atMs });
-    if (outcome.kind !== 'advanced') throw new Error(`not advanced: ${outcome.kind}`);
+    const [outcome] = await store.orders.advanceAll([{ id: order.id, fromVersion: order.version, change, atMs }]);
+    if (outcome?.kind !== 'advanced') throw new Error(`not advanced: ${outcome?.kind}`);
     return outcome.order;
   };
 
@@ -71,21 +71,22 @@ describe.each(storeKinds)('orders in %s', (kind) => {
 
     it('keeps what it became, to the last digit, with every step that led there', async () => {
       const message = signedMessage();
-      let order = await stored({ signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null });
-      order = await advance(order, { signed: message }, nowMs + 1);
-      order = await advance(order, { state: 'simulated' }, nowMs + 2);
-      order = await advance(order, { state: 'submitted', timingJson: '{"totalMs":2}' }, nowMs + 3);
-      order = await advance(order, { state: 'processed', fill: orderFill }, nowMs + 4);
+      const first = await stored({ ...message, quoteJson: '{"inAmount":"1"}', timingJson: '{"totalMs":2}' });
+      let order = await advance(first, { state: 'unknown' }, nowMs + 1);
+      order = await advance(order, { state: 'submitted' }, nowMs + 2);
+      order = await advance(order, { state: 'processed', fill: orderFill }, nowMs + 3);
+      order = await advance(order, { state: 'confirmed' }, nowMs + 4);
       order = await advance(order, { state: 'failed', error: refusal }, nowMs + 5);
-      const expected = { ...message, state: 'failed', fill: orderFill, error: refusal, timingJson: '{"totalMs":2}', version: 6 };
-      expect(order).toMatchObject({ ...expected, createdAtMs: nowMs, updatedAtMs: nowMs + 5 });
+      const became = { state: 'failed', fill: orderFill, error: refusal, updatedAtMs: nowMs + 5, version: 6 };
+      expect(order).toEqual({ ...first, ...became });
+      expect(order).toMatchObject(message);
       expect(await elsewhere.orders.byId(order.id)).toEqual(order);
       expect(await elsewhere.orders.events(order.id)).toEqual([
-        { version: 1, state: 'accepted', atMs: nowMs, changed: [] },
-        { version: 2, state: 'accepted', atMs: nowMs + 1, changed: ['signed'] },
-        { version: 3, state: 'simulated', atMs: nowMs + 2, changed: [] },
-        { version: 4, state: 'submitted', atMs: nowMs + 3, changed: ['timing'] },
-        { version: 5, state: 'processed', atMs: nowMs + 4, changed: ['fill'] },
+        { version: 1, state: 'submitted', atMs: nowMs, changed: ['signed', 'timing'] },
+        { version: 2, state: 'unknown', atMs: nowMs + 1, changed: [] },
+        { version: 3, state: 'submitted', atMs: nowMs + 2, changed: [] },
+        { version: 4, state: 'processed', atMs: nowMs + 3, changed: ['fill'] },
+        { version: 5, state: 'confirmed', atMs: nowMs + 4, changed: [] },
         { version: 6, state: 'failed', atMs: nowMs + 5, changed: ['error'] },
       ]);
     });
@@ -93,41 +94,38 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     it('is changed by one of those who saw the same version', async () => {
       const order = await stored();
       const attempts = [store, elsewhere].flatMap((one) => Array.from({ length: 10 }, () => one));
-      const outcomes = await Promise.all(
-        attempts.map((one) => one.orders.advance({ id: order.id, fromVersion: 1, change: { state: 'submitted' }, atMs: nowMs })),
-      );
+      const change = { state: 'processed' } as const;
+      const told = await Promise.all(attempts.map((one) => one.orders.advanceAll([{ id: order.id, fromVersion: 1, change, atMs: nowMs }])));
+      const outcomes = told.flat();
+      expect(outcomes).toHaveLength(20);
       expect(outcomes.filter(({ kind: came }) => came === 'advanced')).toHaveLength(1);
       expect(outcomes.filter(({ kind: came }) => came === 'stale')).toHaveLength(19);
-      for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { state: 'submitted', version: 2 } });
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { state: 'processed', version: 2 } });
       expect(await store.orders.events(order.id)).toHaveLength(2);
-      expect(await store.orders.advance({ id: 'another', fromVersion: 1, change: {}, atMs: nowMs })).toEqual({ kind: 'no_such_order' });
-    });
-
-    it('never gets a second message, and none after it was sent', async () => {
-      const order = await stored();
-      await expect(advance(order, { signed: signedMessage() })).rejects.toThrow(RangeError);
-      expect(await store.orders.byId(order.id)).toEqual(order);
+      const missing = await store.orders.advanceAll([{ id: 'another', fromVersion: 1, change: {}, atMs: nowMs }]);
+      expect(missing).toEqual([{ kind: 'no_such_order' }]);
     });
 
     it('takes no step that its life does not have', async () => {
-      const order = await advance(await advance(await stored(), { state: 'submitted' }), { state: 'expired' });
+      const order = await advance(await stored(), { state: 'expired' });
       for (const state of ['accepted', 'submitted', 'processed', 'finalized', 'failed', 'unknown'] as const) {
         await expect(advance(order, { state })).rejects.toThrow(RangeError);
       }
       expect(await store.orders.byId(order.id)).toEqual(order);
-      await expect(insert(newOrder(nowMs, { state: 'submitted', signature: null }))).rejects.toThrow(RangeError);
-      await expect(insert(newOrder(nowMs, { state: 'processed' }))).rejects.toThrow(RangeError);
-      await expect(insert(newOrder(nowMs, { state: 'finalized' }))).rejects.toThrow(RangeError);
+      await expect(insert(newOrder(nowMs, { signature: null }))).rejects.toThrow(RangeError);
+      for (const state of ['accepted', 'simulated', 'processed', 'finalized'] as const) {
+        await expect(insert(newOrder(nowMs, { state }))).rejects.toThrow(RangeError);
+      }
     });
 
-    it('may begin as sent, and is then answered by its key at once', async () => {
-      const order = await stored({ state: 'submitted' }, { idempotency: use('sent') });
+    it('begins as sent, and is answered by its key at once', async () => {
+      const order = await stored({}, { idempotency: use('sent') });
       expect(await elsewhere.orders.lookUp('key:key', use('sent'), nowMs)).toEqual({ kind: 'replay', order });
       expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([order]);
       expect(await store.orders.events(order.id)).toEqual([{ version: 1, state: 'submitted', atMs: nowMs, changed: ['signed'] }]);
     });
 
-    it('of paper may begin filled', async () => {
+    it('of paper begins filled', async () => {
       const unsigned = { signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null } as const;
       const order = await stored({ ...unsigned, kind: 'paper', state: 'finalized', fill: orderFill, timingJson: '{"totalMs":1}' });
       expect(await elsewhere.orders.byId(order.id)).toEqual(order);
@@ -175,7 +173,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const orders = await Promise.all(Array.from({ length: 5 }, () => stored()));
       await advance(orders[2]!, { state: 'failed', error: refusal });
       const outcomes = await store.orders.advanceAll(
-        orders.toReversed().map(({ id, version }) => ({ id, fromVersion: version, change: { state: 'submitted' as const }, atMs: nowMs })),
+        orders.toReversed().map(({ id, version }) => ({ id, fromVersion: version, change: { state: 'processed' as const }, atMs: nowMs })),
       );
       expect(outcomes.map((outcome) => [outcome.kind, 'order' in outcome ? outcome.order.id : null])).toEqual(
         orders.toReversed().map(({ id }, i) => [i === 2 ? 'stale' : 'advanced', id]),
@@ -191,7 +189,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const advances = [one, two].map(({ id, version }, i) => ({
         id,
         fromVersion: version,
-        change: { state: i === 0 ? ('submitted' as const) : ('expired' as const) },
+        change: { state: i === 0 ? ('processed' as const) : ('simulated' as const) },
         atMs: nowMs,
       }));
       await expect(store.orders.advanceAll(advances)).rejects.toThrow(RangeError);
@@ -234,10 +232,10 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     it('shows one state where asked to, and the keys of an account together', async () => {
       const one = await stored({ accountId: 'account', keyId: 'one' });
       const two = await stored({ accountId: 'account', keyId: 'two' });
-      const sent = await advance(two, { state: 'submitted' });
+      const landed = await advance(two, { state: 'processed' });
       const page = { owner: 'account:account', before: null, limit: 10 } as const;
       expect((await store.orders.page({ ...page, state: null })).map(({ id }) => id)).toEqual([one.id, two.id].sort().toReversed());
-      expect(await store.orders.page({ ...page, state: 'submitted' })).toEqual([sent]);
+      expect(await store.orders.page({ ...page, state: 'processed' })).toEqual([landed]);
       expect(await store.orders.page({ ...page, state: 'expired' })).toEqual([]);
       expect(await store.orders.page({ ...page, owner: 'key:one', state: null })).toEqual([]);
     });
@@ -249,21 +247,25 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const spend: SpendReservation = { wallet: 'wallet', lamports: 7n, dayLimitLamports: 10n };
       const outcomes = await Promise.all(attempts.map(({ into, order }) => insert(order, { idempotency: use('once'), spend }, into)));
       expect(outcomes.filter(({ kind: came }) => came === 'stored')).toHaveLength(1);
-      expect(outcomes.filter(({ kind: came }) => came === 'in_progress')).toHaveLength(99);
+      expect(outcomes.filter(({ kind: came }) => came === 'replay')).toHaveLength(99);
       const rows = await elsewhere.orders.page({ owner: 'key:key', before: null, state: null, limit: 100 });
       expect(rows).toHaveLength(1);
       for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { id: rows[0]!.id } });
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(7n);
     });
 
-    it('is in progress until its order was sent or refused, then answers with the order as it is', async () => {
+    it('answers with its order as it is; with one that an earlier version stored and did not send, when that has ended', async () => {
       const order = await stored({}, { idempotency: use('k') });
-      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'in_progress', order });
-      const simulated = await advance(order, { state: 'simulated' });
-      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'in_progress', order: simulated });
-      const sent = await advance(simulated, { state: 'submitted' });
-      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'replay', order: sent });
-      expect(await insert(newOrder(nowMs), { idempotency: use('k') }, elsewhere)).toEqual({ kind: 'replay', order: sent });
+      expect(await insert(newOrder(nowMs), { idempotency: use('k') }, elsewhere)).toEqual({ kind: 'replay', order });
+      const db = await place.database();
+      for (const state of ['accepted', 'simulated'] as const) {
+        await db.run('UPDATE orders SET state = ? WHERE id = ?', state, order.id);
+        const unsent = { kind: 'in_progress', order: { ...order, state } };
+        expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual(unsent);
+        expect(await insert(newOrder(nowMs), { idempotency: use('k') }, elsewhere)).toEqual(unsent);
+      }
+      const ended = await advance(order, { state: 'failed', error: refusal });
+      expect(await elsewhere.orders.lookUp('key:key', use('k'), nowMs)).toEqual({ kind: 'replay', order: ended });
       const failed = await advance(await stored({}, { idempotency: use('failed') }), { state: 'failed', error: refusal });
       expect(await elsewhere.orders.lookUp('key:key', use('failed'), nowMs)).toEqual({ kind: 'replay', order: failed });
     });
@@ -284,7 +286,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
 
     it('is free again a day after it was used, and not while its order is open', async () => {
       const idempotency = use('k');
-      const open = await advance(await stored({}, { idempotency }), { state: 'submitted' });
+      const open = await stored({}, { idempotency });
       const laterMs = nowMs + keepIdempotencyMs;
       expect(await store.orders.lookUp('key:key', idempotency, laterMs)).toMatchObject({ kind: 'replay' });
       expect(await insert(newOrder(laterMs), { idempotency })).toMatchObject({ kind: 'replay' });
@@ -293,7 +295,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.lookUp('key:key', idempotency, laterMs)).toEqual({ kind: 'fresh' });
       const next = await insert(newOrder(laterMs), { idempotency: use('k', 2) });
       expect(next).toMatchObject({ kind: 'stored' });
-      expect(await store.orders.lookUp('key:key', use('k', 2), laterMs)).toMatchObject({ kind: 'in_progress' });
+      expect(await store.orders.lookUp('key:key', use('k', 2), laterMs)).toMatchObject({ kind: 'replay' });
     });
   });
 
@@ -336,8 +338,8 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     });
 
     it('gets back what did not land, once, and nothing else', async () => {
-      const open = await advance(await stored({}, { spend: spend(100n) }), { state: 'submitted' });
-      const landed = await advance(await stored({}, { spend: spend(10n) }), { state: 'submitted' });
+      const open = await stored({}, { spend: spend(100n) });
+      const landed = await stored({}, { spend: spend(10n) });
       const refused = await stored({}, { spend: spend(1n) });
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(111n);
       await advance(refused, { state: 'failed', error: refusal });
@@ -347,7 +349,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(110n);
       const expired = await advance(unknown, { state: 'expired' }, nowMs + dayMs);
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(10n);
-      await advance(expired, { timingJson: '{}' });
+      await advance(expired, { error: refusal });
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(10n);
     });
 
@@ -432,7 +434,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.byId(ended.id)).toBeNull();
       expect(await store.orders.events(ended.id)).toEqual([]);
       expect(await store.orders.byId(open.id)).toEqual(open);
-      expect(await store.orders.lookUp('key:key', use('open'), nowMs + keepOrdersMs)).toMatchObject({ kind: 'in_progress' });
+      expect(await store.orders.lookUp('key:key', use('open'), nowMs + keepOrdersMs)).toMatchObject({ kind: 'replay' });
     });
   });
 
@@ -440,6 +442,6 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     const signedBytes = Uint8Array.from(randomBytes(1_232));
     const order = await stored({ signedBytes, quoteJson: '{"text":"\' ? \\" \u{1F511}"}' }, { idempotency: use('\' " ? \u{1F511}') });
     expect(await elsewhere.orders.byId(order.id)).toEqual(order);
-    expect(await elsewhere.orders.lookUp('key:key', use('\' " ? \u{1F511}'), nowMs)).toMatchObject({ kind: 'in_progress' });
+    expect(await elsewhere.orders.lookUp('key:key', use('\' " ? \u{1F511}'), nowMs)).toMatchObject({ kind: 'replay' });
   });
 });

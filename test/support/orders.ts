@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newOrderId } from '@sluice/gateway/trade/order-id.ts';
-import type { OrderFill, OrderTerms } from '@sluice/gateway/trade/order.ts';
-import type { NewOrder, SignedMessage } from '@sluice/gateway/store/order-table.ts';
+import type { OrderFill, OrderTerms, SignedMessage } from '@sluice/gateway/trade/order.ts';
+import type { NewOrder } from '@sluice/gateway/store/order-table.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { addressOf } from './stream-events.ts';
@@ -42,7 +42,7 @@ export function signedMessage(): SignedMessage {
 /** Of the chain that orders of tests are made on, where they don't name another. */
 export const orderGenesisHash = addressOf(4);
 
-/** An order as it is stored first: accepted, with its message. */
+/** An order as it is stored first: with its message, about to be sent. */
 export function newOrder(createdAtMs: number, more: Partial<NewOrder> = {}): NewOrder {
   return {
     id: newOrderId(createdAtMs),
@@ -50,7 +50,7 @@ export function newOrder(createdAtMs: number, more: Partial<NewOrder> = {}): New
     keyId: 'key',
     accountId: null,
     genesisHash: orderGenesisHash,
-    state: 'accepted',
+    state: 'submitted',
     terms: orderTerms,
     quoteJson: null,
     ...signedMessage(),

@@ -48,22 +48,11 @@ export type InsertOutcome =
   | { readonly kind: 'known'; readonly order: StoredOrder }
   | { readonly kind: 'over_day_limit'; readonly spentLamports: bigint; readonly limitLamports: bigint };
 
-/** The one message of an order. */
-export interface SignedMessage {
-  readonly signature: string;
-  readonly signedBytes: Uint8Array;
-  readonly blockhash: string;
-  readonly lastValidBlockHeight: number;
-}
-
-/** What changes; what is not named stays. */
+/** What of an order changes; what is not named stays. Its message never changes. */
 export interface OrderChange {
   readonly state?: OrderState;
-  /** Only where the order has no message yet: there is never a second one. */
-  readonly signed?: SignedMessage;
   readonly fill?: OrderFill;
   readonly error?: NonNullable<StoredOrder['error']>;
-  readonly timingJson?: string;
 }
 
 export interface Advance {
@@ -82,7 +71,7 @@ export interface StoredOrderEvent {
   readonly version: number;
   readonly state: OrderState;
   readonly atMs: number;
-  /** What else changed, by name: `signed`, `fill`, `error`, `timing`. */
+  /** What else it brought, by name: `signed`, `fill`, `error`, `timing`. */
   readonly changed: readonly string[];
 }
 
@@ -118,11 +107,10 @@ export interface OrderTable {
    */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
   /**
-   * Changes an order if it is still of the version named, and gives the wallet's day back what it reserved where it ends without a
-   * trade (`expired`, or `failed`, whose fee the signing process alone goes on counting). Throws RangeError for a step that `mayFollow` does not allow, or a second message.
+   * Changes each of these orders that is still of the version named, at the cost of about one; on a throw none. Gives the wallet's day
+   * back what an order reserved that ends without a trade (`expired`, or `failed`, whose fee the signing process alone goes on
+   * counting). At most `maxAdvances`. Throws RangeError for a step that `mayFollow` does not allow.
    */
-  advance(advance: Advance): Promise<AdvanceOutcome>;
-  /** Several at once, at the cost of about one: all of those that are not stale, or on a throw none. At most `maxAdvances`. */
   advanceAll(advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]>;
   byId(id: string): Promise<StoredOrder | null>;
   /** Oldest first: of one owner there is one at most. */

@@ -5,26 +5,12 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import {
-  tradeBuyEndpoint,
-  tradeSellEndpoint,
-  type BuyBody,
-  type OrderTiming,
-  type SellBody,
-  type TradeAnswer,
-} from '@sluice/shared/wire/rest/trade.ts';
+import { tradeBuyEndpoint, tradeSellEndpoint, type BuyBody, type OrderTiming, type SellBody } from '@sluice/shared/wire/rest/trade.ts';
 import type { Principal } from '../auth/principal.ts';
-import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
+import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import type { HttpRequest } from '../transport/transport.ts';
-import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
-import {
-  ownerOf,
-  type IdempotencyUse,
-  type InsertOutcome,
-  type NewOrder,
-  type OrderTable,
-  type SignedMessage,
-} from '../store/order-table.ts';
+import { wrongFields } from '../quote/quoted.ts';
+import { ownerOf, type OrderTable } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { MessageBuilder } from './build/message-builder.ts';
 import { chainForOrder, type ChainIdentity } from './chain-identity.ts';
@@ -35,20 +21,19 @@ import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
 import type { OrderLedger } from './order-ledger.ts';
 import { newOrderId } from './order-id.ts';
+import type { SignedMessage } from './order.ts';
 import type { OrderStats } from './order-stats.ts';
+import { tradeOnPaper } from './paper.ts';
 import { prepareTrade, type PreparedTrade } from './prepare.ts';
-import { lamportsOfSignature, readTradeRequest, type TradeRequest } from './request.ts';
+import { readTradeRequest, type TradeRequest } from './request.ts';
 import type { OrderFollower } from './follow/order-follower.ts';
 import type { Simulator } from './send/simulator.ts';
 import type { OrderSigner, SignRefusal } from './signer.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import type { HotState } from './state/hot-state.ts';
-import { replayedTrade, rounded, termsOf, tradeAnswer, tradedQuote } from './trade-answer.ts';
+import { rounded, tradeAnswer } from './trade-answer.ts';
+import { orderOf, overDayLimit, toldBefore, type Admitted, type Refusal, type TradeReply } from './trade-order.ts';
 import type { WalletAccess } from './wallet-access.ts';
-
-type Answer = EndpointAnswer<typeof tradeBuyEndpoint>;
-export type Refusal = QuoteRefusal & { readonly retryAfterSeconds?: number };
-type Told = Extract<Answer, { json: unknown }> | Refusal;
 
 export interface LightningParts {
   readonly mode: 'off' | 'paper' | 'live';
@@ -72,16 +57,6 @@ export interface LightningParts {
   readonly log: Logger;
 }
 
-/** A request that was let in, and what it may not do twice. */
-interface Admitted {
-  readonly principal: Principal;
-  readonly request: TradeRequest;
-  readonly use: IdempotencyUse | null;
-  /** Of the chain that the order is made on. */
-  readonly genesisHash: string;
-  readonly startedMs: number;
-}
-
 /** A message that may be signed. */
 interface Passed {
   readonly prepared: PreparedTrade;
@@ -91,7 +66,6 @@ interface Passed {
 
 interface Signed extends Passed {
   readonly orderId: string;
-  readonly wire: Uint8Array;
   readonly message: SignedMessage;
 }
 
@@ -126,7 +100,7 @@ export interface TradeCall {
 }
 
 /** Quotes, builds, signs, simulates, stores and sends. `read` is asked only where the key of the call is not known yet. */
-export type Lightning = (call: TradeCall, dryRun: boolean, read: () => Promise<TradeRequest | Refusal>) => Promise<Answer>;
+export type Lightning = (call: TradeCall, dryRun: boolean, read: () => Promise<TradeRequest | Refusal>) => Promise<TradeReply>;
 
 export function createLightning(parts: LightningParts): Lightning {
   const locks = new KeyLocks();
@@ -163,7 +137,7 @@ export function createLightning(parts: LightningParts): Lightning {
 export function lightningEndpoints(lightning: Lightning, venues: readonly Venue[]): BoundEndpoint[] {
   const handler =
     (side: 'buy' | 'sell', endpoint: string) =>
-    async ({ principal, body, request }: Pick<TradeCall, 'principal' | 'request'> & { body: BuyBody | SellBody }): Promise<Answer> => {
+    async ({ principal, body, request }: Pick<TradeCall, 'principal' | 'request'> & { body: BuyBody | SellBody }): Promise<TradeReply> => {
       const read = readTradeRequest(side, body, venues);
       return 'error' in read ? read : lightning({ principal, request, endpoint, body }, read.dryRun, async () => read);
     };
@@ -180,7 +154,7 @@ export function fromOutside(error: unknown): { readonly error: ErrorCode; readon
   throw error;
 }
 
-async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer> {
+async function trade(admitted: Admitted, parts: LightningParts): Promise<TradeReply> {
   const { principal, request } = admitted;
   const stopped = await refusedByHalt(parts.halt);
   if (stopped !== null) return stopped;
@@ -192,7 +166,7 @@ async function trade(admitted: Admitted, parts: LightningParts): Promise<Answer>
     };
   }
   if (!parts.follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
-  if (parts.mode === 'paper') return paper(admitted, parts);
+  if (parts.mode === 'paper') return tradeOnPaper(admitted, parts);
   for (let attempt = 1; ; attempt++) {
     const prepared = await prepareTrade(request, parts);
     if ('error' in prepared) return prepared;
@@ -228,7 +202,7 @@ async function dryRun(
   { request, startedMs }: Admitted,
   { prepared, simulation, timing }: Passed,
   { signer, orders, maxDayLamports }: LightningParts,
-): Promise<Told> {
+): Promise<TradeReply> {
   const { publicKey } = request;
   const nowMs = Date.now();
   const verdict = await signer.judge({ orderId: newOrderId(nowMs), publicKey, message: prepared.built.message });
@@ -260,14 +234,12 @@ async function sign({ request }: Admitted, passed: Passed, parts: LightningParts
   const beforeMs = performance.now();
   const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message: built.message });
   if (!outcome.ok) return refusedBySigner(outcome);
-  const wire = assembleTransaction(built.message, [outcome.signature]);
   return {
     ...passed,
     orderId,
-    wire,
     message: {
       signature: encodeBase58(outcome.signature),
-      signedBytes: wire,
+      signedBytes: assembleTransaction(built.message, [outcome.signature]),
       blockhash: blockhash.blockhash,
       lastValidBlockHeight: blockhash.lastValidBlockHeight,
     },
@@ -289,7 +261,7 @@ function refusedBySigner(outcome: SignRefusal): Refusal {
 }
 
 /** The order is stored with its bytes as one that is being sent, durably, and then it is sent. */
-async function send(admitted: Admitted, signed: Signed, parts: LightningParts): Promise<Answer> {
+async function send(admitted: Admitted, signed: Signed, parts: LightningParts): Promise<TradeReply> {
   const { ledger } = parts;
   const { startedMs, request } = admitted;
   // The last look: from here on the order may be on its way.
@@ -298,7 +270,7 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   const beforeMs = performance.now();
   const { orderId: id, message } = signed;
   const timingJson = JSON.stringify(rounded({ ...signed.timing, totalMs: beforeMs - startedMs }));
-  const order = newOrder(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, timingJson });
+  const order = orderOf(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson });
   const inserted = await ledger
     .insert(order, {
       idempotency: admitted.use,
@@ -315,7 +287,7 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   if (inserted.kind !== 'stored') return toldBefore(inserted, admitted.startedMs);
   const storedMs = performance.now();
   const { signature, lastValidBlockHeight } = message;
-  const sent = await firstSend(inserted.order, signed.wire, parts);
+  const sent = await firstSend(inserted.order, message.signedBytes, parts);
   const nowMs = performance.now();
   const timing = { ...signed.timing, storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs };
   parts.stats.executed(timing);
@@ -328,90 +300,5 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
       timing,
       lastValidBlockHeight,
     }),
-  };
-}
-
-/** Fills the order by its quote, on live state, without a signature. */
-async function paper(admitted: Admitted, parts: LightningParts): Promise<Answer> {
-  const { request, startedMs, use } = admitted;
-  const prepared = await prepareTrade(request, parts);
-  if ('error' in prepared) return prepared;
-  const short = checkTrade(prepared);
-  if (short !== null) return short;
-  const { quoteMs, buildMs } = prepared;
-  const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
-  const told = { signature: null, simulation: null, timing, paper: true } as const;
-  if (request.dryRun) return { json: tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }) };
-  const order = newOrder(admitted, prepared, {
-    id: newOrderId(Date.now()),
-    state: 'finalized',
-    kind: 'paper',
-    message: null,
-    timingJson: JSON.stringify(rounded(timing)),
-  });
-  const { quoted, priorityFeeLamports, slot } = prepared;
-  const { baseAmount, quoteAmount, traderQuote, fees } = quoted.quote;
-  const networkFee = lamportsOfSignature + priorityFeeLamports;
-  const fill = {
-    pool: quoted.venue.name,
-    baseAmount,
-    quoteAmount,
-    traderQuote,
-    venueFees: fees.total,
-    networkFee,
-    otherLamports: 0n,
-    slot,
-    blockTime: null,
-  };
-  const filled = { ...order, fill };
-  const inserted = await parts.ledger.insert(filled, { idempotency: use, spend: null, followedBy: parts.gatewayId });
-  if (inserted.kind !== 'stored') return toldBefore(inserted, admitted.startedMs);
-  return { json: tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }) };
-}
-
-function newOrder(
-  { principal, request, genesisHash }: Admitted,
-  prepared: PreparedTrade,
-  { message, ...told }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'timingJson'> & { readonly message: SignedMessage | null },
-): NewOrder {
-  return {
-    ...told,
-    keyId: principal.keyId,
-    accountId: principal.accountId,
-    genesisHash,
-    terms: termsOf(request, prepared),
-    quoteJson: JSON.stringify(tradedQuote(prepared)),
-    signature: message?.signature ?? null,
-    signedBytes: message?.signedBytes ?? null,
-    blockhash: message?.blockhash ?? null,
-    lastValidBlockHeight: message?.lastValidBlockHeight ?? null,
-    fill: null,
-    error: null,
-    createdAtMs: Date.now(),
-  };
-}
-
-/** The store knows this `Idempotency-Key`, or has no room for the order in the wallet's day. */
-function toldBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): Answer {
-  switch (known.kind) {
-    case 'replay':
-    case 'known': {
-      const json: TradeAnswer | null = replayedTrade(known.order, performance.now() - startedMs);
-      return json === null ? { error: 'IDEMPOTENCY_MISMATCH' } : { json, headers: { 'Idempotency-Replayed': 'true' } };
-    }
-    case 'in_progress':
-      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
-    case 'mismatch':
-      return { error: 'IDEMPOTENCY_MISMATCH' };
-    case 'over_day_limit':
-      return overDayLimit(known);
-  }
-}
-
-function overDayLimit({ limitLamports, spentLamports }: { readonly limitLamports: bigint; readonly spentLamports: bigint }): Refusal {
-  return {
-    error: 'FORBIDDEN',
-    message: 'The order would take the wallet beyond its limit of the day.',
-    details: { limitLamports: String(limitLamports), spentLamports: String(spentLamports) },
   };
 }

@@ -37,6 +37,14 @@ export interface OrderFill {
   readonly blockTime: number | null;
 }
 
+/** The one message of an order. */
+export interface SignedMessage {
+  readonly signature: string;
+  readonly signedBytes: Uint8Array;
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: number;
+}
+
 /** An order as the store has it. Where `signedBytes` stands, exactly this message may land, once, up to `lastValidBlockHeight`. */
 export interface StoredOrder {
   readonly id: string;

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/trade/build/message-builder.ts';
-import { judge, type Evidence } from '@sluice/gateway/trade/life.ts';
-import { endStates, type OrderTerms, type StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { endStates, type OrderKind, type OrderTerms, type StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
 import { Follower } from '@sluice/gateway/trade/follow/follower.ts';
 import { createLanes, type Lanes } from '@sluice/gateway/trade/send/lanes.ts';
@@ -55,16 +55,6 @@ export interface Gateway {
   /** Without a word to anybody, as a process that was killed. */
   crash(): void;
   close(): Promise<void>;
-}
-
-const passed: readonly Evidence[] = [{ kind: 'simulated' }, { kind: 'sending' }];
-
-async function advance(store: Store, order: StoredOrder, evidence: Evidence): Promise<StoredOrder> {
-  const verdict = judge(order, evidence);
-  if (verdict.kind !== 'change') throw new Error(`${evidence.kind}: ${verdict.kind}`);
-  const outcome = await store.orders.advance({ id: order.id, fromVersion: order.version, change: verdict.change, atMs: Date.now() });
-  if (outcome.kind !== 'advanced') throw new Error(outcome.kind);
-  return outcome.order;
 }
 
 /** Waits for a condition; fails loudly where it does not come. */
@@ -137,20 +127,25 @@ export class World {
     return { wire, signature: signatureOf(wire), blockhash, lastValidBlockHeight, terms, quote, makes };
   }
 
-  /** Stored as the order path does: accepted, simulated, and then about to be sent. */
-  async insert(prepared: Prepared, gatewayId: string, last: 'accepted' | 'simulated' | 'submitted' = 'submitted'): Promise<StoredOrder> {
+  /** Stored as the order path does: about to be sent. */
+  async insert(prepared: Prepared, gatewayId: string, kind: OrderKind = 'lightning'): Promise<StoredOrder> {
     const { wire, signature, blockhash, lastValidBlockHeight, terms } = prepared;
     const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
-    const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms }), {
+    const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind }), {
       idempotency: null,
       spend: null,
       followedBy: gatewayId,
     });
     if (inserted.kind !== 'stored') throw new Error(inserted.kind);
-    const steps = last === 'accepted' ? [] : last === 'simulated' ? passed.slice(0, 1) : passed;
-    let { order } = inserted;
-    for (const evidence of steps) order = await advance(this.store, order, evidence);
-    return order;
+    return inserted.order;
+  }
+
+  /** Makes an order one that an earlier version stored before it was sent, and left there. */
+  async leaveUnsent({ id }: StoredOrder, state: 'accepted' | 'simulated', isSigned = true): Promise<void> {
+    const db = await openSqlite(join(this.#dataDir, 'sluice.db'));
+    await db.run('UPDATE orders SET state = ? WHERE id = ?', state, id);
+    if (!isSigned) await db.run('UPDATE orders SET signature = NULL, signed_bytes = NULL WHERE id = ?', id);
+    await db.close();
   }
 
   gateway(gatewayId: string): Gateway {

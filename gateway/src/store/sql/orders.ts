@@ -23,18 +23,10 @@ import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-s
 export function orderTable(db: Database): OrderTable {
   const list = async (statement: string, ...values: readonly (string | number)[]): Promise<readonly StoredOrder[]> =>
     (await db.all(statement, ...values)).map(readOrder);
-  const advanceAll = async (advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]> => {
-    if (advances.length > maxAdvances) throw new RangeError(`at most ${maxAdvances} changes at once`);
-    if (advances.length === 0) return [];
-    // Always in the same order, and sums of wallets last: two who take the same rows never wait for each other in a circle.
-    const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
-    return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.id);
-  };
   return {
     lookUp: (owner, use, nowMs) => lookUp(db, owner, use, nowMs),
     insert: (order, with_) => insert(db, order, with_),
-    advance: async (advance) => (await advanceAll([advance]))[0]!,
-    advanceAll,
+    advanceAll: (advances) => advanceAll(db, advances),
     byId: (id) => orderById(db, id),
     bySignature: (signature) => list(`SELECT * FROM orders WHERE signature = ? ORDER BY id LIMIT ${maxOrderRows}`, signature),
     page: ({ owner, before, state, limit }) =>
@@ -161,6 +153,14 @@ async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: StoredOrd
   );
 }
 
+async function advanceAll(db: Database, advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]> {
+  if (advances.length > maxAdvances) throw new RangeError(`at most ${maxAdvances} changes at once`);
+  if (advances.length === 0) return [];
+  // Always in the same order, and sums of wallets last: two who take the same rows never wait for each other in a circle.
+  const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
+  return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.id);
+}
+
 async function advanceInOrder(
   sql: Sql,
   sorted: readonly { readonly advance: Advance; readonly index: number }[],
@@ -179,20 +179,14 @@ async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, 
   if (before.version !== fromVersion) return { kind: 'stale', order: before };
   const after = changedOrder(before, change, atMs);
   const updated = await sql.run(
-    `UPDATE orders SET state = ?, ended = ?, signature = ?, signed_bytes = ?, blockhash = ?, last_valid_block_height = ?, fill = ?,
-       error_code = ?, error_message = ?, error_details = ?, timing = ?, updated_at_ms = ?, version = ?
+    `UPDATE orders SET state = ?, ended = ?, fill = ?, error_code = ?, error_message = ?, error_details = ?, updated_at_ms = ?, version = ?
      WHERE id = ? AND version = ?`,
     after.state,
     endStates.has(after.state) ? 1 : 0,
-    after.signature,
-    after.signedBytes,
-    after.blockhash,
-    after.lastValidBlockHeight,
     fillText(after.fill),
     after.error?.code ?? null,
     after.error?.message ?? null,
     after.error?.detailsJson ?? null,
-    after.timingJson,
     after.updatedAtMs,
     after.version,
     id,
@@ -203,13 +197,9 @@ async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, 
     const now = await orderById(sql, id);
     return now === null ? { kind: 'no_such_order' } : { kind: 'stale', order: now };
   }
-  await addEvent(sql, after, changedNames(change));
+  await addEvent(sql, after, namesOf({ fill: change.fill, error: change.error }));
   if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) released.push(row);
   return { kind: 'advanced', order: after };
-}
-
-function changedNames({ signed, fill, error, timingJson }: OrderChange): readonly string[] {
-  return namesOf({ signed, fill, error, timing: timingJson });
 }
 
 /** Of those parts that are there. */
@@ -219,21 +209,9 @@ function namesOf(parts: Readonly<Record<string, unknown>>): readonly string[] {
 
 /** Throws RangeError where the change is none that may be made. */
 function changedOrder(before: StoredOrder, change: OrderChange, atMs: number): StoredOrder {
-  const { state, signed, fill, error, timingJson } = change;
-  if (state !== undefined && !mayFollow(before.kind, before.state, state)) {
+  const { state } = change;
+  if (state !== undefined && !mayFollow(before.state, state)) {
     throw new RangeError(`order ${before.id} cannot go from ${before.state} to ${state}`);
   }
-  if (signed !== undefined && (before.signature !== null || !isUnderWay(before.state))) {
-    throw new RangeError(`order ${before.id} has its message already, or takes none any more`);
-  }
-  return {
-    ...before,
-    ...signed,
-    ...(state === undefined ? {} : { state }),
-    ...(fill === undefined ? {} : { fill }),
-    ...(error === undefined ? {} : { error }),
-    ...(timingJson === undefined ? {} : { timingJson }),
-    updatedAtMs: Math.max(atMs, before.updatedAtMs),
-    version: before.version + 1,
-  };
+  return { ...before, ...change, updatedAtMs: Math.max(atMs, before.updatedAtMs), version: before.version + 1 };
 }

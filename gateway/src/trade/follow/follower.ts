@@ -306,7 +306,7 @@ export class Follower {
   #evidenceOf(followed: Followed): Evidence | null {
     const { order } = followed;
     const underWay = isUnderWay(order.state);
-    // Before `submitted` nothing was sent, and nobody but us has the bytes of a custodial wallet's message.
+    // An earlier version stored it before it was sent: nothing was, and nobody but us has the bytes of a custodial wallet's message.
     if (underWay && (order.kind !== 'sent' || order.signature === null)) return { kind: 'refused', error: notSent };
     const { evidence, broadcast, read } = findEvidence(followed, performance.now());
     this.#setSending(followed, broadcast === 'send' && !underWay);
