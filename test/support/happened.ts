@@ -14,6 +14,7 @@ export const happenedKinds = Object.keys(kinds) as readonly Kind[];
 interface Happened {
   readonly id: string;
   readonly kind: Kind;
+  readonly slot: number;
   /** The runtime cut the logs of its transaction. */
   readonly cut: boolean;
 }
@@ -21,7 +22,7 @@ interface Happened {
 /** What happened by the instructions of every transaction, in the order of the chain: what a reader must have been told, and nothing else. */
 export function happened(simnet: Simnet): Happened[] {
   const all: Happened[] = [];
-  for (const { dead, transactions } of simnet.oracle.slots()) {
+  for (const { slot, dead, transactions } of simnet.oracle.slots()) {
     if (dead) continue;
     for (const { signature } of transactions) {
       const record = simnet.chain.transaction(signature);
@@ -33,7 +34,7 @@ export function happened(simnet: Simnet): Happened[] {
         const outcome = venueByProgram.get(programId)?.decodeEvent(data);
         const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
         const kind = happenedKinds.find((name) => kinds[name] === type);
-        if (kind !== undefined) all.push({ id: `${signature}:${path}`, kind, cut: record.logs.includes('Log truncated') });
+        if (kind !== undefined) all.push({ id: `${signature}:${path}`, kind, slot, cut: record.logs.includes('Log truncated') });
       });
     }
   }
