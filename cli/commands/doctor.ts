@@ -3,7 +3,7 @@ import { readSettings } from '@sluice/shared/config/settings.ts';
 import { parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { checkChain } from '../doctor/chain.ts';
 import { fail, ok, type Finding } from '../doctor/finding.ts';
-import { checkGateway } from '../doctor/gateway.ts';
+import { checkGateway, checkSharedPort } from '../doctor/gateway.ts';
 import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../doctor/machine.ts';
 import { checkPublic } from '../doctor/public.ts';
 import { checkRedis } from '../doctor/redis.ts';
@@ -38,6 +38,7 @@ async function examine(): Promise<readonly Finding[]> {
     checkPassphrase(config),
     ...(await checkTrading(config)),
     ...checkPublic(config),
+    ...checkSharedPort(config),
     ...reached.flat(),
   ];
 }

@@ -1,4 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '@sluice/shared/config/config.ts';
+import type { PartTold } from '@sluice/shared/operations/readiness.ts';
 import { gatewayUrl } from '../gateway-url.ts';
 import { ok, reason, warn, type Finding } from './finding.ts';
 
@@ -10,10 +12,36 @@ export async function checkGateway(config: Config): Promise<Finding> {
   const url = gatewayUrl(config);
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
-    await response.arrayBuffer();
-    return response.ok ? ok('gateway', `ready at ${url}`) : warn('gateway', `runs at ${url} but is not ready (HTTP ${response.status})`);
+    const text = await response.text();
+    return response.ok ? ok('gateway', `ready at ${url}`) : warn('gateway', `runs at ${url} but is not ready: ${unreadyReason(text)}`);
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return warn('gateway', `does not answer at ${url}: ${reason(cause)}`);
   }
+}
+
+/** What the answer of `/readyz` says is wrong. */
+function unreadyReason(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { readonly error: { readonly message: string; readonly details: { readonly parts?: Parts } } };
+    const ill = Object.entries(error.details.parts ?? {}).flatMap(([name, { ok: isWell, reason: why }]) =>
+      isWell ? [] : [`${name}: ${why}`],
+    );
+    return ill.length > 0 ? ill.join(' ') : error.message;
+  } catch (error) {
+    return `its answer is not understood (${reason(error)})`;
+  }
+}
+
+type Parts = Readonly<Record<string, PartTold>>;
+
+const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
+
+/** Where gateways follow each other on one port the kernel has to hand on what waits for the one that ends. */
+export function checkSharedPort({ operations: { sharePort } }: Config): readonly Finding[] {
+  if (!sharePort) return [];
+  const is = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : null;
+  if (is === '1') return [ok('shared port', 'the kernel hands on the connections of a gateway that ends')];
+  const why = is === null ? 'this kernel has no net.ipv4.tcp_migrate_req' : 'net.ipv4.tcp_migrate_req is 0';
+  return [warn('shared port', `${why}: of those who connect while a gateway ends some are reset`)];
 }

@@ -33,7 +33,7 @@ export async function drain({ hub, transport, requests, waitMs, enter, log }: Li
   log.info({ connections, requests: requests.open, waitMs }, 'gateway_draining');
   enter('draining');
   if (waitMs > 0) await pause(waitMs);
-  transport.stopListening();
+  await transport.stopListening();
   await hub.drain({ withinMs: handOffWithinMs, reconnectWithinMs });
   const left = await requests.none(answersWithinMs);
   enter('ending');

@@ -21,6 +21,8 @@ const perSecond = 200;
 const measuredMs = 20_000;
 const warmUpPerSecond = 100;
 const warmUpOrders = 2_000;
+/** Before the first request of a measurement is due. */
+const settleMs = 1_000;
 const rounds = 10;
 const atOnce = 100;
 const targetP50Ms = 3;
@@ -128,7 +130,8 @@ function orderOf({ publicKeys, mints }: Place, walletIndex: number, turn: number
 }
 
 async function send(place: Place, list: readonly Order[], ratePerSecond: number, chance: () => number): Promise<readonly TradeSent[]> {
-  let atMs = 0;
+  // The requests reach the other process, and are read there, before the first is due.
+  let atMs = settleMs;
   // At random times: as from many callers who know nothing of each other.
   const dueMs = list.map(() => (atMs += (-Math.log(1 - chance()) * 1_000) / ratePerSecond));
   const requests = list.map((order, i) => requestOf(place, order, `bench-${orders}-${i}`));

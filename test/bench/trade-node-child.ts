@@ -38,6 +38,8 @@ interface Call {
 const lamports = 400_000n * 10n ** 9n;
 const walletLamports = 1_000n * 10n ** 9n;
 const slotMs = 400;
+/** A validator answers while it makes its block. */
+const transactionsATurn = 4;
 const curveLamports = 5n * 10n ** 9n;
 const poolLamports = 1_000n * 10n ** 9n;
 
@@ -54,7 +56,7 @@ function launch(chain: SimChain, count: number): readonly string[] {
 
 async function serve(count: number): Promise<void> {
   const funded = [maker, trader, wallet('bench', 'faucet')].map(({ publicKey: address }) => ({ address, lamports, usdc: 10n ** 13n }));
-  const chain = createChain({ seed: 'trade bench', market: false, funded, slotMs });
+  const chain = createChain({ seed: 'trade bench', market: false, funded, slotMs, transactionsATurn });
   const mints = launch(chain, count);
   const calls = new AsyncLocalStorage<Call>();
   const running = new WeakMap<ServerResponse, Call>();

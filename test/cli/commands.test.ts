@@ -7,6 +7,7 @@ import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sluice, type CommandResult } from '../support/command-line.ts';
 import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';
+import { startTestGateway } from '../support/gateway.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -364,6 +365,17 @@ describe('sluice doctor', () => {
     expect(unreachable.code).toBe(1);
     for (const name of ['redis', 'rpc', 'pubsub']) expect(unreachable.stdout).toMatch(new RegExp(`^fail {2}${name} `, 'm'));
     expect(unreachable.stdout).not.toContain('secret');
+  });
+
+  it('says what a gateway lacks that runs and is not ready, and looks at the kernel where its port is shared', async () => {
+    const server = await startTestGateway();
+    try {
+      const { stdout } = await run(['doctor'], { PORT: String(server.gateway.port), SHARE_PORT: 'true' });
+      expect(stdout).toMatch(/^warn {2}gateway +runs at .* is not ready: ingest: No ingest process leads\.$/m);
+      expect(stdout).toMatch(/^(ok|warn) +shared port /m);
+    } finally {
+      await server.close();
+    }
   });
 
   it('tells the plans, and warns of an address that is open to eavesdroppers or hides its clients', async () => {

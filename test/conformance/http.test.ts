@@ -335,13 +335,13 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     for (const one of [kept, other])
       expect((await one.ask({ method: 'GET', target: '/livez' }))?.headers.get('connection')).not.toBe('close');
     const ended = own.close();
+    await expect(until('nobody to listen', () => RawConnection.open(own.gateway.port).then(() => false))).rejects.toThrow(/ECONNREFUSED/);
     const ready = await kept.ask({ method: 'GET', target: '/readyz' });
     expect(ready?.status).toBe(503);
     expect(ready?.json()).toMatchObject({ error: { code: 'DRAINING', retryable: true } });
     expect(ready?.headers.get('retry-after')).toBe('1');
     expect(ready?.headers.get('connection')).toBe('close');
     expect((await other.ask({ method: 'GET', target: '/livez' }))?.status).toBe(200);
-    await expect(RawConnection.open(own.gateway.port)).rejects.toThrow(/ECONNREFUSED/);
     await ended;
     await until('the connection to be closed', () => kept.closed);
   });

@@ -1,9 +1,9 @@
 import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import type { Recorder } from './bus-recorder.ts';
+import { entries, type Recorder } from './bus-recorder.ts';
 
 export interface Limits {
   readonly maxEntries?: number;
@@ -62,4 +62,24 @@ export async function cutOff(redis: TestRedis, recorders: readonly Recorder[]): 
   });
   await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
   await Promise.all(down);
+}
+
+/** Publishes one call after the other until told to stop, which resolves with how many entries were stored. */
+export function publishOn(publisher: BusPublisher, prefix: string): { stop(): Promise<number> } {
+  const ending = new AbortController();
+  let count = 0;
+  const done = (async () => {
+    while (!ending.signal.aborted) {
+      const size = 1 + (count % 3);
+      await publisher.publish(entries(size, `${prefix}${count}.`, (index) => ['trades', `trades:m${index}`]));
+      count += size;
+    }
+    return count;
+  })();
+  return {
+    stop: () => {
+      ending.abort();
+      return done;
+    },
+  };
 }

@@ -1,12 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Wish } from './wishes.ts';
 
-export interface Wish {
-  readonly side: 'buy' | 'sell';
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly idempotencyKey: string;
-}
-
-/** What a client was told in the end: an order, or a refusal that no retry changes. */
+/**
+ * What a client was told in the end: an order, or a refusal that no retry changes. `too_old`: nobody took his own transaction as long
+ * as it could land.
+ */
 export type Told =
   | {
       readonly kind: 'order';
@@ -15,6 +13,7 @@ export type Told =
       readonly status: string;
       readonly attempts: number;
     }
+  | { readonly kind: 'too_old'; readonly attempts: number }
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string; readonly attempts: number };
 
 export interface ClientOptions {
@@ -33,7 +32,12 @@ interface Answered {
     readonly orderId?: string;
     readonly signature?: string | null;
     readonly status?: string;
-    readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
+    readonly error?: {
+      readonly code: string;
+      readonly message: string;
+      readonly retryable: boolean;
+      readonly details: Readonly<Record<string, unknown>>;
+    };
   };
 }
 
@@ -44,7 +48,7 @@ function headersOf({ apiKey }: ClientOptions, { idempotencyKey }: Wish): Record<
 /** One request; null where no answer came. */
 async function ask(url: string, wish: Wish, options: ClientOptions): Promise<Answered | null> {
   try {
-    const response = await fetch(`${url}/trade/${wish.side}`, {
+    const response = await fetch(`${url}${wish.path}`, {
       method: 'POST',
       headers: headersOf(options, wish),
       body: JSON.stringify(wish.body),
@@ -68,18 +72,19 @@ export async function order(wish: Wish, options: ClientOptions): Promise<Told> {
     const url = urls[(attempts - 1) % Math.max(1, urls.length)];
     const answered = url === undefined ? null : await ask(url, wish, options);
     last = answered ?? last;
-    const told = answered === null ? null : conclusion(answered, attempts);
+    const told = answered === null ? null : conclusion(wish, answered, attempts);
     if (told !== null) return told;
     await pause(retryMs);
   }
   throw new Error(`a client never got an answer: ${JSON.stringify({ wish, last })}`);
 }
 
-function conclusion({ status, body }: Answered, attempts: number): Told | null {
+function conclusion({ signature }: Wish, { status, body }: Answered, attempts: number): Told | null {
   if (status === 200 && body.orderId !== undefined) {
     return { kind: 'order', orderId: body.orderId, signature: body.signature ?? null, status: body.status ?? '', attempts };
   }
-  const code = body.error?.code ?? '';
+  const { code = '', details = {} } = body.error ?? {};
+  if (signature !== null && details['programError'] === 'BlockhashNotFound') return { kind: 'too_old', attempts };
   // A chain that jumps ahead, as no real one does, leaves a gateway for a second with a blockhash that is too old.
   const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT' || code === 'SIMULATION_FAILED';
   return again ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { tokensOf } from '../support/quoted-trades.ts';
-import { order, type Told, type Wish } from './client.ts';
+import { order, type Told } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
 import type { GatewayProcess, Victim } from './gateway-process.ts';
-import { aloneSteps, steps, type Brought, type Round, type StepName } from './steps.ts';
+import { aloneSteps, custodialSteps, steps, type Brought, type Round, type StepName } from './steps.ts';
 import { judgeAll, settled, type Case, type Judgement } from './truth.ts';
+import { newWish, ways, type Way } from './wishes.ts';
 
 /** One kill: where orders are to stand, in the order in which they get there, who dies, and whether they are too old when a gateway comes back. */
 export interface Kill {
@@ -59,18 +59,23 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
   return { ...(await judgeAll(world, told)), cutOff: counts, killed: { ...world.killed }, startsMs: world.startsMs };
 }
 
-async function newCase(world: CrashWorld, step: StepName, random: () => number): Promise<Omit<Case, 'told'>> {
+async function newCase(
+  world: CrashWorld,
+  gateway: GatewayProcess,
+  step: StepName,
+  way: Way,
+  random: () => number,
+): Promise<Omit<Case, 'told'>> {
   const [onCurve, inPool] = world.coins;
   if (onCurve === undefined || inPool === undefined) throw new Error('there are two coins');
   const isSell = step !== 'failing' && random() < 0.3;
   const coin = isSell || step === 'failing' || random() < 0.5 ? onCurve : inPool;
   const wallet = await world.newWallet(isSell ? coin : undefined);
-  const before = { lamports: world.chain.account(wallet)?.lamports ?? 0n, tokens: tokensOf(world.chain, coin, wallet) };
-  const common = { publicKey: wallet, mint: coin.mint, slippage: step === 'failing' ? 5 : 45 };
-  const wish: Wish = isSell
-    ? { side: 'sell', body: { ...common, amount: '50%' }, idempotencyKey: randomUUID() }
-    : { side: 'buy', body: { ...common, amount: 0.05 }, idempotencyKey: randomUUID() };
-  return { wish, wallet, mint: coin.mint, before };
+  const { publicKey } = wallet;
+  const before = { lamports: world.chain.account(publicKey)?.lamports ?? 0n, tokens: tokensOf(world.chain, coin, publicKey) };
+  const { mint } = coin;
+  const wanted = { side: isSell ? 'sell' : 'buy', wallet, mint, slippage: step === 'failing' ? 5 : 45 } as const;
+  return { wish: await newWish(way, wanted, { url: gateway.url, apiKey: world.apiKey }), wallet: publicKey, mint, before };
 }
 
 /** Gives turns, one after the other. */
@@ -104,7 +109,9 @@ async function end(world: CrashWorld, gateway: GatewayProcess, victim: Victim): 
 
 async function newRound(world: CrashWorld, lane: number, step: StepName, random: () => number, cases: Promise<Case>[]): Promise<Round> {
   const gateway = await world.gateway(lane);
-  const one = await newCase(world, step, random);
+  const turn = ways[cases.length % ways.length]!;
+  const way = turn === 'sent' && custodialSteps.has(step) ? 'pumpportal' : turn;
+  const one = await newCase(world, gateway, step, way, random);
   let tell: (told: Promise<Told>) => void = () => undefined;
   const told = new Promise<Told>((resolve) => (tell = resolve));
   const ended = told.then((last) => ({ ...one, told: last }));
@@ -118,6 +125,7 @@ async function newRound(world: CrashWorld, lane: number, step: StepName, random:
     world,
     gateway,
     wallet: one.wallet,
+    mint: one.mint,
     wish: one.wish,
     begin: () => {
       if (!begun) tell(order(one.wish, { apiKey: world.apiKey, urls }));

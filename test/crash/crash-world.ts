@@ -37,6 +37,9 @@ const anyPrice = 10n ** 14n;
 /** Gateways that trade on one store at a time. */
 export const laneCount = 2;
 
+/** RPC nodes, of which no gateway trusts one alone. */
+const nodeCount = 2;
+
 /** One chain, one store, one Redis, and gateways that are killed. */
 export interface CrashWorld {
   readonly kind: StoreKind;
@@ -53,7 +56,7 @@ export interface CrashWorld {
   /** Processes of both kinds that were killed. */
   readonly killed: { gateways: number; signers: number };
   /** A custodial wallet with some SOL, and where a coin is named with some of it. */
-  newWallet(tokensOf?: QuotedCoin): Promise<string>;
+  newWallet(tokensOf?: QuotedCoin): Promise<Keypair>;
   /** The gateway of a lane; started where none runs. */
   gateway(lane: number): Promise<GatewayProcess>;
   /** Those that run, this lane's first. */
@@ -143,9 +146,9 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   const [redis, { dataDirs, databaseUrl }] = await Promise.all([startRedis(), openPlaces(kind, folder, closers)]);
   closers.push(() => redis.stop());
   const { chain, coins } = openChain(closers);
-  const simnet = await startSimnet({ chain, autoStart: false });
-  closers.push(() => simnet.close());
-  const gate = await startNodeGate(simnet.rpcUrl);
+  const nodes = await Promise.all(Array.from({ length: nodeCount }, () => startSimnet({ chain, autoStart: false })));
+  for (const node of nodes) closers.push(() => node.close());
+  const gate = await startNodeGate(nodes.map(({ rpcUrl }) => rpcUrl));
   closers.push(() => gate.close());
   const [dataDir = ''] = dataDirs;
   const store = await openStore({ dataDir, databaseUrl });
@@ -159,8 +162,8 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 });
   const env = {
     REDIS_URL: redis.url,
-    SOLANA_RPC_URL: gate.url,
-    SOLANA_WS_URL: simnet.wsUrl,
+    SOLANA_RPC_URL: gate.urls.join(','),
+    SOLANA_WS_URL: nodes.map(({ wsUrl }) => wsUrl).join(','),
     PORT: '0',
     TRADING: 'live',
     KEYSTORE_PASSPHRASE_FILE: passphraseFile,
@@ -199,7 +202,7 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
       chain.airdrop(keypair.publicKey, grantLamports);
       await until('the airdrop', () => chain.account(keypair.publicKey) !== null);
       if (tokensOf !== undefined) buyTokens(chain, tokensOf, keypair);
-      return keypair.publicKey;
+      return keypair;
     },
     gateway: async (lane) => {
       const known = await gateways[lane];

@@ -3,6 +3,7 @@ import { runCrashes, type CrashReport, type Kill } from './crash-run.ts';
 import { openCrashWorld, type StoreKind } from './crash-world.ts';
 import type { Victim } from './gateway-process.ts';
 import { steps, type StepName } from './steps.ts';
+import { ways } from './wishes.ts';
 
 /** Kills over both stores; `pnpm test:crash` asks for more of them. */
 const wanted = Number(process.env['CRASH_KILLS'] ?? 0);
@@ -39,10 +40,12 @@ function longPlan(count: number, offset: number): readonly Kill[] {
   });
 }
 
-function tell(kind: StoreKind, kills: number, { cutOff, killed, orders, startsMs }: CrashReport): void {
+function tell(kind: StoreKind, kills: number, { cutOff, killed, orders, ways: byWay, startsMs }: CrashReport): void {
   const sorted = startsMs.toSorted((a, b) => a - b);
   const medianStartMs = Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0);
-  process.stdout.write(`${JSON.stringify({ store: kind, kills, killed, cutOff, orders, starts: startsMs.length, medianStartMs })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ store: kind, kills, killed, cutOff, orders, ways: byWay, starts: startsMs.length, medianStartMs })}\n`,
+  );
 }
 
 async function crash(kind: StoreKind, kills: readonly Kill[]): Promise<void> {
@@ -52,6 +55,7 @@ async function crash(kind: StoreKind, kills: readonly Kill[]): Promise<void> {
   if (wanted > 0) tell(kind, kills.length, report);
   expect(report.faults).toEqual([]);
   for (const step of names) expect(report.cutOff[step], step).toBeGreaterThanOrEqual(2);
+  for (const way of ways) expect(report.ways[way], way).toBeGreaterThanOrEqual(3);
   expect(report.orders.finalized).toBeGreaterThan(0);
 }
 

@@ -20,13 +20,13 @@ export interface Hold {
   release(): void;
 }
 
-/** A node as gateways see it, in front of the true one: everything goes through, but for what is held. */
+/** Nodes as gateways see them, each in front of a true one: everything goes through, but for what is held. */
 export interface NodeGate {
-  readonly url: string;
-  /** Every message that was handed over, in the order of its coming. */
+  readonly urls: readonly string[];
+  /** Every message that was handed over to any of them, in the order of its coming. */
   readonly sent: readonly SentMessage[];
   /**
-   * Holds calls of `method` that name `wallet`. `request`: before the node hears of them; of a caller that is gone it never does. `answer`:
+   * Holds calls of `method` that name `wallet`, at all nodes. `request`: before the node hears of them; of a caller that is gone it never does. `answer`:
    * the node has done what was asked, and its answer does not come.
    */
   hold(method: string, wallet: string, at: 'request' | 'answer'): Hold;
@@ -62,14 +62,13 @@ function messageOf({ method, params }: Call): Omit<SentMessage, 'forwarded'> | n
   return { signature: decoded.signatures[0] ?? '', wallet: decoded.accountKeys[0] ?? '' };
 }
 
-/** Starts a gate in front of a node at `rpcUrl`. */
-export async function startNodeGate(rpcUrl: string): Promise<NodeGate> {
+/** Starts a gate in front of each of the nodes. */
+export async function startNodeGate(rpcUrls: readonly string[]): Promise<NodeGate> {
   const sent: SentMessage[] = [];
   const rules = new Set<Rule>();
   const agent = new Agent({ keepAlive: true });
-  const target = new URL(rpcUrl);
 
-  async function forward(body: Buffer): Promise<Buffer> {
+  async function forward(body: Buffer, target: URL): Promise<Buffer> {
     const headers = { 'content-type': 'application/json', 'content-length': body.length };
     const outgoing = httpRequest({ host: target.hostname, port: target.port, method: 'POST', agent, headers });
     outgoing.end(body);
@@ -89,7 +88,7 @@ export async function startNodeGate(rpcUrl: string): Promise<NodeGate> {
     return !response.destroyed;
   }
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle(request: IncomingMessage, response: ServerResponse, target: URL): Promise<void> {
     const body = await bodyOf(request);
     const call = JSON.parse(body.toString()) as Call;
     const message = messageOf(call);
@@ -97,24 +96,29 @@ export async function startNodeGate(rpcUrl: string): Promise<NodeGate> {
     if (record !== null) sent.push(record);
     if (!(await pass('request', call, message?.wallet ?? null, response))) return;
     if (record !== null) record.forwarded = true;
-    const answer = await forward(body);
+    const answer = await forward(body, target);
     if (!(await pass('answer', call, message?.wallet ?? null, response))) return;
     response.setHeader('content-type', 'application/json');
     response.end(answer);
   }
 
   const closing = { now: false };
-  const server = createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => {
-      response.destroy();
-      // A caller that was killed in the middle of its request, or the end of it all.
-      if (!closing.now && !request.destroyed) throw error;
+  const servers = rpcUrls.map((rpcUrl) => {
+    const target = new URL(rpcUrl);
+    return createServer((request, response) => {
+      handle(request, response, target).catch((error: unknown) => {
+        response.destroy();
+        // A caller that was killed in the middle of its request, or the end of it all.
+        if (!closing.now && !request.destroyed) throw error;
+      });
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  for (const server of servers) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    urls: servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`),
     sent,
     hold(method, wallet, at) {
       let [reach, release] = [(): void => undefined, (): void => undefined];
@@ -132,9 +136,11 @@ export async function startNodeGate(rpcUrl: string): Promise<NodeGate> {
     },
     async close() {
       closing.now = true;
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+        await once(server, 'close');
+      }
       agent.destroy();
     },
   };

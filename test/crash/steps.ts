@@ -4,17 +4,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { until } from '../support/gateway.ts';
 import { tokensOf, tradeOnChain } from '../support/quoted-trades.ts';
-import type { Told, Wish } from './client.ts';
+import type { Told } from './client.ts';
 import type { CrashWorld } from './crash-world.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Hold } from './node-gate.ts';
 import { holdWrites, stallStoring } from './store-stall.ts';
+import type { Wish } from './wishes.ts';
 
 /** An order of one wallet on its way through a gateway that is about to be killed. */
 export interface Round {
   readonly world: CrashWorld;
   readonly gateway: GatewayProcess;
   readonly wallet: string;
+  readonly mint: string;
   readonly wish: Wish;
   /** The client begins to ask, if it has not yet, and goes on until it is answered. */
   begin(): void;
@@ -61,8 +63,9 @@ async function atRest({ gateway }: Round): Promise<void> {
   for (let i = 0; i < 3; i++) await (await fetch(`${gateway.url}/livez`)).text();
 }
 
-async function stateOf({ world: { db }, wallet }: Pick<Round, 'world' | 'wallet'>): Promise<string | null> {
-  const row = await db.get('SELECT state FROM orders WHERE spend_wallet = ? ORDER BY id DESC LIMIT 1', wallet);
+async function stateOf({ world: { db }, wallet, wish }: Pick<Round, 'world' | 'wallet' | 'wish'>): Promise<string | null> {
+  const own = 'SELECT state FROM orders WHERE spend_wallet = ? OR signature = ? ORDER BY id DESC LIMIT 1';
+  const row = await db.get(own, wallet, wish.signature ?? '');
   return row === null ? null : String(row['state']);
 }
 
@@ -81,7 +84,7 @@ async function arriving(round: Round): Promise<Brought> {
   // It is cut by the kill.
   socket.on('error', () => undefined);
   const lines = [
-    `POST /trade/${round.wish.side} HTTP/1.1`,
+    `POST ${round.wish.path} HTTP/1.1`,
     'host: crash',
     `authorization: Bearer ${round.world.apiKey}`,
     'content-type: application/json',
@@ -193,7 +196,7 @@ function followed(...states: readonly string[]) {
 async function failing(round: Round): Promise<Brought> {
   const { chain, coins } = round.world;
   const hold = await held(round, 'sendTransaction', 'request');
-  const coin = coins.find(({ mint }) => mint === round.wish.body['mint']);
+  const coin = coins.find(({ mint }) => mint === round.mint);
   if (coin === undefined) throw new Error('no such coin');
   const before = tokensOf(chain, coin);
   const trade = (what: QuotedTrade): void => {
@@ -224,6 +227,9 @@ async function anywhere(round: Round): Promise<Brought> {
 
 /** One lane at a time: they stop the signing process or the store, or move the price. */
 export const aloneSteps: ReadonlySet<StepName> = new Set(['signing', 'storing', 'inserting', 'failing']);
+
+/** Steps that a transaction which its caller signed does not take, or not as one of a wallet that is known. */
+export const custodialSteps: ReadonlySet<StepName> = new Set(['quoting', 'signing', 'storing', 'inserting']);
 
 /** Where an order stands when a process is killed, in the order of its life. */
 export const steps = {

@@ -5,8 +5,9 @@ import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/tr
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { tokensOf } from '../support/quoted-trades.ts';
 import { until } from '../support/gateway.ts';
-import type { Told, Wish } from './client.ts';
+import type { Told } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
+import type { Way, Wish } from './wishes.ts';
 
 /** One client's order: what it asked for and what it was told in the end. */
 export interface Case {
@@ -20,8 +21,12 @@ export interface Case {
 
 export interface Judgement {
   readonly faults: readonly string[];
-  readonly orders: Readonly<Partial<Record<OrderState | 'refused', number>>>;
+  readonly orders: Readonly<Partial<Record<Outcome, number>>>;
+  /** Orders that their clients were told, by the way they came in. */
+  readonly ways: Readonly<Partial<Record<Way, number>>>;
 }
+
+type Outcome = OrderState | 'refused' | 'too_old';
 
 const settleWithinMs = 120_000;
 
@@ -55,16 +60,18 @@ export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promi
   ];
   for (const order of orders) faults.push(...(await faultsOfOrder(world, order)));
   for (const one of cases) faults.push(...(await faultsOfWallet(world, one, orders)));
-  const counts: Partial<Record<OrderState | 'refused', number>> = {};
-  const count = (state: OrderState | 'refused'): void => void (counts[state] = (counts[state] ?? 0) + 1);
+  const counts: Partial<Record<Outcome, number>> = {};
+  const count = (state: Outcome): void => void (counts[state] = (counts[state] ?? 0) + 1);
+  const ways: Partial<Record<Way, number>> = {};
   for (const { state } of orders) count(state);
-  for (const { told } of cases) {
-    if (told.kind !== 'refused') continue;
-    count('refused');
+  for (const { told, wish } of cases) {
+    if (told.kind === 'order') ways[wish.way] = (ways[wish.way] ?? 0) + 1;
+    else count(told.kind);
     // Nothing that a client asks for here may be refused for good.
-    faults.push(`a client was refused: ${told.status} ${told.code} ${told.message}`);
+    if (told.kind === 'refused') faults.push(`a client was refused: ${told.status} ${told.code} ${told.message}`);
+    if (told.kind === 'too_old') faults.push(...faultsOfTooOld(world, wish, orders));
   }
-  return { faults, orders: counts };
+  return { faults, orders: counts, ways };
 }
 
 /** Whatever was handed to a node, and whatever landed, is the one message of an order. */
@@ -78,7 +85,18 @@ function faultsOfMessages({ gate, chain }: CrashWorld, orders: readonly StoredOr
   return size === orders.length ? faults : [...faults, 'two orders have one message'];
 }
 
-/** Every message of an order was signed once, with a line in an audit log. */
+/** A transaction that its caller was told is too old has become nothing. */
+function faultsOfTooOld({ gate, chain }: CrashWorld, { signature }: Wish, orders: readonly StoredOrder[]): string[] {
+  const faults: string[] = [];
+  if (orders.some((order) => order.signature === signature))
+    faults.push(`${signature} is an order, and its client was told that it is too old`);
+  if (chain.transaction(signature ?? '') !== null) faults.push(`${signature} landed, and its client was told that it is too old`);
+  if (gate.sent.some((one) => one.signature === signature))
+    faults.push(`${signature} was sent, and its client was told that it is too old`);
+  return faults;
+}
+
+/** Every message of a custodial order was signed once, with a line in an audit log; what its caller signed never. */
 async function faultsOfAudit(world: CrashWorld, orders: readonly StoredOrder[]): Promise<string[]> {
   await world.checkAudit();
   const signed = new Map<string, number>();
@@ -88,11 +106,11 @@ async function faultsOfAudit(world: CrashWorld, orders: readonly StoredOrder[]):
       if (entry.verdict === 'signed' && entry.message !== undefined) signed.set(entry.message, (signed.get(entry.message) ?? 0) + 1);
     }
   }
-  return orders.flatMap(({ id, signedBytes }) => {
+  return orders.flatMap(({ id, kind, signedBytes }) => {
     const decoded = decodeTransaction(signedBytes ?? new Uint8Array());
     if (decoded.kind === 'malformed') return [`${id} has no message`];
     const times = signed.get(createHash('sha256').update(decoded.messageBytes).digest('hex')) ?? 0;
-    return times === 1 ? [] : [`the message of ${id} was signed ${times} times by the audit log`];
+    return times === (kind === 'sent' ? 0 : 1) ? [] : [`the message of ${id} was signed ${times} times by the audit log`];
   });
 }
 
@@ -120,8 +138,12 @@ async function faultsOfTelling(world: CrashWorld, orders: readonly StoredOrder[]
 const almostADayMs = 24 * 3_600_000 - 1;
 
 /** The order that a wish's key stands for a day after; null where it stands for none. */
-async function dayLater({ side, body, idempotencyKey: key }: Wish, madeAtMs: number, { store, keyId }: CrashWorld): Promise<string | null> {
-  const use = { endpoint: side === 'buy' ? 'tradeBuy' : 'tradeSell', key, fingerprint: fingerprintOf(body) };
+async function dayLater(
+  { endpoint, body, idempotencyKey: key }: Wish,
+  madeAtMs: number,
+  { store, keyId }: CrashWorld,
+): Promise<string | null> {
+  const use = { endpoint, key, fingerprint: fingerprintOf(body) };
   const found = await store.orders.lookUp(`key:${keyId}`, use, madeAtMs + almostADayMs);
   return 'order' in found ? found.order.id : null;
 }
@@ -148,10 +170,12 @@ async function faultsOfOrder({ chain, gate, store }: CrashWorld, order: StoredOr
 /** What the wallet has is what it had, and what its fills say; what counts of its day is what landed. */
 async function faultsOfWallet(world: CrashWorld, one: Case, orders: readonly StoredOrder[]): Promise<string[]> {
   const { chain, coins, db } = world;
-  const { wallet, mint, before } = one;
+  const { wallet, mint, before, wish } = one;
   const faults: string[] = [];
-  const own = orders.filter(({ terms }) => terms?.publicKey === wallet);
+  const own = orders.filter(({ terms, signature }) => terms?.publicKey === wallet || (signature !== null && signature === wish.signature));
   if (own.length > 1) faults.push(`${wallet} has ${own.length} orders for one key`);
+  // Nobody told the decimals of its coin in time: it was followed without a fill.
+  if (own.some(({ terms }) => terms === null)) return faults;
   let { lamports, tokens } = before;
   for (const { fill, terms, signature } of own) {
     const record = chain.transaction(signature ?? '');

@@ -232,6 +232,20 @@ describe('two publishers', () => {
     await bus.close();
   });
 
+  it('keep what gathered while nobody led until another has led for five seconds', async () => {
+    const { bus, standby, push } = await startTwo();
+    const [event] = someEvents(1) as [PublishableEvent];
+    const at = (second: number): PublishableEvent => ({ ...event, id: `${second}`, ts: { received: second * 1e6, published: 0 } });
+    await standby.publisher.withdraw();
+    for (let second = 0; second < 60; second++) push([at(second)], standby.publisher);
+    standby.publisher.stand();
+    for (let second = 60; second < 65; second++) push([at(second)], standby.publisher);
+    expect(standby.publisher.buffered).toBe(65);
+    push([at(65)], standby.publisher);
+    expect(standby.publisher.buffered).toBe(6);
+    await bus.close();
+  });
+
   it('leave what was refused under way to the one that leads then', async () => {
     const { bus, leader, standby, push, settled } = await startTwo();
     const events = someEvents(30);

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { beginThread, ThreadedKeeper } from '@sluice/ingest/market/threaded-keeper.ts';
+import { beginKeeper, ThreadedKeeper } from '@sluice/ingest/market/threaded-keeper.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { silentLog } from '../contract/bus-harness.ts';
@@ -33,7 +33,7 @@ describe('the keeper in a thread', () => {
       redisUrls,
       log: silentLog,
       begin: (settings) => {
-        const thread = beginThread(settings);
+        const thread = beginKeeper(settings);
         threads.push(thread);
         return thread;
       },

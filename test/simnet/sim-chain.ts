@@ -54,6 +54,8 @@ export interface ChainOptions {
   /** False for a chain on which nothing happens by itself. */
   readonly market?: MarketOptions | false;
   readonly slotMs?: number;
+  /** Transactions that a slot begun by the timer runs before requests get their turn; a node is never busy for a whole block. All by default. */
+  readonly transactionsATurn?: number;
   /** The chain's clock, in milliseconds since the epoch; the machine's by default. */
   readonly nowMs?: () => number;
   readonly firstSlot?: number;
@@ -66,6 +68,17 @@ interface Queued {
   readonly wire: Uint8Array;
   readonly transaction: DecodedTransaction;
   readonly signature: string;
+}
+
+/** The bank under construction, from the slot's beginning to its freezing. */
+interface OpenBank {
+  readonly slot: number;
+  readonly blockTime: number;
+  readonly parent: Block;
+  readonly records: TransactionRecord[];
+  readonly paid: PaidPrice[];
+  left: Queued[];
+  fees: bigint;
 }
 
 /** What the market may do beside sending transactions. */
@@ -86,6 +99,7 @@ class SimChain implements MarketChain {
   readonly #intern = createInterner();
   readonly #seed: string;
   readonly #slotMs: number;
+  readonly #transactionsATurn: number;
   readonly #nowMs: () => number;
   readonly #faucet: Keypair;
   readonly #queuedSignatures = new Set<string>();
@@ -96,11 +110,14 @@ class SimChain implements MarketChain {
   #finalized: Block;
   #airdrops = 0;
   #timer: NodeJS.Timeout | null = null;
+  /** Null between two slots. */
+  #open: OpenBank | null = null;
   #beforeSlot: (() => void) | null = null;
 
   constructor(options: ChainOptions) {
     this.#seed = String(options.seed);
     this.#slotMs = options.slotMs ?? defaultSlotMs;
+    this.#transactionsATurn = options.transactionsATurn ?? maxPerBlock;
     this.#nowMs = options.nowMs ?? Date.now;
     // What the chain was begun with, its time among it, as of a cluster.
     this.genesisHash = genesisHashOf(`${this.#seed} ${this.#nowMs()}`);
@@ -252,24 +269,15 @@ class SimChain implements MarketChain {
   }
 
   advance(): Block {
-    this.#beforeSlot?.();
-    const parent = this.#newest();
-    const slot = ++this.#lastSlot;
-    this.#store.openLayer();
-    const blockTime = Math.max(parent.blockTime, Math.floor(this.#nowMs() / 1000));
-    this.#store.set(clockSysvar, clockData(slot, blockTime));
-    this.#removeRetired();
-    const { records, paid } = this.#executeQueue(slot, blockTime);
-    this.#priorityFees.append(slot, paid);
-    const block = this.#seal(slot, parent, records, blockTime);
-    for (const listener of this.#listeners) listener.onFrozen?.(block);
-    this.#settle();
-    return block;
+    const bank = this.#open ?? this.#openSlot();
+    this.#execute(bank, bank.left.length);
+    return this.#freeze(bank);
   }
 
   fork(slots: number, options: { readonly replay?: boolean } = {}): readonly number[] {
     const dead: number[] = [];
     const again: Queued[] = [];
+    if (this.#open !== null) this.advance();
     while (dead.length < slots && this.#store.layers > 0) {
       const block = this.#history.popNewest();
       this.#store.undoLayer();
@@ -294,13 +302,19 @@ class SimChain implements MarketChain {
   start(): void {
     if (this.#timer !== null) return;
     let due = performance.now() + this.#slotMs;
-    const tick = (): void => {
-      this.advance();
+    const turn = (): void => {
+      const bank = (this.#open ??= this.#openSlot());
+      this.#execute(bank, this.#transactionsATurn);
+      if (bank.left.length > 0) {
+        this.#timer = setTimeout(turn);
+        return;
+      }
+      this.#freeze(bank);
       // A late slot moves the later ones: the chain never hurries to catch up.
       due = Math.max(due + this.#slotMs, performance.now());
-      this.#timer = setTimeout(tick, due - performance.now());
+      this.#timer = setTimeout(turn, due - performance.now());
     };
-    this.#timer = setTimeout(tick, this.#slotMs);
+    this.#timer = setTimeout(turn, this.#slotMs);
   }
 
   stop(): void {
@@ -329,27 +343,44 @@ class SimChain implements MarketChain {
     return executeTransaction(this.#bank(newest.slot, newest.blockTime), transaction);
   }
 
-  #executeQueue(slot: number, blockTime: number): { readonly records: readonly TransactionRecord[]; readonly paid: readonly PaidPrice[] } {
-    const records: TransactionRecord[] = [];
-    const paid: PaidPrice[] = [];
+  #openSlot(): OpenBank {
+    this.#beforeSlot?.();
+    const parent = this.#newest();
+    const slot = ++this.#lastSlot;
+    this.#store.openLayer();
+    const blockTime = Math.max(parent.blockTime, Math.floor(this.#nowMs() / 1000));
+    this.#store.set(clockSysvar, clockData(slot, blockTime));
+    this.#removeRetired();
+    this.#open = { slot, blockTime, parent, records: [], paid: [], left: this.#queue.splice(0, maxPerBlock), fees: 0n };
+    return this.#open;
+  }
+
+  #execute(open: OpenBank, most: number): void {
+    const { slot, blockTime, parent, records, paid } = open;
     const bank = this.#bank(slot, blockTime);
-    const height = this.blockHeight + 1;
-    const batch = this.#queue.splice(0, maxPerBlock);
-    let fees = 0n;
-    for (const { wire, transaction, signature } of batch) {
+    const height = parent.blockHeight + 1;
+    for (const { wire, transaction, signature } of open.left.splice(0, most)) {
       this.#queuedSignatures.delete(signature);
       if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) continue;
       const outcome = executeTransaction(bank, transaction);
       if (!outcome.landed) continue;
       for (const [address, account] of outcome.commit) this.#store.set(address, account);
-      fees += outcome.fee;
+      open.fees += outcome.fee;
       paid.push({ unitPrice: outcome.unitPrice, writable: outcome.keys.filter((key) => key.writable).map((key) => key.address) });
       const { execution } = outcome;
       const shared = { accountKeys: execution.accountKeys.map(this.#intern), logs: execution.logs.map(this.#intern) };
       records.push({ ...execution, ...shared, signature, wire, version: transaction.version, slot, index: records.length, blockTime });
     }
+  }
+
+  #freeze({ slot, blockTime, parent, records, paid, fees }: OpenBank): Block {
+    this.#open = null;
     this.#credit(fees);
-    return { records, paid };
+    this.#priorityFees.append(slot, paid);
+    const block = this.#seal(slot, parent, records, blockTime);
+    for (const listener of this.#listeners) listener.onFrozen?.(block);
+    this.#settle();
+    return block;
   }
 
   #removeRetired(): void {

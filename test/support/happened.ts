@@ -22,23 +22,31 @@ interface Happened {
 /** What happened by the instructions of every transaction, in the order of the chain: what a reader must have been told, and nothing else. */
 export function happened(simnet: Simnet): Happened[] {
   const all: Happened[] = [];
-  for (const { slot, dead, transactions } of simnet.oracle.slots()) {
+  for (const { dead, transactions } of simnet.oracle.slots()) {
     if (dead) continue;
     for (const { signature } of transactions) {
       const record = simnet.chain.transaction(signature);
-      const decoded = record === null ? null : decodeTransaction(record.wire);
-      if (record === null || decoded === null || decoded.kind === 'malformed') throw new Error(`No record of ${signature}.`);
-      if (record.err !== null) continue;
-      const view = viewOf(record, decoded.instructions);
-      readInnerEvents(view, eventAuthorities, (programId, path, data) => {
-        const outcome = venueByProgram.get(programId)?.decodeEvent(data);
-        const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
-        const kind = happenedKinds.find((name) => kinds[name] === type);
-        if (kind !== undefined) all.push({ id: `${signature}:${path}`, kind, slot, cut: record.logs.includes('Log truncated') });
-      });
+      if (record === null) throw new Error(`No record of ${signature}.`);
+      all.push(...happenedIn(record));
     }
   }
   return all;
+}
+
+/** What happened by the instructions of one transaction. */
+export function happenedIn(record: TransactionRecord): Happened[] {
+  const { signature } = record;
+  const decoded = decodeTransaction(record.wire);
+  if (decoded.kind === 'malformed') throw new Error(`${signature} cannot be read.`);
+  if (record.err !== null) return [];
+  const found: Happened[] = [];
+  readInnerEvents(viewOf(record, decoded.instructions), eventAuthorities, (programId, path, data) => {
+    const outcome = venueByProgram.get(programId)?.decodeEvent(data);
+    const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
+    const kind = happenedKinds.find((name) => kinds[name] === type);
+    if (kind !== undefined) found.push({ id: `${signature}:${path}`, kind, slot: record.slot, cut: record.logs.includes('Log truncated') });
+  });
+  return found;
 }
 
 function viewOf(

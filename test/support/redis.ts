@@ -65,6 +65,14 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   }
 }
 
+/** The replica has all that its primary wrote so far. */
+export async function isLevel(primary: TestRedis, replica: TestRedis): Promise<boolean> {
+  const offsetOf = async (redis: TestRedis, field: string): Promise<string | undefined> =>
+    new RegExp(`${field}:(\\d+)`).exec(await redis.command('INFO', 'replication'))?.[1];
+  const [told, had] = [await offsetOf(primary, 'master_repl_offset'), await offsetOf(replica, 'slave_repl_offset')];
+  return told !== undefined && told === had;
+}
+
 interface Running {
   readonly child: ChildProcess;
   readonly watcher: ChildProcess;

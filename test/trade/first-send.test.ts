@@ -1,5 +1,5 @@
 import { firstSend, perhapsStored } from '@sluice/gateway/trade/first-send.ts';
-import type { FirstRound } from '@sluice/gateway/trade/send/broadcaster.ts';
+import type { FirstRound } from '@sluice/gateway/trade/send/first-round.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
 import { expect, test } from 'vitest';
@@ -13,11 +13,9 @@ function sending(kind: FirstRound['kind'], apply: () => Promise<StoredOrder>) {
   const parts: Parameters<typeof firstSend>[2] = {
     log: { error: () => steps.push('told in the log') },
     follower: { follow: () => steps.push('followed') > 0 },
-    broadcaster: {
-      send: async ({ signature }) => {
-        steps.push(`sent ${signature}`);
-        return { kind, by: null };
-      },
+    sendFirst: async (signature) => {
+      steps.push(`sent ${signature}`);
+      return { kind, by: null };
     },
     ledger: { apply },
   };
@@ -30,7 +28,7 @@ test.each([
 ])('%s when the message is out: the order is on its way all the same, and followed', async (_what, error) => {
   const { steps, sent } = sending('unanswered', () => Promise.reject(error));
   expect((await sent).state).toBe('submitted');
-  expect(steps).toEqual(['followed', `sent ${order.signature}`, 'told in the log']);
+  expect(steps).toEqual([`sent ${order.signature}`, 'followed', 'told in the log']);
 });
 
 test('what nobody answered is unknown, what somebody took is as it was stored', async () => {

@@ -29,6 +29,8 @@ import type { WalletTable } from './wallet-table.ts';
 export interface Store {
   /** Where secrets beside the store lie: the pepper of the API keys, simnet's passphrase. */
   readonly dataDir: string;
+  /** Null: it is in `dataDir`. */
+  readonly databaseUrl: string | null;
   readonly keys: KeyTable;
   readonly wallets: WalletTable;
   readonly accounts: AccountTable;
@@ -50,6 +52,7 @@ export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir'
   const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir) : await openShared(databaseUrl));
   return {
     dataDir,
+    databaseUrl,
     keys: keyTable(db),
     wallets: walletTable(db),
     accounts: accountTable(db),

@@ -11,6 +11,7 @@ import type { Authenticator, Principal } from '../auth/principal.ts';
 import { anchorClock, nowUs } from '../clock.ts';
 import type { Admission, Admit } from './admission.ts';
 import type { Socket } from '../transport/transport.ts';
+import { BufferWatch, maxWaitingBytes } from './buffer-watch.ts';
 import { CatchUps, type CatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { Dialect } from './dialect.ts';
@@ -79,8 +80,7 @@ export class Hub {
   #reaping: NodeJS.Immediate | null = null;
   /** What each key holds. */
   readonly usages = new KeyUsages();
-  /** Bytes that wait for the connections of each slice, as of its last look. */
-  readonly #bufferedBytes = new Float64Array(heartbeatSlices);
+  readonly #buffers = new BufferWatch<Connection>(heartbeatSlices);
   #connections = 0;
   #strangers = 0;
   #tick = 0;
@@ -114,7 +114,7 @@ export class Hub {
 
   /** Bytes that wait in this process for all connections, as of the last second. */
   get bufferedBytes(): number {
-    return this.#bufferedBytes.reduce((sum, bytes) => sum + bytes, 0);
+    return this.#buffers.bytes;
   }
 
   /** Connections that are being replayed to. */
@@ -471,15 +471,16 @@ export class Hub {
 
   /** Looks once a second at who reads too slowly. Below the hard bound a close frame still fits. */
   #closeSlow(slice: number): void {
-    let waiting = 0;
-    for (const connection of this.#slices[slice]!) {
-      const bytes = connection.bufferedBytes();
-      waiting += bytes;
-      if (bytes <= streamLimits.softBufferBytes) continue;
+    for (const connection of this.#buffers.look(slice, this.#slices[slice]!, performance.now())) {
       this.stats.slowCloses++;
       connection.close('SLOW_CONSUMER', 'slow consumer');
     }
-    this.#bufferedBytes[slice] = waiting;
+    if (this.#buffers.bytes <= maxWaitingBytes) return;
+    for (const connection of this.#buffers.shed(this.#slices)) {
+      this.stats.slowCloses++;
+      // With a close frame what waits would stay until it is read.
+      connection.destroy();
+    }
   }
 
   #checkSigns(members: ReadonlySet<Connection>): void {

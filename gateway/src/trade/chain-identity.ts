@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { SendNode } from './send/nodes.ts';
 
 /** How often nodes are asked while it is not known of which chain they are, and how often after that. */
@@ -18,7 +19,7 @@ export interface ChainIdentity {
 
 export interface ChainIdentityOptions {
   readonly nodes: readonly SendNode[];
-  readonly log: Pick<Logger, 'info' | 'error'>;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly signal: AbortSignal;
 }
 
@@ -31,6 +32,7 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
   const told: (string | null)[] = nodes.map(() => null);
   let standing: ChainStanding = { kind: 'unknown' };
   let own: string | null = null;
+  let isMissed = false;
   let give: (genesisHash: string | null) => void = () => undefined;
   const known = new Promise<string | null>((resolve) => (give = resolve));
   signal.addEventListener('abort', () => give(null), { once: true });
@@ -49,6 +51,10 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
     standing = now;
     if (now.kind === 'contradicted' && before !== 'contradicted') {
       log.error({ own, told: nodes.map(({ name }, index) => ({ name, genesisHash: told[index] })) }, 'chain_contradicted');
+    }
+    if (now.kind === 'unknown' && !isMissed) {
+      isMissed = true;
+      log.warn({ nodes: nodes.map(({ name }) => name) }, 'chain_unknown');
     }
     if (now.kind !== 'known' || own !== null) return;
     own = now.genesisHash;
@@ -75,7 +81,8 @@ async function askGenesis(rpc: SendNode['rpc'], signal: AbortSignal): Promise<st
   try {
     const answer = await rpc.call('getGenesisHash', [], signal);
     return typeof answer === 'string' && isAddress(answer) ? answer : null;
-  } catch {
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
     // It is asked again, and while nobody tells, orders are refused.
     return null;
   }

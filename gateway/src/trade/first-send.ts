@@ -3,8 +3,8 @@ import type { NewOrder } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { OrderLedger } from './order-ledger.ts';
 import type { StoredOrder } from './order.ts';
-import type { Broadcaster } from './send/broadcaster.ts';
-import type { Follower } from './send/follower.ts';
+import type { OrderFollower } from './follow/order-follower.ts';
+import type { FirstRound } from './send/first-round.ts';
 
 /**
  * What is told of an order whose insert nobody answered: it may be stored, and then it will be sent. Throws what is no fault of the
@@ -16,11 +16,14 @@ export function perhapsStored(error: unknown, { id, signature }: Pick<NewOrder, 
   return { error: 'UPSTREAM_UNAVAILABLE', message, details: { orderId: id, signature }, retryAfterSeconds: 1 } as const;
 }
 
+/** Sends signed bytes by all lanes at once, each once. Never rejects. */
+export type SendFirst = (signature: string, wire: Uint8Array) => Promise<FirstRound>;
+
 interface FirstSendParts {
   readonly log: Pick<Logger, 'error'>;
   readonly ledger: Pick<OrderLedger, 'apply'>;
-  readonly follower: Pick<Follower, 'follow'>;
-  readonly broadcaster: Pick<Broadcaster, 'send'>;
+  readonly follower: Pick<OrderFollower, 'follow'>;
+  readonly sendFirst: SendFirst;
 }
 
 /**
@@ -30,13 +33,14 @@ interface FirstSendParts {
 export async function firstSend(
   order: StoredOrder,
   wire: Uint8Array,
-  { ledger, follower, broadcaster, log }: FirstSendParts,
+  { ledger, follower, sendFirst, log }: FirstSendParts,
 ): Promise<StoredOrder> {
-  const { signature, lastValidBlockHeight } = order;
+  const { signature } = order;
   if (signature === null) throw new Error(`order ${order.id} has no message`);
+  // The bytes leave first: to hand the order over takes longer than nodes need to be told.
+  const first = sendFirst(signature, wire);
   follower.follow(order);
-  const first = await broadcaster.send({ signature, wire, lastValidBlockHeight });
-  if (first.kind !== 'unanswered') return order;
+  if ((await first).kind !== 'unanswered') return order;
   try {
     return await ledger.apply(order, { kind: 'silence' });
   } catch (error) {

@@ -4,7 +4,7 @@ import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { SignerCounts } from '../signer/client.ts';
 import { endStates, orderStates } from './order.ts';
 import { orderSteps, type OrderStats } from './order-stats.ts';
-import type { Follower } from './send/follower.ts';
+import type { FollowReport } from './follow/order-follower.ts';
 import type { LaneCounters } from './send/lane.ts';
 import type { Simulator } from './send/simulator.ts';
 import type { HotStateCounts } from './state/hot-state.ts';
@@ -21,12 +21,11 @@ export interface OrderReport {
   readonly halted: boolean;
   /** Orders that are followed. */
   readonly open: number;
-  /** The same by state, with the age of the oldest in it. */
-  readonly openByState: ReturnType<Follower['openByState']>;
-  readonly follower: Follower['counters'];
+  /** Of first rounds; those of later ones are in `follow`. */
+  readonly lanes: FollowReport['lanes'];
+  readonly follow: FollowReport;
   /** What is kept at hand of the chain. */
   readonly state: HotStateCounts;
-  readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
   readonly simulator: Simulator['counters'];
   readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
 }
@@ -51,9 +50,13 @@ export function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<
 }
 
 /** For `/metrics`. Labels are the steps of an order and the lanes of the settings. */
-export function orderMetrics({ stats, mode, halted, openByState, follower, state, lanes, simulator, signer }: OrderReport): Metric[] {
+export function orderMetrics({ stats, mode, halted, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
+  const { counters: follower, openByState } = follow;
   const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
-    lanes.map((lane) => counter(`orders_lane_${name}_total`, help, lane.counters[name], { lane: lane.name }));
+    lanes.map((lane) => {
+      const later = follow.lanes.find((one) => one.name === lane.name)?.counters[name] ?? 0;
+      return counter(`orders_lane_${name}_total`, help, lane.counters[name] + later, { lane: lane.name });
+    });
   return [
     gauge('trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]),
     gauge('trading_halted', 'Trading is halted by its switch, or nobody can tell.', halted ? 1 : 0),

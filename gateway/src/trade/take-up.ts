@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { OrderTable } from '../store/order-table.ts';
 import type { ChainIdentity } from './chain-identity.ts';
-import type { Follower } from './send/follower.ts';
+import type { OrderFollower } from './follow/order-follower.ts';
 
 /** The store is asked again after so long where it did not answer. */
 const againMs = 500;
 
 export interface TakeUpParts {
   readonly chain: Pick<ChainIdentity, 'known'>;
-  readonly follower: Pick<Follower, 'start'>;
+  readonly follower: Pick<OrderFollower, 'start'>;
   readonly orders: Pick<OrderTable, 'countOpenElsewhere'>;
   readonly log: Logger;
   readonly signal: AbortSignal;

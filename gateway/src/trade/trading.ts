@@ -15,7 +15,7 @@ import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
-import type { Hub } from '../stream/hub.ts';
+import type { Hub, LogFollower } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';
@@ -27,8 +27,10 @@ import { createOrderPublisher } from './order-publisher.ts';
 import type { OrderReport } from './order-report.ts';
 import { OrderStats } from './order-stats.ts';
 import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
-import { createBroadcaster } from './send/broadcaster.ts';
-import { Follower } from './send/follower.ts';
+import { ThreadedFollower } from './follow/threaded-follower.ts';
+import type { SendFirst } from './first-send.ts';
+import { firstRound } from './send/first-round.ts';
+import { createLanes } from './send/lanes.ts';
 import { createSendNodes } from './send/nodes.ts';
 import { createSimulator } from './send/simulator.ts';
 import { selfCustodyEndpoints } from './self-custody.ts';
@@ -107,6 +109,18 @@ interface TradingParts extends TradingOptions {
   readonly store: Store;
 }
 
+/** Trades of our own that the stream tells. What it does not, the nodes' statuses do. */
+function landedOnStream(follower: Pick<ThreadedFollower, 'size' | 'seen'>): LogFollower {
+  return {
+    onEntry: (_entry, cell, replayed) => {
+      if (replayed || follower.size === 0) return;
+      const { event } = cell;
+      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
+    },
+    onLost: () => undefined,
+  };
+}
+
 function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingParts): Trading {
   const life = new AbortController();
   const { signal } = life;
@@ -121,14 +135,14 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
-  const broadcaster = createBroadcaster({
+  const lanes = createLanes({
     nodes,
     ...config.broadcast,
     tippedLanes: createTippedLanes(config.broadcast),
-    blockHeight: () => state.blockHeight()?.height ?? null,
     mayLeave: () => !halt.halted,
     signal,
   });
+  const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, simulated, log });
   const stats = new OrderStats();
   const tell = (order: StoredOrder): void => {
@@ -137,18 +151,19 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   };
   const { orders, wallets } = store;
   const ledger = createOrderLedger({ orders, publisher: { tell }, log });
-  const follower = new Follower({ nodes, broadcaster, orders, gatewayId, onChange: tell, newestSlot, log });
-  hub.follow(warmNewTokens(state, venues));
-  hub.follow({
-    onEntry: (_entry, cell, replayed) => {
-      if (replayed || follower.size === 0) return;
-      const { event } = cell;
-      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
-    },
-    // What the stream did not tell, the nodes' statuses do.
-    onLost: () => undefined,
+  const follower = new ThreadedFollower({
+    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl },
+    httpUrls: rpc.httpUrls,
+    broadcast: config.broadcast,
+    gatewayId,
+    onChange: tell,
+    newestSlot,
+    blockHeight: () => state.blockHeight()?.height ?? null,
+    log,
   });
-  const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, broadcaster, follower, gatewayId, stats, log };
+  hub.follow(warmNewTokens(state, venues));
+  hub.follow(landedOnStream(follower));
+  const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   let takingUp: Promise<void> = Promise.resolve();
   // On paper nothing is sent, by no lane.
@@ -169,10 +184,9 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
       mode,
       halted: halt.halted,
       open: follower.size,
-      openByState: follower.openByState(Date.now()),
-      follower: follower.counters,
+      lanes: lanes.all,
+      follow: follower.report,
       state: state.counts(),
-      lanes: broadcaster.lanes,
       simulator: simulator.counters,
       signer: { fault: signer.fault, ready: signer.pid !== null, counts: signer.counts },
     }),
@@ -183,10 +197,9 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     slot: () => state.slot(),
     close: async () => {
       taking.abort();
-      await takingUp;
       await signer.close();
       await follower.close();
-      broadcaster.close();
+      await takingUp;
       await publisher.close();
       halt.close();
       life.abort();

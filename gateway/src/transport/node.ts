@@ -28,8 +28,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
   const { tls } = options;
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     // From the end of listening on, every answer is the last of its connection.
-    if (closed !== null) res.shouldKeepAlive = false;
-    void serve(req, res, handlers, options);
+    void serve({ req, res, isClosing: () => closed !== null }, handlers, options);
   };
   let closed: Promise<void> | null = null;
   const serverOptions = {
@@ -64,7 +63,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       resolve();
     });
   });
-  const stopListening = (): void => {
+  const stopListening = async (): Promise<void> => {
     // node:http's own close would end the connections that are idle; they stay until `close`.
     closed ??= new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   };
@@ -74,7 +73,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
     publish: (room, message, binary) => rooms.publish(room, message, binary),
     stopListening,
     close: async () => {
-      stopListening();
+      await stopListening();
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await closed;
@@ -110,7 +109,14 @@ function headerPairs({ requestId }: HttpRequest, { lines, headers }: HttpAnswer)
 /** Connections on which nothing more is served: where one request ends and the next begins is open. */
 const ambiguous = new WeakSet<Duplex>();
 
-async function serve(req: IncomingMessage, res: ServerResponse, handlers: TransportHandlers, { log }: TransportOptions): Promise<void> {
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** No request follows on its connection. */
+  readonly isClosing: () => boolean;
+}
+
+async function serve({ req, res, isClosing }: Exchange, handlers: TransportHandlers, { log }: TransportOptions): Promise<void> {
   if (ambiguous.has(req.socket)) return;
   const request = readRequest(req);
   // A connection that breaks ends the request; there is nobody left to answer.
@@ -127,10 +133,11 @@ async function serve(req: IncomingMessage, res: ServerResponse, handlers: Transp
   // What was not read still comes: the connection is of no more use.
   const unread = body === 'too_large';
   try {
-    respond(res, request, await handlers.http(request, body), unread);
+    const answer = await handlers.http(request, body);
+    respond(res, request, answer, unread || isClosing());
   } catch (error) {
     log.error({ err: error, requestId: request.requestId, path: request.path }, 'http_handler_failed');
-    respond(res, request, handlers.fault(request), unread);
+    respond(res, request, handlers.fault(request), unread || isClosing());
   }
   if (unread) req.resume();
 }

@@ -99,8 +99,8 @@ export interface Transport {
    * calls, beginning with the first publish after its `join`. `message` may be used again after the call.
    */
   publish(room: string, message: Uint8Array, binary: boolean): void;
-  /** Takes no new connections from now on; open ones stay, for HTTP until their next answer. */
-  stopListening(): void;
+  /** Takes no new connections once it has resolved; open ones stay, for HTTP until their next answer. */
+  stopListening(): Promise<void>;
   /** Destroys whatever is still open. */
   close(): Promise<void>;
 }

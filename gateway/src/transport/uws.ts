@@ -41,7 +41,7 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
     });
   });
   const port = uws.us_socket_local_port(listenSocket);
-  const stopListening = (): void => {
+  const closeListener = (): void => {
     if (listening) uws.us_listen_socket_close(listenSocket);
     listening = false;
   };
@@ -49,15 +49,34 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
     kind: 'uws',
     port,
     publish: (room, message, binary) => void app.publish(room, message, binary),
-    stopListening,
+    stopListening: async () => {
+      await quietTurn();
+      closeListener();
+    },
     close: async () => {
-      stopListening();
+      closeListener();
       app.close();
       cork.close();
       // Sockets that were just ended leave the loop in its next turns.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
+}
+
+/** A turn of the loop that took no longer than this had next to nothing to do; one of so many is such a one, however busy it is. */
+const quietMs = 0.03;
+const maxTurns = 20_000;
+
+/**
+ * Resolves right behind a turn of the loop in which hardly anything came. Each turn takes all connections that the system has ready; those
+ * that it has made since are reset with their listener (unless `net.ipv4.tcp_migrate_req` leaves them to another one on the port).
+ */
+async function quietTurn(): Promise<void> {
+  for (let turn = 0; turn < maxTurns; turn++) {
+    const beganMs = performance.now();
+    await new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() - beganMs < quietMs) return;
+  }
 }
 
 // --- WebSockets.

@@ -1,13 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { leaseTtlMs } from '@sluice/shared/bus/bus.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
+import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
 import type { KeeperStats } from './keeper.ts';
 
-const firstPauseMs = 100;
-const maxPauseMs = 5_000;
-/** A thread that lived for this long ended for a new reason: it is begun again without waiting longer than the first time. */
-const steadyMs = 30_000;
 /** Time beyond that of its keeper that a thread has to end: it gives up the lease and its connections. */
 const endWithinMs = leaseTtlMs + 500;
 
@@ -38,13 +34,7 @@ const nothing: Omit<KeeperStats, 'restarts'> = {
  * ends, it is begun again; the lease and the checkpoint see to it that nothing counts twice.
  */
 export class ThreadedKeeper {
-  readonly #settings: ThreadSettings;
-  readonly #log: Logger;
-  readonly #begin: (settings: ThreadSettings) => Worker;
-  readonly #closing = new AbortController();
-  readonly #running: Promise<void>;
-  #worker: Worker | null = null;
-  #restarts = 0;
+  readonly #thread: KeptThread;
   /** Sums of the threads that ended, as far as they told them. */
   #past = nothing;
   #told = nothing;
@@ -52,65 +42,34 @@ export class ThreadedKeeper {
   constructor({
     redisUrls,
     log,
-    begin = beginThread,
+    begin = beginKeeper,
   }: {
     readonly redisUrls: readonly string[];
     readonly log: Logger;
     readonly begin?: (settings: ThreadSettings) => Worker;
   }) {
-    this.#settings = { redisUrls, level: log.level as LevelWithSilent };
-    this.#log = log;
-    this.#begin = begin;
-    this.#running = this.#run();
+    const settings: ThreadSettings = { redisUrls, level: log.level as LevelWithSilent };
+    this.#thread = new KeptThread({
+      name: 'market',
+      begin: () => begin(settings),
+      onMessage: (stats) => (this.#told = stats as KeeperStats),
+      onEnd: () => {
+        this.#past = add(this.#past, this.#told);
+        this.#told = nothing;
+      },
+      log,
+    });
   }
 
   /** As the thread told it some 250 ms ago at most. */
   get stats(): KeeperStats {
-    return { ...add(this.#past, this.#told), restarts: this.#restarts };
+    return { ...add(this.#past, this.#told), restarts: this.#thread.restarts };
   }
 
   /** As `Keeper.close`; a thread that does not end by itself is ended. */
   async close(withinMs: number): Promise<void> {
-    this.#closing.abort();
-    const worker = this.#worker;
     const order: CloseOrder = { withinMs };
-    worker?.postMessage(order, []);
-    const timer = setTimeout(() => {
-      this.#log.warn('market_thread_stopped');
-      void worker?.terminate();
-    }, withinMs + endWithinMs);
-    await this.#running;
-    clearTimeout(timer);
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let pauseMs = firstPauseMs; ;) {
-      const begunAtMs = performance.now();
-      const error = await this.#live();
-      this.#past = add(this.#past, this.#told);
-      this.#told = nothing;
-      if (signal.aborted) return;
-      const livedMs = Math.round(performance.now() - begunAtMs);
-      if (livedMs >= steadyMs) pauseMs = firstPauseMs;
-      this.#log.error({ err: error, livedMs, pauseMs }, 'market_thread_ended');
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      pauseMs = Math.min(maxPauseMs, pauseMs * 2);
-      this.#restarts++;
-    }
-  }
-
-  /** From the beginning of a thread to its end; what it ended of, where it told. */
-  async #live(): Promise<Error | null> {
-    const worker = this.#begin(this.#settings);
-    this.#worker = worker;
-    let failure: Error | null = null;
-    worker.on('message', (stats: KeeperStats) => (this.#told = stats));
-    worker.on('error', (error: Error) => (failure = error));
-    await new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    this.#worker = null;
-    return failure;
+    await this.#thread.close(order, withinMs + endWithinMs);
   }
 }
 
@@ -128,10 +87,6 @@ function add(past: typeof nothing, told: typeof nothing): typeof nothing {
   };
 }
 
-/** A thread of Node.js 20 does not get the loader of the one that begins it, so it registers tsx itself. */
-export function beginThread(workerData: ThreadSettings): Worker {
-  const tsx = import.meta.resolve('tsx/esm/api');
-  const entry = new URL('./keeper-thread.ts', import.meta.url);
-  const script = `import(${JSON.stringify(tsx)}).then(({ register }) => (register(), import(${JSON.stringify(entry.href)})));`;
-  return new Worker(script, { eval: true, execArgv: [], name: 'market', workerData });
+export function beginKeeper(settings: ThreadSettings): Worker {
+  return beginThread(new URL('./keeper-thread.ts', import.meta.url), 'market', settings);
 }

@@ -20,7 +20,7 @@ import { EventQueue } from './event-queue.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
-/** How long an event waits where another process leads: it takes over well within. */
+/** How long an event waits where another process leads, and how long that one must have led before any is dropped: it takes over well within. */
 const standbyKeepsUs = 5_000_000;
 /** Entries of the log that are looked through at a takeover, beside two for each event that waits. */
 const takeoverEntries = 2_000;
@@ -112,6 +112,8 @@ export class Publisher {
   #term: Term | null = null;
   /** Holding in which the bus refused to store: it is over, though the lease may not know yet. */
   #fenced = 0;
+  /** When the first event came since another leads; null where none does, or none came. */
+  #otherSinceUs: number | null = null;
   /** When the batch under way was handed over; null where none is. */
   #handedAtMs: number | null = null;
   #draining = false;
@@ -165,8 +167,17 @@ export class Publisher {
     if (this.#closed) return;
     this.#pushed++;
     this.counts.dropped += this.#queue.push(event);
-    if (this.#lease?.holder === 'other') this.#queue.dropReceivedBefore(event.ts.received - standbyKeepsUs);
+    if (this.#lease?.holder === 'other') this.#dropPublished(event.ts.received);
     this.#wake?.();
+  }
+
+  /**
+   * What is old was published by the process that leads. Not so what gathered before it did: it has to hand that over first, or
+   * nobody leads at all, as where a claim was granted whose answer never arrived.
+   */
+  #dropPublished(newestUs: number): void {
+    this.#otherSinceUs ??= newestUs;
+    if (newestUs - this.#otherSinceUs >= standbyKeepsUs) this.#queue.dropReceivedBefore(newestUs - standbyKeepsUs);
   }
 
   /** Asks to lead, from now on. */
@@ -174,6 +185,7 @@ export class Publisher {
     if (this.#lease !== null || this.#draining) return;
     const lease = this.#bus.lease(leaseName);
     lease.onChange(() => {
+      this.#otherSinceUs = null;
       if (lease.holder === 'other') this.#log.info('ingest_standby');
       this.#stir();
     });
@@ -186,6 +198,7 @@ export class Publisher {
   async withdraw(): Promise<void> {
     const lease = this.#lease;
     this.#lease = null;
+    this.#otherSinceUs = null;
     await lease?.close();
   }
 

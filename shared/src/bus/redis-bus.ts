@@ -12,7 +12,8 @@ import {
 } from './bus.ts';
 import { BusError, closedError, fencedError } from './bus-error.ts';
 import { statusText } from './entry-checks.ts';
-import { databaseOf, RedisConnection } from './redis-connection.ts';
+import { databaseOf } from './redis-connect.ts';
+import { RedisConnection } from './redis-connection.ts';
 import { RedisHistory } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
@@ -20,7 +21,7 @@ import { liveChannel, redisKeys, setStatusScript, statusesScript } from './redis
 import { RedisSubscriber } from './redis-subscriber.ts';
 
 /**
- * Connects to Redis, one address, or several of the nodes of one cluster. Rejects with `UNAVAILABLE` when it cannot be
+ * Connects to Redis: one address, or several, of the nodes of one cluster or of a primary and its replicas. Rejects with `UNAVAILABLE` when it cannot be
  * reached, `INCOMPATIBLE` when it is too old or holds a log of another version. `limits` replace those of `busLimits`.
  */
 export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
@@ -82,7 +83,7 @@ class RedisBus implements Bus {
       throw closedError();
     }
     const forget = (): boolean => this.#parts.delete(subscriber);
-    const subscriber = new RedisSubscriber(this.#urls, this.#channel, reader, this.#log, forget, after);
+    const subscriber = new RedisSubscriber(this.#channel, reader, this.#log, forget, after);
     this.#parts.add(subscriber);
     return subscriber;
   }

@@ -6,7 +6,8 @@ import { checkEntry } from './entry-checks.ts';
 import { newEpoch } from './epoch.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
 import { pause } from './pause.ts';
-import { backoffMs, type RedisConnection } from './redis-connection.ts';
+import { backoffMs } from './redis-connect.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { asIncompatible, type LogState } from './redis-history.ts';
 import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
 
@@ -221,6 +222,7 @@ export class RedisPublisher implements BusPublisher {
       this.#limits.maxTopics,
       publisherTtlMs,
       this.#holding?.fence ?? '',
+      this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
     ];
     try {
       const reply = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];

@@ -81,7 +81,7 @@ return {epoch, offset}
 /**
  * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease where the publisher is bound to one.
  * ARGV: version, name for a new epoch, epoch and offset that the caller has seen, number of the batch, channel, `counts`,
- * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, body. -> [epoch, offset]
+ * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body. -> [epoch, offset]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
  * stored also where the lease was lost since. What can
@@ -94,7 +94,7 @@ if refused then return refused end
 if offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {epoch, offset} end
 if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[13] then return redis.error_reply('${fenced} ' .. ARGV[13]) end
 
-local body, topics = ARGV[14], tonumber(ARGV[9])
+local body, topics = ARGV[15], tonumber(ARGV[9])
 local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
@@ -132,7 +132,7 @@ for from = 1, topics, step do
 end
 redis.call('SET', KEYS[3], last)
 redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[12])
-redis.call('PUBLISH', ARGV[6], message)
+redis.call(ARGV[14], ARGV[6], message)
 return {epoch, last}
 `);
 

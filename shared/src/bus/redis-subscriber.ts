@@ -5,8 +5,10 @@ import { LogFollower } from './log-follower.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from './message.ts';
 import { PendingMessages } from './pending-messages.ts';
 import { pause } from './pause.ts';
-import { backoffMs, LiveConnection, type RedisConnection } from './redis-connection.ts';
+import { backoffMs } from './redis-connect.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { ownBytes, RedisHistory } from './redis-history.ts';
+import { LiveConnection } from './redis-live.ts';
 
 /** How often the end of the log is compared with what was delivered: a lost last message shows in no later one. */
 const tailCheckMs = 500;
@@ -17,7 +19,6 @@ const tailCheckMs = 500;
  */
 export class RedisSubscriber implements BusSubscriber {
   readonly counters = { malformed: 0, refills: 0, lostEntries: 0, epochChanges: 0 };
-  readonly #urls: readonly string[];
   readonly #channel: string;
   readonly #log: Logger;
   readonly #reader: RedisConnection;
@@ -40,8 +41,7 @@ export class RedisSubscriber implements BusSubscriber {
   /** End of the log at the check before this one. */
   #tail = 0;
 
-  constructor(urls: readonly string[], channel: string, reader: RedisConnection, log: Logger, forget: () => void, after?: LogPosition) {
-    this.#urls = urls;
+  constructor(channel: string, reader: RedisConnection, log: Logger, forget: () => void, after?: LogPosition) {
     this.#channel = channel;
     this.#reader = reader;
     this.#log = log;
@@ -68,7 +68,7 @@ export class RedisSubscriber implements BusSubscriber {
     this.#handlers = handlers;
     this.#follower = new LogFollower(handlers);
     const live = await LiveConnection.open(
-      this.#urls,
+      this.#reader.deployment,
       this.#channel,
       {
         onMessage: (bytes) => this.#onLive(bytes),

@@ -22,7 +22,7 @@ export const settingsTable = [
     name: 'REDIS_URL',
     default: null,
     meaning:
-      '`redis://` or `rediss://`, or several comma-separated nodes of a cluster. Without it the bus is in the process, and only `start` works.',
+      '`redis://` or `rediss://`; or several, comma-separated: nodes of a cluster (Redis 7), or a primary and its replicas, of which the primary is used whichever it is. Without it the bus is in the process, and only `start` works.',
     example: 'redis://127.0.0.1:6379',
   },
   {

@@ -119,10 +119,10 @@ function readRedis(get: Get, fault: Fault): readonly string[] | null {
   const urls = readUrls('REDIS_URL', ['redis:', 'rediss:'], get, fault);
   if (urls === null || urls.length < 2) return urls;
   if (new Set(urls.map((url) => url.slice(0, url.indexOf(':')).toLowerCase())).size > 1) {
-    fault('REDIS_URL', 'mixes redis:// and rediss://; the nodes of a cluster are reached in one way');
+    fault('REDIS_URL', 'mixes redis:// and rediss://; several servers are reached in one way');
   }
   if (urls.some((url) => URL.canParse(url) && !['', '/', '/0'].includes(new URL(url).pathname))) {
-    fault('REDIS_URL', 'names a database; a cluster has only database 0');
+    fault('REDIS_URL', 'names a database; several servers have only database 0');
   }
   return urls;
 }

@@ -1,4 +1,5 @@
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
+import { createLanes, type Lanes } from '@sluice/gateway/trade/send/lanes.ts';
 import { createTippedLanes } from '@sluice/gateway/trade/tips.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
@@ -11,6 +12,7 @@ import { cut, silent, type Tampering } from './tampered-node.ts';
 
 let world: World;
 let broadcaster: Broadcaster;
+let lanes: Lanes;
 let mayLeave = true;
 afterEach(async () => {
   mayLeave = true;
@@ -27,15 +29,16 @@ interface Message {
 async function begin(nodeCount = 2): Promise<void> {
   world = await startWorld({ nodeCount });
   const [node, sender, jito] = world.nodes.map(({ url }) => url);
-  broadcaster = createBroadcaster({
+  const { signal } = new AbortController();
+  lanes = createLanes({
     nodes: createSendNodes([node!]),
     senderUrl: sender!,
     jitoUrl: jito ?? null,
     tippedLanes: createTippedLanes({ senderUrl: sender! }),
-    blockHeight: () => world.chain.blockHeight,
     mayLeave: () => mayLeave,
-    signal: new AbortController().signal,
+    signal,
   });
+  broadcaster = createBroadcaster({ lanes, blockHeight: () => world.chain.blockHeight, signal });
 }
 
 let amounts = 2_000_000n;
@@ -57,7 +60,7 @@ test('one message: by every lane at once, again until it is told to stop, and it
   const [first, same] = await Promise.all([broadcaster.send(one), broadcaster.send(one)]);
   expect(first.kind).toBe('accepted');
   expect([same, await broadcaster.send(one)]).toEqual([first, first]);
-  expect(broadcaster.lanes.map(({ counters }) => counters.first)).toEqual([1, 1, 1]);
+  expect(lanes.all.map(({ counters }) => counters.first)).toEqual([1, 1, 1]);
   const [node, sender, jito] = world.nodes;
   await until(() => Math.min(node!.count('sendTransaction'), sender!.count('sendTransaction')) >= 3, 'three rounds');
   expect(jito!.count('sendTransaction')).toBe(1);
@@ -66,7 +69,7 @@ test('one message: by every lane at once, again until it is told to stop, and it
   broadcaster.stop(one.signature);
   expect(broadcaster.held).toBe(0);
   const params = node!.calls.map((call) => call.params);
-  expect(broadcaster.lanes.map(({ counters }) => counters.untipped)).toEqual([0, 0, 0]);
+  expect(lanes.all.map(({ counters }) => counters.untipped)).toEqual([0, 0, 0]);
   expect(new Set(params.map((list) => list[0]))).toEqual(new Set([Buffer.from(one.wire).toString('base64')]));
   expect(params[0]![1]).toEqual({ encoding: 'base64', skipPreflight: true, maxRetries: 0 });
 });
@@ -84,7 +87,7 @@ test('what carries no tip goes by the nodes alone, and is counted', async () => 
   const [node, ...paid] = world.nodes;
   await until(() => node!.count('sendTransaction') >= 3, 'three rounds');
   expect(paid.map((lane) => lane.count('sendTransaction'))).toEqual([0, 0]);
-  expect(broadcaster.lanes.map(({ counters }) => counters.untipped)).toEqual([0, 1, 1]);
+  expect(lanes.all.map(({ counters }) => counters.untipped)).toEqual([0, 1, 1]);
 });
 
 test('nothing is sent beyond the last block that it can land in', async () => {
@@ -99,7 +102,7 @@ test('nothing is sent beyond the last block that it can land in', async () => {
 test('while nothing may leave nothing does, the first time or again; then it goes on', async () => {
   await begin(3);
   const sent = (): readonly number[] => world.nodes.map((node) => node.count('sendTransaction'));
-  const withheld = (): number => broadcaster.lanes.reduce((sum, { counters }) => sum + counters.withheld, 0);
+  const withheld = (): number => lanes.all.reduce((sum, { counters }) => sum + counters.withheld, 0);
   const before = message();
   await broadcaster.send(before);
   await until(() => sent()[0]! >= 2, 'a second round');

@@ -1,4 +1,4 @@
-import { readFill } from '@sluice/gateway/trade/send/fill.ts';
+import { readFill } from '@sluice/gateway/trade/follow/fill.ts';
 import type { OrderTerms } from '@sluice/gateway/trade/order.ts';
 import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';

@@ -183,7 +183,7 @@ test('a fork takes its block away: the same bytes are sent again and land again'
   const { chain } = world;
   const prepared = world.prepare(buy);
   const order = await begin(gateway, prepared);
-  await until(() => gateway.broadcaster.lanes.every(({ counters }) => counters.accepted > 0), 'the first round');
+  await until(() => gateway.lanes.all.every(({ counters }) => counters.accepted > 0), 'the first round');
   chain.advance();
   await until(async () => (await world.stateOf(order)) === 'processed', 'its block');
   const first = chain.transaction(prepared.signature)!.slot;

@@ -7,7 +7,8 @@ import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/trade/b
 import { judge, type Evidence } from '@sluice/gateway/trade/life.ts';
 import { endStates, type OrderTerms, type StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
-import { Follower } from '@sluice/gateway/trade/send/follower.ts';
+import { Follower } from '@sluice/gateway/trade/follow/follower.ts';
+import { createLanes, type Lanes } from '@sluice/gateway/trade/send/lanes.ts';
 import { createSendNodes, type SendNode } from '@sluice/gateway/trade/send/nodes.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
@@ -47,6 +48,7 @@ export interface Prepared {
 }
 
 export interface Gateway {
+  readonly lanes: Lanes;
   readonly broadcaster: Broadcaster;
   readonly follower: Follower;
   readonly changes: StoredOrder[];
@@ -195,15 +197,10 @@ export class World {
 
 function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gateway {
   const changes: StoredOrder[] = [];
-  const broadcaster = createBroadcaster({
-    nodes: sendNodes,
-    jitoUrl: null,
-    senderUrl: null,
-    tippedLanes: () => new Set(),
-    blockHeight: () => chain.blockHeight,
-    mayLeave: () => true,
-    signal: new AbortController().signal,
-  });
+  const { signal } = new AbortController();
+  const mayLeave = (): boolean => true;
+  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, tippedLanes: () => new Set(), mayLeave, signal });
+  const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
   let dead = false;
   const { orders } = store;
   const follower = new Follower({
@@ -222,6 +219,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
     log,
   });
   return {
+    lanes,
     broadcaster,
     follower,
     changes,

@@ -53,23 +53,40 @@ export async function openSqlite(file: string, flush?: (fd: number) => Promise<v
     knownVersion = version;
     return true;
   };
-  const once = async <T>(sql: string, work: () => T): Promise<T> => {
+  const once = async <T>(sql: string, work: () => T, isNothing: (result: T) => boolean): Promise<T> => {
     // What is asked for behind this comes behind it.
     inGroup.close();
     const { result, wrote } = await inTurn(() =>
       whileBusy(() => {
         const told = work();
-        return { result: told, wrote: !isRead.test(sql) || othersWrote() };
+        if (!isRead.test(sql)) return { result: told, wrote: true };
+        // Of what is not there nothing has to outlive the machine's power.
+        return { result: told, wrote: isNothing(told) ? null : othersWrote() };
       }),
     );
-    await (wrote ? disk.wrote() : disk.seen());
+    if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
     return result;
   };
   return {
     dialect,
-    get: (sql, ...values) => once(sql, () => all(sql, values)[0] ?? null),
-    all: (sql, ...values) => once(sql, () => all(sql, values)),
-    run: (sql, ...values) => once(sql, () => run(sql, values)),
+    get: (sql, ...values) =>
+      once(
+        sql,
+        () => all(sql, values)[0] ?? null,
+        (row) => row === null,
+      ),
+    all: (sql, ...values) =>
+      once(
+        sql,
+        () => all(sql, values),
+        (rows) => rows.length === 0,
+      ),
+    run: (sql, ...values) =>
+      once(
+        sql,
+        () => run(sql, values),
+        () => false,
+      ),
     transaction: (_area, work) => inGroup(() => work(inTransaction)),
     close: () => {
       inGroup.close();

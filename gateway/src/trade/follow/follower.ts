@@ -3,16 +3,16 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { maxOrderRows, type Advance, type AdvanceOutcome, type OrderChange, type OrderTable } from '../../store/order-table.ts';
 import { isUnderWay, judge, type Evidence, type OrderError } from '../life.ts';
 import { endStates, type OrderState, type StoredOrder } from '../order.ts';
-import type { Broadcaster } from './broadcaster.ts';
+import type { Broadcaster } from '../send/broadcaster.ts';
 import { createLandedReader, type LandedOrder, type LandedReader } from './landed-reader.ts';
-import type { SendNode } from './nodes.ts';
+import type { SendNode } from '../send/nodes.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import { pollStatuses, type PollCounter, type PolledOrders } from './status-poller.ts';
 import { agreeing, findEvidence, type Landing, type TrackedOrder } from './tracked-order.ts';
 import { createWaker, type Waker } from './waker.ts';
 
 /** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
-const maxFollowed = 10_000;
+export const maxFollowed = 10_000;
 /** How often the hold on the orders is renewed, and how long it lasts: another gateway takes them over after that. */
 const claimEveryMs = 4_000;
 const holdMs = 15_000;
@@ -44,17 +44,23 @@ export type FollowerCounter =
 
 export interface FollowerOptions {
   readonly nodes: readonly SendNode[];
-  readonly broadcaster: Pick<Broadcaster, 'send' | 'stop'>;
+  readonly broadcaster: Pick<Broadcaster, 'send' | 'keepSending' | 'stop'>;
   readonly orders: Pick<OrderTable, 'advanceAll' | 'claim' | 'openOf' | 'release'>;
   readonly gatewayId: string;
   /** After every change that was stored. Must not throw. */
   readonly onChange: (order: StoredOrder) => void;
+  /** An order was taken up from the store. Must not throw. */
+  readonly onTaken?: (order: StoredOrder) => void;
+  /** An order that was followed is not in the store any more. Must not throw. */
+  readonly onGone?: (id: string) => void;
   /** Newest slot that the chain can have reached. */
   readonly newestSlot: () => number;
   readonly log: Logger;
 }
 
 interface Followed extends TrackedOrder {
+  /** Its first round was begun, by whoever handed it over or by this follower. */
+  isSent: boolean;
   /** Its message is being sent, as far as this follower knows. */
   sending: boolean;
   /** Landing that is being read; null where none is. */
@@ -68,7 +74,7 @@ const notSent: OrderError = {
   detailsJson: '{}',
 };
 
-const noCounts: Readonly<Record<FollowerCounter, number>> = {
+export const noFollowerCounts: Readonly<Record<FollowerCounter, number>> = {
   polls: 0,
   heights: 0,
   malformed: 0,
@@ -88,7 +94,7 @@ const noCounts: Readonly<Record<FollowerCounter, number>> = {
  * restarts. Until somebody has a message in a block it is sent again, always the same bytes.
  */
 export class Follower {
-  readonly counters: Record<FollowerCounter, number> = { ...noCounts };
+  readonly counters: Record<FollowerCounter, number> = { ...noFollowerCounts };
   readonly #options: FollowerOptions;
   readonly #closing = new AbortController();
   readonly #byId = new Map<string, Followed>();
@@ -151,7 +157,7 @@ export class Follower {
     this.#genesisHash = genesisHash;
     for (let after: string | null = null; ;) {
       const page: readonly StoredOrder[] = await orders.openOf({ gatewayId, genesisHash }, after, maxOrderRows);
-      for (const order of page) this.follow(order);
+      for (const order of page) this.#takeUp(order);
       after = page.at(-1)?.id ?? null;
       if (after === null || !this.hasRoom) break;
     }
@@ -161,10 +167,10 @@ export class Follower {
   }
 
   /**
-   * Follows an order to its end. One that is submitted is sent until it is in a block; `broadcaster.send` may have begun that
-   * already. One that was not sent yet, and is no longer worked on, will not be. False where there is no room.
+   * Follows an order to its end. One that is submitted is sent until it is in a block; `isSent`: whoever hands it over sees to the
+   * first time. One that was not sent yet, and is no longer worked on, will not be. False where there is no room.
    */
-  follow(order: StoredOrder): boolean {
+  follow(order: StoredOrder, isSent = false): boolean {
     if (this.#byId.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) {
       this.counters.refused++;
@@ -178,6 +184,7 @@ export class Follower {
       views: this.#options.nodes.map(() => null),
       streamSlot: null,
       reading: null,
+      isSent,
       sending: false,
       beingRead: null,
       contradicted: false,
@@ -191,6 +198,12 @@ export class Follower {
     }
     this.#touch(followed);
     this.#pollWaker.wake();
+    return true;
+  }
+
+  #takeUp(order: StoredOrder): boolean {
+    if (!this.follow(order)) return false;
+    this.#options.onTaken?.(order);
     return true;
   }
 
@@ -259,9 +272,13 @@ export class Follower {
     if (followed.sending === wanted) return;
     followed.sending = wanted;
     const { signature, lastValidBlockHeight, order } = followed;
-    if (!wanted) this.#options.broadcaster.stop(signature);
+    const { broadcaster } = this.#options;
+    if (!wanted) broadcaster.stop(signature);
     else if (order.signedBytes !== null) {
-      void this.#options.broadcaster.send({ signature, wire: order.signedBytes, lastValidBlockHeight });
+      const message = { signature, wire: order.signedBytes, lastValidBlockHeight };
+      if (followed.isSent) broadcaster.keepSending(message);
+      else void broadcaster.send(message);
+      followed.isSent = true;
     }
   }
 
@@ -334,6 +351,7 @@ export class Follower {
   #onStored(followed: Followed, outcome: AdvanceOutcome): void {
     if (outcome.kind === 'no_such_order') {
       this.#remove(followed);
+      this.#options.onGone?.(followed.order.id);
       return;
     }
     followed.order = outcome.order;
@@ -376,7 +394,7 @@ export class Follower {
     const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - this.#byId.size));
     const { orders, gatewayId } = this.#options;
     const taken = await orders.claim({ gatewayId, genesisHash: this.#genesisHash, nowMs, untilMs: nowMs + holdMs, limit });
-    for (const order of taken) if (this.follow(order)) this.counters.takenOver++;
+    for (const order of taken) if (this.#takeUp(order)) this.counters.takenOver++;
     if (taken.length > 0) this.#options.log.info({ orders: taken.length }, 'orders_taken_over');
   }
 
@@ -388,7 +406,7 @@ export class Follower {
     this.#lookedUpTo = page.length < maxOrderRows ? null : page.at(-1)!.id;
     const before = Date.now() - forgottenAfterMs;
     const forgotten = page.filter(({ id, createdAtMs }) => createdAtMs < before && !this.#byId.has(id));
-    for (const order of forgotten) if (this.follow(order)) this.counters.forgotten++;
+    for (const order of forgotten) if (this.#takeUp(order)) this.counters.forgotten++;
     if (forgotten.length > 0) this.#options.log.warn({ orders: forgotten.length }, 'orders_were_forgotten');
   }
 

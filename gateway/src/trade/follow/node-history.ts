@@ -1,4 +1,4 @@
-import { countOf } from './answer-forms.ts';
+import { countOf } from '../send/answer-forms.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import type { TrackedOrder } from './tracked-order.ts';
 

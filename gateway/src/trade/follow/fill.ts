@@ -4,7 +4,7 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { OrderFill, OrderTerms } from '../order.ts';
-import { countOf, isRecord, lamportsOf, linesOf } from './answer-forms.ts';
+import { countOf, isRecord, lamportsOf, linesOf } from '../send/answer-forms.ts';
 
 /**
  * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and the log.

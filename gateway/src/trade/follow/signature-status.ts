@@ -1,4 +1,4 @@
-import { contextOf, countOf, isRecord } from './answer-forms.ts';
+import { contextOf, countOf, isRecord } from '../send/answer-forms.ts';
 
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { createNodeHistory } from './node-history.ts';
-import type { SendNode } from './nodes.ts';
+import type { SendNode } from '../send/nodes.ts';
 import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
 import type { NodeView, TrackedOrder } from './tracked-order.ts';
 

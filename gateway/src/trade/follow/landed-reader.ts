@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { OrderError } from '../life.ts';
 import type { OrderTerms } from '../order.ts';
-import { classifyFailure, type FailureTerms } from './failure.ts';
+import { classifyFailure, type FailureTerms } from '../send/failure.ts';
 import { readFill, type FillReading } from './fill.ts';
-import type { SendNode } from './nodes.ts';
+import type { SendNode } from '../send/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../send/turns.ts';
 
 /** Transactions being read at a time; the others wait in line, one a followed order at most. */
 const maxRunning = 8;
@@ -28,8 +28,10 @@ export interface LandedOrder {
 export interface LandedReader {
   /** Never rejects for anything that a node does; null once `signal` fires. */
   read(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null>;
-  readonly counters: Readonly<Record<'read' | 'unusable' | 'otherSlot' | 'disagreed' | 'givenUp', number>>;
+  readonly counters: Readonly<typeof noReads>;
 }
+
+export const noReads = { read: 0, unusable: 0, otherSlot: 0, disagreed: 0, givenUp: 0 };
 
 function orderError(err: unknown, logs: readonly string[], terms: OrderTerms | null): OrderError {
   const { code, message, details } = classifyFailure(err, logs, terms === null ? null : knownOf(terms));
@@ -45,7 +47,7 @@ function knownOf({ side, baseDecimals, quoteDecimals }: OrderTerms): FailureTerm
 
 /** Reads landed transactions: from one node after the other, until one tells all of it. */
 export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
-  const counters = { read: 0, unusable: 0, otherSlot: 0, disagreed: 0, givenUp: 0 };
+  const counters = { ...noReads };
   const turns = createTurns(maxRunning, maxWaiting);
 
   async function ask({ rpc }: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<FillReading> {

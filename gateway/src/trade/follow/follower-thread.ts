@@ -1,0 +1,87 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { openStore } from '../../store/store.ts';
+import { createHalt } from '../halt.ts';
+import { createBroadcaster } from '../send/broadcaster.ts';
+import { createLanes } from '../send/lanes.ts';
+import { createSendNodes } from '../send/nodes.ts';
+import { createTippedLanes } from '../tips.ts';
+import type { StoredOrder } from '../order.ts';
+import { Follower } from './follower.ts';
+import type { FollowerSettings, FromThread, ToThread } from './threaded-follower.ts';
+
+/** How often the other side is told how far it is. */
+const tellEveryMs = 1_000;
+
+/** The follower as a thread, with connections of its own to the store and the nodes, until it is told to close. */
+async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash, level }: FollowerSettings): Promise<void> {
+  if (parentPort === null) throw new TypeError('This is a thread of a gateway.');
+  const port = parentPort;
+  const tell = (message: FromThread): void => port.postMessage(message);
+  const log = createLog({ level, name: 'orders' });
+  const life = new AbortController();
+  const store = await openStore(place);
+  const halt = createHalt(store, log);
+  try {
+    const nodes = createSendNodes(httpUrls);
+    const { signal } = life;
+    const mayLeave = (): boolean => !halt.halted;
+    const lanes = createLanes({ nodes, ...broadcast, tippedLanes: createTippedLanes(broadcast), mayLeave, signal });
+    const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
+    const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
+    let changed: StoredOrder[] = [];
+    const tellChanges = (): void => {
+      const orders = changed;
+      changed = [];
+      tell({ op: 'changed', orders });
+    };
+    const follower = new Follower({
+      nodes,
+      broadcaster,
+      orders: store.orders,
+      gatewayId,
+      newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
+      onTaken: ({ id, signature }) => tell({ op: 'taken', id, signature }),
+      onGone: (id) => tell({ op: 'gone', id }),
+      onChange: (order) => {
+        // What changes in one turn is told at once. Nobody beyond here needs the bytes.
+        if (changed.push({ ...order, signedBytes: null }) === 1) setImmediate(tellChanges);
+      },
+      log,
+    });
+    const report = (): void =>
+      tell({
+        op: 'report',
+        report: {
+          counters: follower.counters,
+          openByState: follower.openByState(Date.now()),
+          reads: follower.reads,
+          lanes: lanes.all.map(({ name, counters }) => ({ name, counters })),
+        },
+      });
+    const closed = new Promise<void>((resolve) => {
+      port.on('message', (message: ToThread) => {
+        if (message.op === 'follow') follower.follow(message.order, true);
+        else if (message.op === 'seen') follower.seen(message.signature, message.slot);
+        else if (message.op === 'chain') Object.assign(chain, { newestSlot: message.newestSlot, blockHeight: message.blockHeight });
+        else resolve();
+      });
+    });
+    await follower.start(genesisHash);
+    tell({ op: 'started' });
+    const timer = setInterval(report, tellEveryMs);
+    await closed;
+    clearInterval(timer);
+    await follower.close();
+    if (changed.length > 0) tellChanges();
+    report();
+  } finally {
+    life.abort();
+    halt.close();
+    await store.close();
+  }
+  port.close();
+}
+
+await main(workerData as FollowerSettings);

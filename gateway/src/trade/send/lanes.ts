@@ -1,0 +1,55 @@
+import { createRpc } from '@sluice/shared/solana/rpc.ts';
+import type { PaidLane } from '../tips.ts';
+import { createLane, type Lane } from './lane.ts';
+import type { SendNode } from './nodes.ts';
+
+/** Time for an answer to a message sent. */
+const timeoutMs = 2_500;
+const maxAnswerBytes = 64 * 1024;
+
+export interface LaneOptions {
+  readonly nodes: readonly SendNode[];
+  /** Addresses of a Jito block engine's and a Helius Sender's `sendTransaction`; both want a tip within the message. */
+  readonly jitoUrl: string | null;
+  readonly senderUrl: string | null;
+  /** Which of those two take a transaction; the others are passed over. */
+  readonly tippedLanes: (wire: Uint8Array) => ReadonlySet<PaidLane>;
+  /** Whether messages may leave now. What is sent again and again leaves when it may again, if it can still land. */
+  readonly mayLeave: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** All ways that messages leave by. */
+export interface Lanes {
+  readonly all: readonly Lane[];
+  /** By which a message goes at first. */
+  first(wire: Uint8Array): readonly Lane[];
+  /** By which it goes again: a block engine takes one request a second of a caller, and repeated sends would keep out the next order's first one. */
+  again(wire: Uint8Array): readonly Lane[];
+}
+
+export function createLanes({ nodes, jitoUrl, senderUrl, tippedLanes, mayLeave, signal }: LaneOptions): Lanes {
+  const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, mayLeave, signal }));
+  const laneOf = (name: PaidLane, url: string | null) =>
+    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), mayLeave, signal }) }];
+  const paid = [...laneOf('sender', senderUrl), ...laneOf('jito', jitoUrl)];
+  const tipped = (wire: Uint8Array): typeof paid => {
+    if (paid.length === 0) return paid;
+    const names = tippedLanes(wire);
+    return paid.filter(({ name }) => names.has(name));
+  };
+  return {
+    all: [...free, ...paid.map(({ lane }) => lane)],
+    first(wire) {
+      const taken = tipped(wire);
+      for (const one of paid) if (!taken.includes(one)) one.lane.passOver();
+      return [...free, ...taken.map(({ lane }) => lane)];
+    },
+    again: (wire) => [
+      ...free,
+      ...tipped(wire)
+        .filter(({ name }) => name !== 'jito')
+        .map(({ lane }) => lane),
+    ],
+  };
+}

@@ -1,0 +1,80 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from '../log/log.ts';
+import { connectLive, type Deployment } from './redis-connect.ts';
+
+export interface LiveHandlers {
+  onMessage(bytes: Buffer): void;
+  /** Subscribed, at first or again: everything announced from now on arrives, until `onDown`. */
+  onUp(): void;
+  onDown(): void;
+}
+
+/** The pub/sub connection of one subscriber; in a cluster, sharded: on the node that owns the channel's slot. */
+export class LiveConnection {
+  readonly #client: Redis;
+  readonly #channel: string;
+  readonly #isSharded: boolean;
+  readonly #handlers: LiveHandlers;
+  readonly #log: Logger;
+  #closed = false;
+
+  private constructor(client: Redis, channel: string, isSharded: boolean, handlers: LiveHandlers, log: Logger) {
+    this.#client = client;
+    this.#channel = channel;
+    this.#isSharded = isSharded;
+    this.#handlers = handlers;
+    this.#log = log;
+  }
+
+  static async open(deployment: Deployment, channel: string, handlers: LiveHandlers, log: Logger): Promise<LiveConnection> {
+    const client = await connectLive(deployment, channel, log);
+    const isSharded = deployment.kind === 'cluster';
+    const live = new LiveConnection(client, channel, isSharded, handlers, log);
+    client.on(isSharded ? 'smessageBuffer' : 'messageBuffer', (_channel: Buffer, bytes: Buffer) => handlers.onMessage(bytes));
+    client.on('close', () => handlers.onDown());
+    client.on('ready', () => void live.#subscribe());
+    // What is asked of a node that has not the slot any more is never answered: the client tells so by an event.
+    const moved = new Promise<void>((resolve) => {
+      client.on('moved', () => {
+        live.#onFailed(new Error('The slot has moved.'), 'bus_live_moved');
+        resolve();
+      });
+    });
+    await Promise.race([live.#subscribe(), moved]);
+    return live;
+  }
+
+  /** Makes a dead connection show: without an answer in time it is ended and made anew. In a cluster also one whose slot has moved. */
+  async ping(): Promise<void> {
+    if (this.#client.status !== 'ready') return;
+    try {
+      if (this.#isSharded) await this.#client.ssubscribe(this.#channel);
+      else await this.#client.ping();
+    } catch (error) {
+      this.#onFailed(error as Error, 'bus_live_no_answer');
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#client.removeAllListeners('messageBuffer');
+    this.#client.removeAllListeners('smessageBuffer');
+    this.#client.disconnect();
+  }
+
+  async #subscribe(): Promise<void> {
+    try {
+      await (this.#isSharded ? this.#client.ssubscribe(this.#channel) : this.#client.subscribe(this.#channel));
+      if (!this.#closed) this.#handlers.onUp();
+    } catch (error) {
+      this.#onFailed(error as Error, 'bus_subscribe_failed');
+    }
+  }
+
+  /** Ends the connection: the client makes it anew, and `ready` comes back to `#subscribe`. */
+  #onFailed(error: Error, event: string): void {
+    if (this.#closed) return;
+    this.#log.warn({ reason: error.message }, event);
+    if (this.#client.status === 'ready') this.#client.disconnect(true);
+  }
+}

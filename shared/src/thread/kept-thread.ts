@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '../log/log.ts';
+
+const firstPauseMs = 100;
+const maxPauseMs = 5_000;
+/** A thread that lived for this long ended for a new reason: it is begun again without waiting longer than the first time. */
+const steadyMs = 30_000;
+
+export interface KeptThreadOptions {
+  /** Name in the log and in the system's list of threads. */
+  readonly name: string;
+  /** Begins one, with what it is to know; see `beginThread`. */
+  readonly begin: () => Worker;
+  readonly onMessage: (message: unknown) => void;
+  /** One ended, and what it ended of, where it told; the next is begun after a pause, unless this is being closed. */
+  readonly onEnd: (error: Error | null) => void;
+  readonly log: Logger;
+}
+
+/** A thread that is begun again, after a growing pause, whenever it ends. */
+export class KeptThread {
+  readonly #options: KeptThreadOptions;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  #worker: Worker | null = null;
+  #restarts = 0;
+
+  constructor(options: KeptThreadOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Times that it was begun again. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Reaches the thread that lives now; lost where none does. */
+  post(message: unknown): void {
+    this.#worker?.postMessage(message, []);
+  }
+
+  /** Tells the thread to end by `order`, and ends it where it has not done so by itself in time. Never rejects. */
+  async close(order: unknown, withinMs: number): Promise<void> {
+    this.#closing.abort();
+    this.post(order);
+    const worker = this.#worker;
+    const timer = setTimeout(() => {
+      this.#options.log.warn({ thread: this.#options.name }, 'thread_stopped');
+      void worker?.terminate();
+    }, withinMs);
+    await this.#running;
+    clearTimeout(timer);
+  }
+
+  async #run(): Promise<void> {
+    const { name, onEnd, log } = this.#options;
+    const { signal } = this.#closing;
+    for (let pauseMs = firstPauseMs; ;) {
+      const begunAtMs = performance.now();
+      const error = await this.#live();
+      onEnd(error);
+      if (signal.aborted) return;
+      const livedMs = Math.round(performance.now() - begunAtMs);
+      if (livedMs >= steadyMs) pauseMs = firstPauseMs;
+      log.error({ err: error, thread: name, livedMs, pauseMs }, 'thread_ended');
+      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      pauseMs = Math.min(maxPauseMs, pauseMs * 2);
+      this.#restarts++;
+    }
+  }
+
+  /** From the beginning of a thread to its end; what it ended of, where it told. */
+  async #live(): Promise<Error | null> {
+    const worker = this.#options.begin();
+    this.#worker = worker;
+    let failure: Error | null = null;
+    worker.on('message', this.#options.onMessage);
+    worker.on('error', (error: Error) => (failure = error));
+    await new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    this.#worker = null;
+    return failure;
+  }
+}
+
+/** Begins the module at `entry` as a thread. One of Node.js 20 does not get the loader of the one that begins it, so it registers tsx itself. */
+export function beginThread(entry: URL, name: string, workerData: object): Worker {
+  const tsx = import.meta.resolve('tsx/esm/api');
+  const script = `import(${JSON.stringify(tsx)}).then(({ register }) => (register(), import(${JSON.stringify(entry.href)})));`;
+  return new Worker(script, { eval: true, execArgv: [], name, workerData });
+}

@@ -1,0 +1,217 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { createChain } from '../simnet/sim-chain.ts';
+import { startSimnet, type Simnet } from '../simnet/simnet.ts';
+import { until } from '../support/gateway.ts';
+import { happenedIn } from '../support/happened.ts';
+import { makeKey, openEmbeddedStore } from '../support/keys.ts';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import type { Emitted } from './judge.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+const ingestCount = 2;
+const gatewayCount = 2;
+/** Nodes that each ingest process reads. */
+const endpointCount = 2;
+const readyWithinMs = 60_000;
+const slotMs = 100;
+const topics = { trade: 'trades', newToken: 'newTokens', migration: 'migrations' } as const;
+
+/** One process that dies and is started again, with the links it has. */
+export interface Part {
+  readonly name: string;
+  /** To Redis. */
+  readonly redis: TcpProxy;
+  /** To the nodes; none for a gateway. */
+  readonly nodes: readonly TcpProxy[];
+  /** From the clients; null for an ingest process. */
+  readonly clients: TcpProxy | null;
+  /** SIGKILL, and another start. Resolves when it is at work again. */
+  readonly crash: () => Promise<void>;
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+/** A chain, a Redis, two ingest processes and two gateways, with a proxy on every way between them. */
+export interface ChaosWorld {
+  readonly simnet: Simnet;
+  readonly redis: TestRedis;
+  readonly ingests: readonly Part[];
+  readonly gateways: readonly Part[];
+  readonly apiKey: string;
+  /** What the chain emitted so far: topic to `<type> <id>`, and when (as `performance.now()`). */
+  readonly emitted: Emitted;
+  /** Processes that ended by themselves once they were at work, in words. */
+  readonly deaths: readonly string[];
+  /** Resolves when both ingest processes are subscribed at both of their nodes. */
+  readonly sighted: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ChaosWorldOptions {
+  readonly seed: string;
+  readonly tradesPerSecond: number;
+}
+
+type Closers = (() => unknown)[];
+
+interface Program {
+  readonly path: string;
+  readonly ready: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Keeps one program running; one that ends before it is at work (as while Redis is away) is started again. */
+class Process {
+  readonly #folder: string;
+  readonly #program: Program;
+  readonly #onReady: (line: Readonly<Record<string, unknown>>) => void;
+  readonly #onDeath: (what: string) => void;
+  #running: RunningProgram | null = null;
+  #wanted = true;
+
+  constructor(
+    folder: string,
+    program: Program,
+    onReady: (line: Readonly<Record<string, unknown>>) => void,
+    onDeath: (what: string) => void,
+  ) {
+    this.#folder = folder;
+    this.#program = program;
+    this.#onReady = onReady;
+    this.#onDeath = onDeath;
+  }
+
+  async start(): Promise<void> {
+    const { path, ready, env } = this.#program;
+    const endMs = performance.now() + readyWithinMs;
+    for (;;) {
+      const running = runProgram(path, { folder: this.#folder, env });
+      this.#running = running;
+      const line = await running.logged(ready, endMs - performance.now()).catch((error: unknown) => {
+        running.child.kill('SIGKILL');
+        if (performance.now() > endMs) throw error;
+        return null;
+      });
+      if (!this.#wanted) return;
+      if (line === null) continue;
+      this.#onReady(line);
+      running.child.once('exit', (code, signal) => {
+        if (this.#running === running && this.#wanted)
+          this.#onDeath(`${path} ended with ${code ?? signal}: ${JSON.stringify(running.log.slice(-5))}`);
+      });
+      return;
+    }
+  }
+
+  async crash(): Promise<void> {
+    const running = this.#running;
+    this.#running = null;
+    running?.child.kill('SIGKILL');
+    await this.start();
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#running?.child.kill(name);
+  }
+
+  end(): void {
+    this.#wanted = false;
+    this.#running?.child.kill('SIGKILL');
+  }
+}
+
+async function openPart(
+  name: string,
+  { redis, simnet, folder, env, deaths, closers }: Common,
+  kind: 'ingest' | 'gateway',
+): Promise<Part & { start(): Promise<void> }> {
+  const toRedis = await startTcpProxy(redis.port);
+  const isIngest = kind === 'ingest';
+  const nodes = isIngest ? await Promise.all(Array.from({ length: endpointCount }, () => startTcpProxy(simnet.port))) : [];
+  const clients = isIngest ? null : await startTcpProxy(1);
+  const own: Record<string, string> = { REDIS_URL: `redis://127.0.0.1:${toRedis.port}` };
+  if (isIngest) own['SOLANA_RPC_URL'] = nodes.map(({ port }) => `http://127.0.0.1:${port}`).join(',');
+  const program: Program = isIngest
+    ? { path: 'ingest/src/main.ts', ready: 'ingest_started', env: { ...env, ...own } }
+    : { path: 'gateway/src/main.ts', ready: 'listening', env: { ...env, ...own } };
+  const process = new Process(
+    folder,
+    program,
+    (line) => clients?.target(Number(new URL(String(line['url'])).port)),
+    (what) => deaths.push(`${name}: ${what}`),
+  );
+  closers.push(async () => {
+    process.end();
+    await Promise.all([toRedis, ...nodes, ...(clients === null ? [] : [clients])].map((proxy) => proxy.close()));
+  });
+  return {
+    name,
+    redis: toRedis,
+    nodes,
+    clients,
+    start: () => process.start(),
+    crash: () => process.crash(),
+    pause: () => process.signal('SIGSTOP'),
+    resume: () => process.signal('SIGCONT'),
+  };
+}
+
+interface Common {
+  readonly redis: TestRedis;
+  readonly simnet: Simnet;
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly deaths: string[];
+  readonly closers: Closers;
+}
+
+/** Starts all of it; the chain stands still until `simnet.chain.start()`. */
+export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOptions): Promise<ChaosWorld> {
+  const closers: Closers = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    return await open();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  async function open(): Promise<ChaosWorld> {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
+    closers.push(() => rmSync(folder, { recursive: true, force: true }));
+    const chain = createChain({ seed, slotMs, market: { tradesPerSecond, newTokensPerSecond: 1, completeEverySeconds: 10 } });
+    const emitted = new Map<string, Map<string, number>>(Object.values(topics).map((topic) => [topic, new Map()]));
+    chain.listen({
+      onFrozen: ({ transactions }) => {
+        for (const { id, kind } of transactions.flatMap(happenedIn)) emitted.get(topics[kind])!.set(`${kind} ${id}`, performance.now());
+      },
+    });
+    const simnet = await startSimnet({ chain, autoStart: false, seed });
+    closers.push(() => simnet.close());
+    const redis = await startRedis({ appendOnly: true });
+    closers.push(() => redis.stop());
+    const store = await openEmbeddedStore(folder);
+    const { key: apiKey } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'] });
+    await store.close();
+    const deaths: string[] = [];
+    const env = { DATA_DIR: folder, HOST: '127.0.0.1', PORT: '0', TRADING: 'off', LOG_LEVEL: 'info' };
+    const common = { redis, simnet, folder, env, deaths, closers };
+    const parts = (kind: 'ingest' | 'gateway', count: number): ReturnType<typeof openPart>[] =>
+      Array.from({ length: count }, (_, at) => openPart(`${kind} ${at}`, common, kind));
+    const ingests = await Promise.all(parts('ingest', ingestCount));
+    const gateways = await Promise.all(parts('gateway', gatewayCount));
+    await Promise.all([...ingests, ...gateways].map((part) => part.start()));
+    const subscriptions = ingestCount * endpointCount * venues.length;
+    const sighted = async (): Promise<void> => {
+      await until('both ingest processes to see the chain', () => simnet.subscriptions('logs') === subscriptions, readyWithinMs);
+    };
+    await sighted();
+    return { simnet, redis, ingests, gateways, apiKey, emitted, deaths, sighted, close };
+  }
+}

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { until } from '../support/gateway.ts';
+import { Judge } from './judge.ts';
+import { ResumingClient } from './resuming-client.ts';
+
+const topic = 'trades';
+const frame = (seq: number, id = `e${seq}`, more: object = {}): object => ({ topic, seq, ...more, data: { type: 'trade', id, mint: 'm' } });
+const heartbeat = (seq: number, epoch = 'a'): object => ({ op: 'heartbeat', ts: 0, positions: { [topic]: { epoch, seq } } });
+const gap = (from: number, to: number | null, epoch = 'a', reason = 'trimmed'): object => ({ op: 'gap', topic, from, to, reason, epoch });
+
+type Answer = (since: { readonly epoch: string; readonly seq: number } | null, link: number) => readonly object[];
+
+/** A server that answers each subscription with a script: what the judge says of a client that was told it. */
+async function judged(answer: Answer, filter?: object): Promise<{ judge: Judge; client: ResumingClient; sinces: unknown[] }> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  onTestFinished(() => server.close());
+  await once(server, 'listening');
+  const sinces: unknown[] = [];
+  server.on('connection', (socket: WebSocket) => {
+    socket.on('message', (text: Buffer) => {
+      const command = JSON.parse(text.toString()) as {
+        readonly id: string;
+        readonly since?: Record<string, { epoch: string; seq: number }>;
+      };
+      const since = command.since?.[topic] ?? null;
+      sinces.push(since);
+      for (const message of answer(since, sinces.length))
+        socket.send(JSON.stringify({ ...message, ...('op' in message && message.op === 'subscribed' ? { id: command.id } : {}) }));
+    });
+  });
+  const judge = new Judge({ passes: () => true, isFiltered: () => false });
+  const client = new ResumingClient({
+    name: 'one',
+    hosts: [`127.0.0.1:${(server.address() as AddressInfo).port}`],
+    apiKey: 'k',
+    format: 'json',
+    batch: false,
+    subscriptions: [{ channel: 'trades', ...(filter && { filter: filter as Readonly<Record<string, unknown>> }) }],
+    witness: judge,
+    random: () => 0.5,
+  });
+  onTestFinished(() => client.close());
+  client.start();
+  return { judge, client, sinces };
+}
+
+const subscribed = (seq: number, recovered = false, epoch = 'a'): object => ({
+  op: 'subscribed',
+  positions: { [topic]: { epoch, seq, recovered } },
+});
+
+describe('the resuming client and the judge', () => {
+  it.each<[string, readonly object[], RegExp]>([
+    ['a frame left out', [frame(1), frame(3)], /3 .* came after 1 without a gap/],
+    ['a frame that comes twice', [frame(1), frame(1)], /1 came after 1/],
+    ['a frame out of order', [frame(1), frame(2), frame(1)], /1 came after 2/],
+    ['a last frame left out', [frame(1), heartbeat(2)], /the heartbeat names 2, the last frame was 1/],
+    ['an epoch that changed in silence', [frame(1), heartbeat(1, 'b')], /heartbeat is of b/],
+    ['an event under two numbers', [frame(1, 'x'), frame(2, 'x')], /x stands at 1 and at 2/],
+    ['a refusal', [{ op: 'error', id: 's0', error: { code: 'FORBIDDEN', retryable: false } }], /refused/],
+  ])('notice %s', async (_, messages, fault) => {
+    const { judge } = await judged(() => [subscribed(0), ...messages]);
+    await until('the fault', () => judge.faults.length > 0);
+    expect(judge.faults[0]).toMatch(fault);
+  });
+
+  it('take a gap for told, and go on behind it', async () => {
+    const { judge } = await judged(() => [
+      subscribed(0),
+      frame(1),
+      gap(2, 4),
+      frame(5),
+      gap(6, null, 'b', 'epoch'),
+      frame(3),
+      heartbeat(3, 'b'),
+    ]);
+    await until('the frames', () => judge.deliveries === 3);
+    expect([judge.faults, Object.fromEntries(judge.gaps)]).toEqual([[], { trimmed: 1, epoch: 1 }]);
+  });
+
+  it('come back with the last position, after a heartbeat that told of a lost frame too', async () => {
+    const { judge, sinces } = await judged((since, link) =>
+      link === 1 ? [subscribed(0), frame(1), frame(2), heartbeat(3)] : [subscribed(since?.seq ?? 0, true), frame(3)],
+    );
+    await until('the frame that was lost', () => judge.deliveries === 3);
+    expect(sinces).toEqual([null, { epoch: 'a', seq: 2 }]);
+    expect(judge.faults).toHaveLength(1);
+  });
+
+  it('notice what is not recovered and not told of', async () => {
+    const { judge } = await judged((_, link) => (link === 1 ? [subscribed(0), frame(1), heartbeat(2)] : [subscribed(5), frame(6)]));
+    await until('the fault', () => judge.faults.some((fault) => fault.includes('before the gap')));
+  });
+
+  it('hold frames under a filter together by `prev`', async () => {
+    const good = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), heartbeat(5), frame(9, 'i', { prev: 5 })], { minSol: 1 });
+    await until('the frames', () => good.judge.deliveries === 2);
+    expect(good.judge.faults).toEqual([]);
+    const bad = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), frame(9, 'i', { prev: 7 })], { minSol: 1 });
+    await until('the fault', () => bad.judge.faults.length > 0);
+  });
+
+  it('know what was emitted and never told, told and never emitted, or told to some only', async () => {
+    const judge = new Judge({ passes: () => true, isFiltered: () => false });
+    const event = (id: string): { topic: string; epoch: string; event: { type: string; id: string } } => ({
+      topic,
+      epoch: 'a',
+      event: { type: 'trade', id },
+    });
+    for (const client of ['one', 'two']) judge.onFollow(client, topic, 0);
+    for (const client of ['one', 'two']) judge.onFrame(client, { ...event('a'), seq: 1 });
+    expect(judge.isCaughtUp()).toBe(true);
+    judge.onFrame('one', { ...event('x'), seq: 2 });
+    expect(judge.isCaughtUp()).toBe(false);
+    judge.onFrame('two', { ...event('y'), seq: 2 });
+    const faults = judge.judge(
+      new Map([
+        [
+          topic,
+          new Map([
+            ['trade a', 0],
+            ['trade b', 0],
+          ]),
+        ],
+      ]),
+    );
+    expect(faults.join('\n')).toMatch(/2 is trade y, and trade x for another/);
+    expect(faults.join('\n')).toMatch(/nobody was told of trade b/);
+    expect(faults.join('\n')).toMatch(/never happened: trade x/);
+    judge.onFrame('one', { ...event('z'), seq: 3 });
+    expect(judge.judge(new Map()).join('\n')).toMatch(/two: trades: has 2 of 3 frames/);
+  });
+});

@@ -1,0 +1,309 @@
+import { unpack } from 'msgpackr';
+import { WebSocket } from 'ws';
+import type { Message } from '../support/stream-client.ts';
+
+/** What a client asks for, beside `since`. */
+export interface Subscription {
+  readonly channel: 'trades' | 'newTokens' | 'migrations' | 'prices';
+  readonly mints?: readonly string[];
+  readonly filter?: Readonly<Record<string, unknown>>;
+}
+
+export interface Frame {
+  readonly topic: string;
+  readonly epoch: string;
+  readonly seq: number;
+  readonly event: NonNullable<Message['data']>;
+}
+
+/** Whoever hears what a client takes as true: its stream after merging. */
+export interface Witness {
+  /** It follows a topic for the first time; its first frame is `seq` + 1. */
+  onFollow(client: string, topic: string, seq: number): void;
+  onFrame(client: string, frame: Frame): void;
+  onGap(client: string, gap: { readonly topic: string; readonly from: number; readonly to: number | null; readonly reason: string }): void;
+  onFault(client: string, what: string): void;
+}
+
+export interface ResumingClientOptions {
+  readonly name: string;
+  /** Addresses of the gateways; another one after each loss. */
+  readonly hosts: readonly string[];
+  readonly apiKey: string;
+  readonly format: 'json' | 'msgpack';
+  readonly batch: boolean;
+  readonly subscriptions: readonly Subscription[];
+  readonly witness: Witness;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Where a topic stands by what was received. */
+interface Place {
+  epoch: string;
+  seq: number;
+  /** The next frame is taken whatever its number: how much is gone is not known. */
+  isOpen: boolean;
+  /** Positions up to here were received before; a gateway that did not know them yet may send them again. */
+  known: number;
+}
+
+interface Link {
+  readonly socket: WebSocket;
+  readonly host: string;
+  lastHeardAtMs: number;
+  /** Replies to `subscribe` that are awaited, by id. */
+  readonly asked: Map<string, Subscription>;
+  /** Topics whose replies said that something is missing; each is to be told of by a gap. */
+  readonly owed: Set<string>;
+}
+
+/** Heartbeats come every second; a link that brings nothing for so long is taken for dead. */
+const deadAfterMs = 3_500;
+const openWithinMs = 3_000;
+const lookEveryMs = 250;
+const firstPauseMs = 20;
+const maxPauseMs = 500;
+const goneForGood = 4_500;
+
+/**
+ * A client of the stream that does what PROTOCOL.md says and no more: it keeps a position for each topic, checks each `seq`
+ * (under a filter each `prev`), compares heartbeats with what it has, and comes back with `since`, at another gateway.
+ */
+export class ResumingClient {
+  readonly counts = { frames: 0, connects: 0, resumes: 0, gaps: 0, repeated: 0 };
+  /** Close codes of links that were had, and how often. */
+  readonly closes = new Map<number, number>();
+  /** Milliseconds from the last that a link brought to the replies of the next one, each time. */
+  readonly awayMs: number[] = [];
+  readonly #options: ResumingClientOptions;
+  readonly #places = new Map<string, Place>();
+  #link: Link | null = null;
+  #turn: number;
+  #lostAtMs: number | null = null;
+  #attempts = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(options: ResumingClientOptions) {
+    this.#options = options;
+    this.#turn = Math.floor(options.random() * options.hosts.length);
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Connected, and every subscription answered. */
+  get isFollowing(): boolean {
+    return this.#link !== null && this.#link.socket.readyState === WebSocket.OPEN && this.#link.asked.size === 0 && this.#attempts === 0;
+  }
+
+  /** The gateway it is at. */
+  get host(): string | null {
+    return this.#link?.host ?? null;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#look(), lookEveryMs);
+    this.#connect();
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#link?.socket.terminate();
+  }
+
+  /** Topic to its place, as `epoch:seq`. */
+  positions(): ReadonlyMap<string, { readonly epoch: string; readonly seq: number }> {
+    return this.#places;
+  }
+
+  // --- Links.
+
+  #connect(): void {
+    if (this.#closed) return;
+    const { hosts, apiKey, format, batch } = this.#options;
+    const host = hosts[this.#turn++ % hosts.length]!;
+    const query = `format=${format}${batch ? '&batch=1' : ''}`;
+    const socket = new WebSocket(`ws://${host}/api/data?${query}`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+      handshakeTimeout: openWithinMs,
+    });
+    const link: Link = { socket, host, lastHeardAtMs: performance.now(), asked: new Map(), owed: new Set() };
+    this.#link = link;
+    this.#attempts++;
+    let refusal: number | null = null;
+    socket.on('open', () => this.#onOpen(link));
+    socket.on('message', (data: Buffer, binary) => this.#onMessage(link, data, binary));
+    socket.on('unexpected-response', (request, response) => {
+      refusal = response.statusCode ?? 0;
+      request.destroy();
+    });
+    // A failed handshake shows in the close as well.
+    socket.on('error', () => undefined);
+    socket.on('close', (code, reason) => this.#onClose(link, code, reason.toString(), refusal));
+  }
+
+  #onOpen(link: Link): void {
+    this.counts.connects++;
+    this.#options.subscriptions.forEach((subscription, at) => {
+      const id = `s${at}`;
+      const { channel, mints, filter } = subscription;
+      const topics = mints === undefined ? [channel] : mints.map((mint) => `${channel}:${mint}`);
+      const since = Object.fromEntries(
+        topics.flatMap((topic) => {
+          const place = this.#places.get(topic);
+          return place === undefined ? [] : [[topic, { epoch: place.epoch, seq: place.seq }]];
+        }),
+      );
+      link.asked.set(id, subscription);
+      const command = { id, op: 'subscribe', channel, ...(mints && { mints }), ...(filter && { filter }) };
+      link.socket.send(JSON.stringify(Object.keys(since).length === 0 ? command : { ...command, since }));
+    });
+  }
+
+  #onClose(link: Link, code: number, reason: string, refusal: number | null): void {
+    if (this.#link !== link || this.#closed) return;
+    this.#link = null;
+    this.#lostAtMs ??= link.lastHeardAtMs;
+    this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
+    if (code >= goneForGood && code < 5_000) return this.#fault(`closed for good: ${code} ${reason}`);
+    if (refusal !== null && refusal !== 429 && refusal !== 503) return this.#fault(`the handshake was refused: ${refusal}`);
+    if (code >= 4_000 && code < goneForGood) this.#attempts = Math.min(this.#attempts, 1);
+    const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#attempts, 8)) * (0.5 + this.#options.random() / 2);
+    setTimeout(() => this.#connect(), pauseMs);
+  }
+
+  #look(): void {
+    const link = this.#link;
+    if (link === null || performance.now() - link.lastHeardAtMs < deadAfterMs) return;
+    link.socket.terminate();
+  }
+
+  // --- What comes.
+
+  #onMessage(link: Link, data: Buffer, binary: boolean): void {
+    if (this.#link !== link) return;
+    link.lastHeardAtMs = performance.now();
+    const whole: unknown = binary ? unpack(data) : JSON.parse(data.toString('utf8'));
+    for (const message of Array.isArray(whole) ? (whole as Message[]) : [whole as Message]) this.#take(link, message);
+  }
+
+  #take(link: Link, message: Message): void {
+    switch (message.op) {
+      case undefined:
+        return this.#onFrame(link, message);
+      case 'subscribed':
+        return this.#onSubscribed(link, message);
+      case 'gap':
+        return this.#onGap(link, message);
+      case 'heartbeat':
+        return this.#onHeartbeat(link, message);
+      case 'error':
+        // Asked too much at once, say: come back.
+        if (message.error?.retryable !== true) this.#fault(`refused: ${JSON.stringify(message.error)}`);
+        return link.socket.terminate();
+    }
+  }
+
+  #onSubscribed(link: Link, { id, positions = {}, rejected = [] }: Message): void {
+    const subscription = link.asked.get(String(id));
+    if (subscription === undefined) return this.#fault(`a reply to nothing: ${String(id)}`);
+    if (rejected.length > 0) this.#fault(`keys were rejected: ${JSON.stringify(rejected)}`);
+    for (const [topic, { epoch, seq, recovered }] of Object.entries(positions)) {
+      const place = this.#places.get(topic);
+      if (place === undefined) {
+        this.#places.set(topic, { epoch, seq, isOpen: false, known: 0 });
+        this.#options.witness.onFollow(this.name, topic, seq);
+      } else if (recovered === true) {
+        if (epoch !== place.epoch || seq !== place.seq)
+          this.#fault(`${topic}: recovered at ${epoch} ${seq}, not ${place.epoch} ${place.seq}`);
+      } else {
+        link.owed.add(topic);
+        if (epoch !== place.epoch) place.known = 0;
+        Object.assign(place, { epoch, seq });
+      }
+    }
+    link.asked.delete(String(id));
+    if (link.asked.size > 0) return;
+    this.#attempts = 0;
+    if (this.#lostAtMs === null) return;
+    this.counts.resumes++;
+    this.awayMs.push(performance.now() - this.#lostAtMs);
+    this.#lostAtMs = null;
+  }
+
+  #onGap(link: Link, message: Message): void {
+    const { topic = '' } = message;
+    const [from, to, reason, epoch] = [
+      Number(message['from']),
+      message['to'] as number | null,
+      String(message['reason']),
+      String(message['epoch']),
+    ];
+    const place = this.#places.get(topic);
+    if (place === undefined) return this.#fault(`a gap of ${topic}, which is not followed`);
+    this.counts.gaps++;
+    this.#options.witness.onGap(this.name, { topic, from, to, reason });
+    link.owed.delete(topic);
+    if (epoch !== place.epoch) place.known = 0;
+    place.epoch = epoch;
+    if (to === null) {
+      place.isOpen = true;
+      if (reason === 'ahead') place.seq = from - 1;
+    } else place.seq = Math.max(place.seq, to);
+  }
+
+  #onHeartbeat(link: Link, { positions = {} }: Message): void {
+    for (const topic of link.owed) this.#fault(`${topic}: not recovered, and no gap came before the heartbeat`);
+    link.owed.clear();
+    for (const [topic, { epoch, seq }] of Object.entries(positions)) {
+      const place = this.#places.get(topic);
+      if (place === undefined) continue;
+      if (epoch !== place.epoch) this.#fault(`${topic}: the heartbeat is of ${epoch}, the frames of ${place.epoch}`);
+      else if (this.#isFiltered(topic)) place.seq = Math.max(place.seq, seq);
+      else if (seq > place.seq && !place.isOpen) {
+        // Everything up to there was to be sent before.
+        this.#fault(`${topic}: the heartbeat names ${seq}, the last frame was ${place.seq}`);
+        link.socket.terminate();
+        return;
+      }
+    }
+  }
+
+  #onFrame(link: Link, message: Message): void {
+    const { topic = '', seq = 0, prev, data } = message;
+    const place = this.#places.get(topic);
+    if (place === undefined || data === undefined) return this.#fault(`a frame of ${topic}, which is not followed`);
+    if (link.owed.has(topic)) {
+      this.#fault(`${topic}: not recovered, and a frame came before the gap`);
+      link.owed.delete(topic);
+    }
+    if (!place.isOpen) {
+      if (seq <= place.seq) this.#fault(`${topic}: ${seq} came after ${place.seq}`);
+      else if (prev === undefined ? seq !== place.seq + 1 : prev > place.seq)
+        this.#fault(`${topic}: ${seq} (prev ${prev}) came after ${place.seq} without a gap`);
+    }
+    place.isOpen = false;
+    place.seq = seq;
+    if (seq <= place.known) {
+      this.counts.repeated++;
+      return;
+    }
+    place.known = seq;
+    this.counts.frames++;
+    this.#options.witness.onFrame(this.name, { topic, epoch: place.epoch, seq, event: data });
+  }
+
+  #isFiltered(topic: string): boolean {
+    return this.#options.subscriptions.some(
+      ({ channel, filter }) => filter !== undefined && (topic === channel || topic.startsWith(`${channel}:`)),
+    );
+  }
+
+  #fault(what: string): void {
+    this.#options.witness.onFault(this.name, `${what} (at ${this.#link?.host ?? 'no gateway'})`);
+  }
+}

@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { goodKey, startTestGateway, until } from '../support/gateway.ts';
+import { runProgram } from '../support/processes.ts';
+import { launchCoin } from '../support/quoted-trades.ts';
+import { RawConnection } from '../support/raw-http.ts';
+import { startRedis } from '../support/redis.ts';
+import { StreamClient } from '../support/stream-client.ts';
+import { startTradingWorld } from '../support/trading-world.ts';
+
+/** How a gateway ends. */
+describe.each(['uws', 'node'] as const)('a gateway over %s that is told to end', (transport) => {
+  it('hands its streams off a few at a time, and tells each before', async () => {
+    const own = await startTestGateway({ transport });
+    const clients = await Promise.all(
+      Array.from({ length: 180 }, () => new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open()),
+    );
+    await Promise.all(clients.map((client) => client.ask({ op: 'ping' })));
+    const beganMs = performance.now();
+    const closedAtMs: number[] = [];
+    for (const { socket } of clients) socket.on('close', () => closedAtMs.push(performance.now() - beganMs));
+    await own.close();
+    await until('all closes', () => closedAtMs.length === clients.length);
+    for (const client of clients) {
+      expect(client.closed!.code).toBe(4012);
+      expect(client.messages.at(-1)).toEqual({ op: 'draining', reconnectWithinMs: 1_000 });
+    }
+    // Four slices, a tenth of a second apart.
+    const times = closedAtMs.toSorted((a, b) => a - b);
+    expect(times.at(-1)! - times[0]!).toBeGreaterThan(250);
+    expect(times.filter((ms) => ms < times[0]! + 60).length).toBeLessThanOrEqual(60);
+  });
+
+  it('finishes what it was asked, and waits no longer than three seconds for what does not end', async () => {
+    let finish: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (finish = resolve));
+    const answerOf = async (wait: Promise<void>) => {
+      await wait;
+      return { status: 200, lines: '', headers: {}, body: 'done' };
+    };
+    const own = await startTestGateway({
+      transport,
+      routes: [
+        { method: 'GET', path: '/test/held', handler: () => answerOf(held) },
+        { method: 'GET', path: '/test/endless', handler: () => answerOf(new Promise(() => undefined)) },
+      ],
+    });
+    const [one, other] = [await RawConnection.open(own.gateway.port), await RawConnection.open(own.gateway.port)];
+    const [answer, none] = [one.ask({ method: 'GET', target: '/test/held' }), other.ask({ method: 'GET', target: '/test/endless' })];
+    const watcher = await RawConnection.open(own.gateway.port);
+    await until('both to be under way', async () => {
+      const metrics = (await watcher.ask({ method: 'GET', target: '/metrics' }))!.body.toString();
+      return metrics.includes('\nsluice_gateway_requests_open 2\n');
+    });
+    const beganMs = performance.now();
+    const ended = own.close();
+    await expect(until('the listener to be closed', () => RawConnection.open(own.gateway.port).then(() => false))).rejects.toThrow(
+      /ECONNREFUSED/,
+    );
+    finish();
+    const finished = await answer;
+    expect(finished?.status).toBe(200);
+    expect(finished?.headers.get('connection')).toBe('close');
+    await ended;
+    expect(await none).toBeNull();
+    expect(performance.now() - beganMs).toBeGreaterThan(2_500);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+  });
+});
+
+it('answers the orders that it has begun, and the next gateway ends them', async () => {
+  const world = await startTradingWorld();
+  onTestFinished(() => world.close());
+  const gateway = await world.gateway();
+  const { mint } = launchCoin(world.chain);
+  const publicKey = await world.wallet();
+  await gateway.ready(publicKey, mint);
+  // Connections that are kept, one for each order.
+  const connections = await Promise.all(Array.from({ length: 6 }, () => RawConnection.open(gateway.gateway.port)));
+  const before = world.node.calls.length;
+  const headers = { Authorization: `Bearer ${world.operatorKey}`, 'Content-Type': 'application/json' };
+  const orders = connections.map((connection, index) => {
+    const body = JSON.stringify({ publicKey, mint, amount: 0.01 + index / 1_000 });
+    return connection.ask({ method: 'POST', target: '/trade/buy', headers, body });
+  });
+  await until('the first to be simulated', () => world.node.calls.slice(before).some(({ method }) => method === 'simulateTransaction'));
+  await gateway.gateway.close();
+  const answers = await Promise.all(orders);
+  const ids = answers.map((answer) => {
+    expect(answer?.status).toBe(200);
+    return (answer!.json() as { readonly orderId: string }).orderId;
+  });
+  const next = await world.gateway();
+  for (const id of ids) {
+    await until(`order ${id} to end`, async () => (await next.get(`/trade/orders/${id}`)).body['status'] === 'finalized', 20_000);
+  }
+  expect(world.landed(publicKey)).toHaveLength(ids.length);
+});
+
+describe('a gateway as a process', () => {
+  async function start(env: Readonly<Record<string, string>>) {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-life-'));
+    const redis = await startRedis();
+    const gateway = runProgram('gateway/src/main.ts', { folder, env: { REDIS_URL: redis.url, PORT: '0', ...env } });
+    onTestFinished(async () => {
+      gateway.child.kill('SIGKILL');
+      await redis.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const url = String((await gateway.logged('listening'))['url']);
+    return { gateway, redis, url };
+  }
+
+  it('goes on answering for as long as a balancer needs to turn away', async () => {
+    const { gateway, url } = await start({ DRAIN_WAIT_SECONDS: '2' });
+    const beganMs = performance.now();
+    const ended = gateway.stop();
+    await until('it to be unready', async () => {
+      const { error } = (await (await fetch(`${url}/readyz`)).json()) as { readonly error: { readonly code: string } };
+      return error.code === 'DRAINING';
+    });
+    const late = new StreamClient(`${url.replace('http', 'ws')}/api/data?api-key=x`);
+    await until('the stream to be refused', () => late.refused !== null);
+    expect(late.refused).toMatchObject({ status: 503, body: { error: { code: 'DRAINING' } } });
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    expect(await ended).toBe(0);
+    expect(performance.now() - beganMs).toBeGreaterThan(2_000);
+  });
+
+  it('ends within 30 seconds also while Redis does not answer', { timeout: 60_000 }, async () => {
+    const { gateway, redis } = await start({});
+    redis.pause();
+    const beganMs = performance.now();
+    expect(await gateway.stop()).not.toBeNull();
+    expect(performance.now() - beganMs).toBeLessThan(30_000);
+  });
+});

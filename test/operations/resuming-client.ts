@@ -1,0 +1,86 @@
+import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { WebSocket } from 'ws';
+import { until } from '../support/gateway.ts';
+
+interface Told {
+  readonly op?: string;
+  readonly topic?: string;
+  readonly seq?: number;
+  readonly positions?: Readonly<Record<string, { readonly epoch: string; readonly seq: number; readonly recovered?: boolean }>>;
+  readonly reconnectWithinMs?: number;
+}
+
+const firstPauseMs = 50;
+
+/** Follows one coin's trades, comes back with `since` whenever it is closed, and keeps account of what it lacked or had twice. */
+export class ResumingClient {
+  lacking = 0;
+  twice = 0;
+  gaps = 0;
+  readonly closeCodes: number[] = [];
+  longestPauseMs = 0;
+  readonly #url: string;
+  readonly #key: string;
+  readonly #mint: string;
+  #socket: WebSocket;
+  #position: { epoch: string; seq: number } | null = null;
+  #closedAtMs: number | null = null;
+  #waitMs = 0;
+  #isOver = false;
+
+  constructor(url: string, key: string, mint: string) {
+    [this.#url, this.#key, this.#mint] = [url, key, mint];
+    this.#socket = this.#connect();
+  }
+
+  async ready(): Promise<void> {
+    await until('a subscription', () => this.#position !== null);
+  }
+
+  async reached(seq: number): Promise<void> {
+    await until(`event ${seq}`, () => (this.#position?.seq ?? 0) >= seq, 20_000);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#socket.terminate();
+  }
+
+  #connect(): WebSocket {
+    const socket = new WebSocket(this.#url, { headers: { authorization: `Bearer ${this.#key}` } });
+    socket.on('open', () => {
+      const since = this.#position === null ? {} : { since: this.#position };
+      socket.send(JSON.stringify({ id: 1, op: 'subscribe', channel: 'trades', mints: [this.#mint], ...since }));
+    });
+    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString('utf8')) as Told));
+    // The close that follows is what counts.
+    socket.on('error', () => socket.terminate());
+    socket.on('close', (code) => this.#onClose(code));
+    return socket;
+  }
+
+  #take({ op, topic, seq = 0, positions, reconnectWithinMs }: Told): void {
+    if (op === 'subscribed') {
+      if (this.#closedAtMs !== null) this.longestPauseMs = Math.max(this.longestPauseMs, performance.now() - this.#closedAtMs);
+      this.#closedAtMs = null;
+      const told = positions?.[tradesTopic(this.#mint)];
+      if (this.#position === null && told !== undefined) this.#position = { epoch: told.epoch, seq: told.seq };
+    } else if (op === 'gap') this.gaps++;
+    else if (op === 'draining') this.#waitMs = Math.random() * (reconnectWithinMs ?? 0);
+    else if (topic !== undefined && this.#position !== null) {
+      if (seq <= this.#position.seq) this.twice++;
+      this.lacking += Math.max(0, seq - this.#position.seq - 1);
+      this.#position.seq = Math.max(seq, this.#position.seq);
+    }
+  }
+
+  #onClose(code: number): void {
+    if (this.#isOver) return;
+    this.closeCodes.push(code);
+    this.#closedAtMs ??= performance.now();
+    setTimeout(() => {
+      if (!this.#isOver) this.#socket = this.#connect();
+    }, this.#waitMs || firstPauseMs);
+    this.#waitMs = 0;
+  }
+}

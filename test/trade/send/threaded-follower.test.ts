@@ -1,0 +1,107 @@
+import type { Worker } from 'node:worker_threads';
+import { afterEach, expect, test } from 'vitest';
+import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { beginFollower, ThreadedFollower } from '@sluice/gateway/trade/follow/threaded-follower.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { orderGenesisHash } from '../../support/orders.ts';
+import { newestSlot, startWorld, until, type World } from './sending-world.ts';
+
+let world: World;
+const followers: ThreadedFollower[] = [];
+afterEach(async () => {
+  for (const follower of followers.splice(0)) await follower.close();
+  await world.close();
+});
+
+interface Threaded {
+  readonly follower: ThreadedFollower;
+  readonly threads: readonly Worker[];
+  readonly changes: readonly StoredOrder[];
+}
+
+async function threaded(gatewayId: string): Promise<Threaded> {
+  const threads: Worker[] = [];
+  const changes: StoredOrder[] = [];
+  const { dataDir, databaseUrl } = world.store;
+  const follower = new ThreadedFollower({
+    store: { dataDir, databaseUrl },
+    httpUrls: world.nodes.map(({ url }) => url),
+    broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
+    gatewayId,
+    onChange: (order) => void changes.push(order),
+    newestSlot,
+    blockHeight: () => world.chain.blockHeight,
+    log: createLog({ level: 'silent', name: 'test' }),
+    begin: (settings) => {
+      const thread = beginFollower(settings);
+      threads.push(thread);
+      return thread;
+    },
+  });
+  followers.push(follower);
+  await follower.start(orderGenesisHash);
+  return { follower, threads, changes };
+}
+
+test(
+  'an order is followed to its end, each change is told once and in order, and its place is free again',
+  { timeout: 30_000 },
+  async () => {
+    world = await startWorld();
+    const { follower, changes } = await threaded('gateway');
+    const order = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+    expect(follower.follow(order)).toBe(true);
+    expect(follower.size).toBe(1);
+    world.chain.start();
+    const { state, version } = await world.ended(order);
+    expect(state).toBe('finalized');
+    await until(() => follower.size === 0, 'that it is let go');
+    const versions = changes.map((one) => one.version);
+    expect(versions).toEqual(Array.from({ length: version - order.version }, (_, i) => order.version + 1 + i));
+    expect(changes.at(-1)!.fill).not.toBeNull();
+    await until(() => follower.report.counters.advanced === versions.length, 'its report');
+    // Whoever handed it over sees to the first round.
+    expect(follower.report.lanes.map(({ counters }) => counters.first)).toEqual([0, 0]);
+  },
+);
+
+test('a thread that dies is begun again, takes its orders up from the store, and sends the same bytes', { timeout: 60_000 }, async () => {
+  world = await startWorld();
+  const { follower, threads, changes } = await threaded('gateway');
+  const first = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+  follower.follow(first);
+  await threads[0]!.terminate();
+  // Nobody is there to take it: it is in the store.
+  const second = await world.insert(world.prepare({ exact: 'quoteIn', amount: 11_000_000n }), 'gateway');
+  follower.follow(second);
+  await until(() => threads.length === 2 && follower.size === 2, 'the next thread, with both orders');
+  world.chain.start();
+  for (const order of [first, second]) expect((await world.ended(order)).state).toBe('finalized');
+  await until(() => follower.size === 0, 'that both are let go');
+  expect(world.landed().length).toBe(2);
+  expect(new Set(world.landed())).toEqual(new Set([first.signature, second.signature]));
+  expect(new Set(changes.map(({ id }) => id))).toEqual(new Set([first.id, second.id]));
+});
+
+test('a store that cannot be opened is tried again, until the gateway ends', { timeout: 30_000 }, async () => {
+  world = await startWorld();
+  let begun = 0;
+  const follower = new ThreadedFollower({
+    store: { dataDir: '/dev/null', databaseUrl: null },
+    httpUrls: [],
+    broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
+    gatewayId: 'gateway',
+    onChange: () => undefined,
+    newestSlot,
+    blockHeight: () => null,
+    log: createLog({ level: 'silent', name: 'test' }),
+    begin: (settings) => {
+      begun++;
+      return beginFollower(settings);
+    },
+  });
+  const started = follower.start(orderGenesisHash);
+  await until(() => begun === 3, 'three tries');
+  await follower.close();
+  await started;
+});
