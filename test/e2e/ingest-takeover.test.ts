@@ -159,11 +159,11 @@ describe('two ingest processes on one Redis', () => {
     expect(events.length).toBeGreaterThan(3 * someTrades);
     for (const kind of happenedKinds) {
       const wanted = events.filter((event) => event.kind === kind && event.slot <= upTo).map(({ id }) => id);
-      for (const [told, of] of [
+      for (const [reader, of] of [
         [client, 'processed'],
         [sure, 'confirmed'],
       ] as const) {
-        const standing = (): readonly string[] => standingIn(told.frames(topics[kind]), kind, upTo);
+        const standing = (): readonly string[] => standingIn(reader.frames(topics[kind]), kind, upTo);
         await until(`all of ${kind} at ${of}`, () => new Set(standing()).size >= wanted.length, waitMs);
         expect({ kind, of, ids: standing().toSorted() }).toEqual({ kind, of, ids: wanted.toSorted() });
       }

@@ -11,7 +11,7 @@ export interface SlotVerdict {
 }
 
 /** No channel has such a topic. */
-export const verdictTopic = '~slots';
+const verdictTopic = '~slots';
 
 export function verdictEntry({ alive, dead }: SlotVerdict): BusEntry {
   const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead }));
