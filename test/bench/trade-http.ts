@@ -80,7 +80,9 @@ async function startGateway(args: readonly string[]): Promise<{ readonly process
 }
 
 async function open(dataDir: string): Promise<Place> {
-  const node = fork(here('trade-node-child.ts'), [String(coins)], { execArgv: ['--import', 'tsx'] });
+  // A heap to begin with: nodes do not stand still to collect theirs, and this one is to be as quick as one of them.
+  const nodeHeap = ['--max-semi-space-size=16', '--initial-old-space-size=4096'];
+  const node = fork(here('trade-node-child.ts'), [String(coins)], { execArgv: [...nodeHeap, '--import', 'tsx'] });
   const { rpcUrl, wsUrl, mints } = await ask<{ rpcUrl: string; wsUrl: string; mints: readonly string[] }>(node, null);
   const { process: gateway, told } = await startGateway([dataDir, rpcUrl, wsUrl, String(wallets)]);
   const publicKeys = /^wallets (\S+)$/m.exec(told)![1]!.split(',');

@@ -519,6 +519,7 @@ export class Hub {
   async drain({ withinMs, reconnectWithinMs }: { readonly withinMs: number; readonly reconnectWithinMs: number }): Promise<void> {
     if (this.#draining) return;
     this.#draining = true;
+    const endMs = performance.now() + withinMs + drainEveryMs;
     const slice = Math.max(leastDrainSlice, Math.ceil((this.#connections * drainEveryMs) / withinMs));
     for (;;) {
       this.fanout.batcher.flushAll();
@@ -530,6 +531,10 @@ export class Hub {
       }
       if (this.#connections === 0) return;
       await new Promise((resolve) => setTimeout(resolve, drainEveryMs));
+      if (performance.now() < endMs) continue;
+      // Who came faster than they could be handed off is cut.
+      for (const connection of this.#all()) connection.destroy();
+      return;
     }
   }
 

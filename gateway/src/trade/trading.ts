@@ -15,7 +15,7 @@ import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
-import type { Hub, LogFollower } from '../stream/hub.ts';
+import type { Hub } from '../stream/hub.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';
@@ -27,6 +27,7 @@ import { createOrderPublisher } from './order-publisher.ts';
 import type { OrderReport } from './order-report.ts';
 import { OrderStats } from './order-stats.ts';
 import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
+import { seenTrades } from './follow/seen-trades.ts';
 import { ThreadedFollower } from './follow/threaded-follower.ts';
 import type { SendFirst } from './first-send.ts';
 import { firstRound } from './send/first-round.ts';
@@ -37,7 +38,7 @@ import { selfCustodyEndpoints } from './self-custody.ts';
 import { takeUpOrders } from './take-up.ts';
 import { createHotState } from './state/hot-state.ts';
 import { warmNewTokens } from './state/warm-ahead.ts';
-import { createTippedLanes, laneTips } from './tips.ts';
+import { laneTips } from './tips.ts';
 import { createWalletAccess } from './wallet-access.ts';
 
 /** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
@@ -109,18 +110,6 @@ interface TradingParts extends TradingOptions {
   readonly store: Store;
 }
 
-/** Trades of our own that the stream tells. What it does not, the nodes' statuses do. */
-function landedOnStream(follower: Pick<ThreadedFollower, 'size' | 'seen'>): LogFollower {
-  return {
-    onEntry: (_entry, cell, replayed) => {
-      if (replayed || follower.size === 0) return;
-      const { event } = cell;
-      if (event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
-    },
-    onLost: () => undefined,
-  };
-}
-
 function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingParts): Trading {
   const life = new AbortController();
   const { signal } = life;
@@ -135,13 +124,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
-  const lanes = createLanes({
-    nodes,
-    ...config.broadcast,
-    tippedLanes: createTippedLanes(config.broadcast),
-    mayLeave: () => !halt.halted,
-    signal,
-  });
+  const lanes = createLanes({ nodes, ...config.broadcast, mayLeave: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, simulated, log });
   const stats = new OrderStats();
@@ -162,7 +145,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
     log,
   });
   hub.follow(warmNewTokens(state, venues));
-  hub.follow(landedOnStream(follower));
+  hub.follow(seenTrades(follower));
   const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   let takingUp: Promise<void> = Promise.resolve();

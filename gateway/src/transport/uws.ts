@@ -63,17 +63,17 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   };
 }
 
-/** A turn of the loop that took no longer than this had next to nothing to do; one of so many is such a one, however busy it is. */
+/** A turn of the loop that took no longer than this had next to nothing to do; where none is so short for a while it is not waited for. */
 const quietMs = 0.03;
-const maxTurns = 20_000;
+const maxQuietWaitMs = 500;
 
 /**
  * Resolves right behind a turn of the loop in which hardly anything came. Each turn takes all connections that the system has ready; those
  * that it has made since are reset with their listener (unless `net.ipv4.tcp_migrate_req` leaves them to another one on the port).
  */
 async function quietTurn(): Promise<void> {
-  for (let turn = 0; turn < maxTurns; turn++) {
-    const beganMs = performance.now();
+  const endMs = performance.now() + maxQuietWaitMs;
+  for (let beganMs = performance.now(); beganMs < endMs; beganMs = performance.now()) {
     await new Promise((resolve) => setImmediate(resolve));
     if (performance.now() - beganMs < quietMs) return;
   }

@@ -1,6 +1,5 @@
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
 import { createLanes, type Lanes } from '@sluice/gateway/trade/send/lanes.ts';
-import { createTippedLanes } from '@sluice/gateway/trade/tips.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
@@ -34,7 +33,6 @@ async function begin(nodeCount = 2): Promise<void> {
     nodes: createSendNodes([node!]),
     senderUrl: sender!,
     jitoUrl: jito ?? null,
-    tippedLanes: createTippedLanes({ senderUrl: sender! }),
     mayLeave: () => mayLeave,
     signal,
   });

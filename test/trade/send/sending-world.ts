@@ -199,7 +199,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
   const changes: StoredOrder[] = [];
   const { signal } = new AbortController();
   const mayLeave = (): boolean => true;
-  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, tippedLanes: () => new Set(), mayLeave, signal });
+  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, mayLeave, signal });
   const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
   let dead = false;
   const { orders } = store;

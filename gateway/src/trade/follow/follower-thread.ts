@@ -6,7 +6,6 @@ import { createHalt } from '../halt.ts';
 import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../send/nodes.ts';
-import { createTippedLanes } from '../tips.ts';
 import type { StoredOrder } from '../order.ts';
 import { Follower } from './follower.ts';
 import type { FollowerSettings, FromThread, ToThread } from './threaded-follower.ts';
@@ -27,7 +26,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
     const nodes = createSendNodes(httpUrls);
     const { signal } = life;
     const mayLeave = (): boolean => !halt.halted;
-    const lanes = createLanes({ nodes, ...broadcast, tippedLanes: createTippedLanes(broadcast), mayLeave, signal });
+    const lanes = createLanes({ nodes, ...broadcast, mayLeave, signal });
     const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
     const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
     let changed: StoredOrder[] = [];

@@ -18,6 +18,8 @@ const claimEveryMs = 4_000;
 const holdMs = 15_000;
 /** An order of ours that is as old and not followed was forgotten: its insert was not answered, or there was no room. */
 const forgottenAfterMs = 10_000;
+/** Orders of the store's that are held against those that are followed at each renewal, in turn: whole rows, which take their time to read. */
+const lookedUp = 200;
 /** How often every order is looked at, whatever was told of it: some things follow from silence. */
 const lookEveryMs = 250;
 /** Orders looked at, and changes stored, before requests get their turn: a slot ends a hundred orders at once, and new ones must not wait. */
@@ -402,8 +404,8 @@ export class Follower {
   async #takeUpForgotten(): Promise<void> {
     if (!this.hasRoom) return;
     const { orders, gatewayId } = this.#options;
-    const page = await orders.openOf({ gatewayId, genesisHash: this.#genesisHash }, this.#lookedUpTo, maxOrderRows);
-    this.#lookedUpTo = page.length < maxOrderRows ? null : page.at(-1)!.id;
+    const page = await orders.openOf({ gatewayId, genesisHash: this.#genesisHash }, this.#lookedUpTo, lookedUp);
+    this.#lookedUpTo = page.length < lookedUp ? null : page.at(-1)!.id;
     const before = Date.now() - forgottenAfterMs;
     const forgotten = page.filter(({ id, createdAtMs }) => createdAtMs < before && !this.#byId.has(id));
     for (const order of forgotten) if (this.#takeUp(order)) this.counters.forgotten++;

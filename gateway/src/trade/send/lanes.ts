@@ -1,5 +1,5 @@
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
-import type { PaidLane } from '../tips.ts';
+import { createTippedLanes, type PaidLane } from '../tips.ts';
 import { createLane, type Lane } from './lane.ts';
 import type { SendNode } from './nodes.ts';
 
@@ -9,11 +9,9 @@ const maxAnswerBytes = 64 * 1024;
 
 export interface LaneOptions {
   readonly nodes: readonly SendNode[];
-  /** Addresses of a Jito block engine's and a Helius Sender's `sendTransaction`; both want a tip within the message. */
+  /** Addresses of a Jito block engine's and a Helius Sender's `sendTransaction`; both take only what carries a tip of theirs. */
   readonly jitoUrl: string | null;
   readonly senderUrl: string | null;
-  /** Which of those two take a transaction; the others are passed over. */
-  readonly tippedLanes: (wire: Uint8Array) => ReadonlySet<PaidLane>;
   /** Whether messages may leave now. What is sent again and again leaves when it may again, if it can still land. */
   readonly mayLeave: () => boolean;
   readonly signal: AbortSignal;
@@ -28,7 +26,8 @@ export interface Lanes {
   again(wire: Uint8Array): readonly Lane[];
 }
 
-export function createLanes({ nodes, jitoUrl, senderUrl, tippedLanes, mayLeave, signal }: LaneOptions): Lanes {
+export function createLanes({ nodes, jitoUrl, senderUrl, mayLeave, signal }: LaneOptions): Lanes {
+  const tippedLanes = createTippedLanes({ senderUrl });
   const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, mayLeave, signal }));
   const laneOf = (name: PaidLane, url: string | null) =>
     url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), mayLeave, signal }) }];

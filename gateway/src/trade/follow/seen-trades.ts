@@ -1,0 +1,13 @@
+import type { LogFollower } from '../../stream/hub.ts';
+import type { OrderFollower } from './order-follower.ts';
+
+/** Tells a follower of each trade that our own stream has: orders are seen in a block before a node's statuses say so. */
+export function seenTrades(follower: Pick<OrderFollower, 'size' | 'seen'>): LogFollower {
+  return {
+    onEntry: (_entry, { event }, replayed) => {
+      if (!replayed && follower.size > 0 && event.type === 'trade' && event.signature !== null) follower.seen(event.signature, event.slot);
+    },
+    // What the stream did not tell, the nodes' statuses do.
+    onLost: () => undefined,
+  };
+}
