@@ -349,8 +349,9 @@ describe('two endpoints', () => {
 
   const trades = (events: readonly StreamEvent[]): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
 
+  /** Both nodes tell of one slot, as nodes do. */
   function logs(node: ScriptedNode, name: string, lines: readonly string[]): void {
-    const result = { context: { slot: node.slot }, value: { signature: signatureOf(name), err: null, logs: lines } };
+    const result = { context: { slot: 1_000 }, value: { signature: signatureOf(name), err: null, logs: lines } };
     node.notify('logsNotification', 'logsSubscribe', result, (params) => (params[0] as { mentions: string[] }).mentions[0] === pumpProgram);
   }
 
