@@ -1,18 +1,17 @@
-import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { startRedis } from '../support/redis.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
-import type { LoadOrder, LoadReport } from './load-client.ts';
+import { addressOf } from '../support/stream-events.ts';
+import type { LoadOrder } from './load-client.ts';
 import type { BenchRow } from './row.ts';
+import { canPin, cpuUs, gatewayMain, here, leaveServerCore, pace, startLoad, startServer, stop, type Server } from './stream-rig.ts';
 
 /** Sockets that follow the one topic. */
 const subscribers = 1_000;
@@ -30,86 +29,11 @@ const arrivalMs = 20_000;
 const idleSockets = 9_000;
 /** Gateways whose idle memory is measured, one after the other. */
 const idleRounds = 3;
-const serverCore = '0';
-const loadCore = '1';
-
-const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
-const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 type Subject = 'reference' | 'gateway' | 'gateway, batch=1';
 
-interface Server {
-  readonly process: ChildProcess;
-  readonly port: number;
-}
-
-/** Starts a program on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
-async function startServer(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Server> {
-  const node = [process.execPath, '--import', 'tsx', script, ...args];
-  const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
-  const child = spawn(command!, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  return await new Promise((resolve, reject) => {
-    let output = '';
-    const read = (text: string): void => {
-      output += text;
-      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1];
-      if (port !== undefined) resolve({ process: child, port: Number(port) });
-    };
-    child.stdout.setEncoding('utf8').on('data', read);
-    child.stderr.setEncoding('utf8').on('data', read);
-    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}: ${output.slice(-2_000)}`)));
-  });
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await exited;
-}
-
-async function startLoad(order: LoadOrder): Promise<{ count(): Promise<Extract<LoadReport, { kind: 'count' }>>; process: ChildProcess }> {
-  const child = fork(here('load-client.ts'), [], { execArgv: ['--import', 'tsx'] });
-  const next = (): Promise<LoadReport> => new Promise((resolve) => child.once('message', (message) => resolve(message as LoadReport)));
-  child.send(order);
-  await next();
-  return {
-    process: child,
-    count: async () => {
-      const answer = next();
-      child.send('count');
-      return (await answer) as Extract<LoadReport, { kind: 'count' }>;
-    },
-  };
-}
-
-/** User and system time of a process so far, in microseconds. */
-function cpuUs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  // utime and stime, in ticks of 10 ms.
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
-}
-
 function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
-}
-
-/** Sends entries at random times; resolves with how many when the time is over. */
-async function pace(durationMs: number, publish: (entry: BusEntry) => void): Promise<number> {
-  const entries = Array.from({ length: 256 }, (_, i) => entryOf(tradeEvent(addressOf(i), { trader: addressOf(10_000 + i) })));
-  const startMs = performance.now();
-  let dueMs = startMs;
-  let sent = 0;
-  while (dueMs < startMs + durationMs) {
-    const waitMs = dueMs - performance.now();
-    if (waitMs > 1) await delay(waitMs);
-    while (dueMs <= performance.now()) {
-      publish(entries[sent++ % entries.length]!);
-      dueMs -= (Math.log(1 - Math.random()) * 1_000) / eventsPerSecond;
-    }
-  }
-  return sent;
 }
 
 interface Setup {
@@ -175,7 +99,7 @@ async function stopRig({ server, publisher, load }: Rig): Promise<void> {
 async function turn(rig: Rig, durationMs: number): Promise<number> {
   const pid = rig.server.process.pid!;
   const before = cpuUs(pid);
-  const delivered = (await pace(durationMs, rig.publisher.publish)) * subscribers;
+  const delivered = (await pace(durationMs, eventsPerSecond, rig.publisher.publish)) * subscribers;
   rig.expected += delivered;
   await arrived(rig.load, rig.expected);
   return (cpuUs(pid) - before) / delivered;
@@ -266,8 +190,7 @@ function rowOf(name: string, { own, reference }: { own: readonly number[]; refer
 
 /** CPU of the fan-out beside the smallest program that forwards Redis messages, and memory of idle connections. */
 export async function run(): Promise<BenchRow[]> {
-  // Children inherit it: Redis and the load client share the other core with the publisher.
-  if (canPin) spawnSync('taskset', ['-pc', loadCore, String(process.pid)]);
+  leaveServerCore();
   const redis = await startRedis();
   // Redis as a test starts it keeps no process from ending, not even while it is being stopped.
   const awake = setInterval(() => undefined, 1_000);

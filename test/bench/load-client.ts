@@ -11,11 +11,19 @@ export interface LoadOrder {
   /** Sent once by each socket after the handshake, `#` replaced by its number modulo `keys.length` … of `keys`. */
   readonly command: string | null;
   readonly keys: readonly string[];
+  /** So many of them, the first, read nothing after the handshake. */
+  readonly stalled?: number;
 }
 
 export type LoadReport =
   | { readonly kind: 'open' }
-  | { readonly kind: 'count'; readonly events: number; readonly bytes: number; readonly closed: number };
+  | {
+      readonly kind: 'count';
+      readonly events: number;
+      readonly bytes: number;
+      readonly closed: number;
+      readonly latencyMs: readonly number[];
+    };
 
 const mark = Buffer.from('{"type":"trade"');
 const readBytes = 256 * 1024;
@@ -25,6 +33,19 @@ const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 let events = 0;
 let bytes = 0;
 let closed = 0;
+/** From `ts.published` to the read that brought the event, of the oldest event in one of so many reads; since the last count. */
+const sampleEvery = 16;
+const publishedMark = Buffer.from('"published":');
+let reads = 0;
+let latencyMs: number[] = [];
+
+function sample(chunk: Buffer): void {
+  const at = chunk.indexOf(publishedMark);
+  if (at === -1) return;
+  const published = Number.parseInt(chunk.toString('latin1', at + publishedMark.length, at + publishedMark.length + 20), 10);
+  // Cut by the end of the read.
+  if (published > 1e15) latencyMs.push(performance.timeOrigin + performance.now() - published / 1_000);
+}
 
 /** A masked text frame; the mask is zero, so that the payload stands as it is. */
 function frameOf(text: string): Buffer {
@@ -62,8 +83,10 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
         buffer: shared,
         callback: (length, buffer) => {
           const chunk = Buffer.from(buffer.buffer, buffer.byteOffset, length);
-          if (upgraded) count(chunk);
-          else {
+          if (upgraded) {
+            count(chunk);
+            if (++reads % sampleEvery === 0) sample(chunk);
+          } else {
             answer += chunk.toString('latin1');
             if (!answer.includes('\r\n\r\n')) return true;
             if (!answer.startsWith('HTTP/1.1 101')) {
@@ -73,6 +96,7 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
             upgraded = true;
             const key = order.keys[number % Math.max(1, order.keys.length)] ?? '';
             if (order.command !== null) socket.write(frameOf(order.command.replace('#', key)));
+            if (number < (order.stalled ?? 0)) socket.pause();
             resolve(socket);
           }
           return true;
@@ -105,7 +129,9 @@ async function start(order: LoadOrder): Promise<void> {
 }
 
 process.on('message', (message: LoadOrder | 'count') => {
-  if (message === 'count') process.send!({ kind: 'count', events, bytes, closed } satisfies LoadReport);
-  else void start(message);
+  if (message === 'count') {
+    process.send!({ kind: 'count', events, bytes, closed, latencyMs } satisfies LoadReport);
+    latencyMs = [];
+  } else void start(message);
 });
 process.on('disconnect', () => process.exit(0));

@@ -18,6 +18,8 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   bus: () => import('./bus.ts'),
   market: () => import('./market.ts'),
   fanout: () => import('./fanout.ts'),
+  load: () => import('./load.ts'),
+  continuity: async () => ({ run: (await import('./load.ts')).runContinuity }),
   latency: () => import('./latency.ts'),
   limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),
