@@ -11,7 +11,8 @@ import { goodKey, startTestGateway, until } from '../support/gateway.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
+import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
+import { toldBy } from '../support/told-events.ts';
 
 /** From SIGKILL of the leader to its successor. */
 const takeoverMs = 2_000;
@@ -25,6 +26,16 @@ const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
+
+/** Ids of the events of a kind up to a slot that were told and not taken back; what is told twice stands twice. */
+function standingIn(frames: readonly Message[], kind: string, upTo: number): string[] {
+  const ids: string[] = [];
+  for (const { data } of frames) {
+    if (data?.type === kind && Number(data['slot']) <= upTo) ids.push(data.id);
+    else if (data?.type === 'retract' && ids.includes(data.id)) ids.splice(ids.lastIndexOf(data.id), 1);
+  }
+  return ids;
+}
 
 const told = ({ log }: RunningProgram, name: string): number => log.filter(({ msg }) => msg === name).length;
 
@@ -93,7 +104,7 @@ describe('two ingest processes on one Redis', () => {
       const frames = client.frames(topics[kind]);
       expect(seqs(frames)).toEqual(run(1, frames.length));
     }
-    const ids = recorder.texts.map((text) => (JSON.parse(text) as { readonly id: string }).id);
+    const ids = recorder.entries.flatMap((entry) => toldBy(entry).map(({ id }) => id));
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
     expect([recorder.faults, recorder.lost]).toEqual([[], []]);
   }
@@ -120,6 +131,52 @@ describe('two ingest processes on one Redis', () => {
     expect(performance.now() - killedAtMs).toBeLessThan(takeoverMs);
     await moreTrades();
     await expectWhole();
+  });
+
+  it('lose and repeat nothing while the leader is killed, forks die and logs are dropped', { timeout: 90_000 }, async () => {
+    const url = client.socket.url;
+    const sure = await new StreamClient(url, { authorization: `Bearer ${goodKey}` }).open();
+    cleanups.push(() => sure.close());
+    for (const channel of Object.values(topics)) await sure.ask({ op: 'subscribe', channel, commitment: 'confirmed' });
+    const [leader, standby] = await startTwo();
+    simnet.control.drop({ share: 0.1, kinds: ['logs'] });
+    const forking = setInterval(() => simnet.chain.fork(1 + (simnet.chain.slot % 2), { replay: simnet.chain.slot % 3 > 0 }), 700);
+    cleanups.push(() => clearInterval(forking));
+    await moreTrades();
+    leader.child.kill('SIGKILL');
+    await standby.logged('ingest_leads');
+    await moreTrades();
+    const third = await startIngest();
+    await third.logged('ingest_standby');
+    standby.child.kill('SIGKILL');
+    await third.logged('ingest_leads');
+    await moreTrades();
+    clearInterval(forking);
+    simnet.control.clear();
+    const upTo = simnet.chain.slot;
+    await until('the last fork is decided', () => simnet.chain.confirmedSlot > upTo, waitMs);
+    const events = happened(simnet);
+    expect(events.length).toBeGreaterThan(3 * someTrades);
+    for (const kind of happenedKinds) {
+      const wanted = events.filter((event) => event.kind === kind && event.slot <= upTo).map(({ id }) => id);
+      for (const [reader, of] of [
+        [client, 'processed'],
+        [sure, 'confirmed'],
+      ] as const) {
+        const standing = (): readonly string[] => standingIn(reader.frames(topics[kind]), kind, upTo);
+        await until(`all of ${kind} at ${of}`, () => new Set(standing()).size >= wanted.length, waitMs);
+        expect({ kind, of, ids: standing().toSorted() }).toEqual({ kind, of, ids: wanted.toSorted() });
+      }
+      const frames = client.frames(topics[kind]);
+      expect(seqs(frames)).toEqual(run(1, frames.length));
+      // Each frame names the one before it: nothing is missing between.
+      const prevs = sure.frames(topics[kind]).map(({ prev }) => prev);
+      expect(prevs.slice(1)).toEqual(seqs(sure.frames(topics[kind])).slice(0, -1));
+    }
+    const taken = Object.values(topics).flatMap((topic) => client.frames(topic).filter(({ data }) => data?.type === 'retract'));
+    expect(taken.length).toBeGreaterThan(5);
+    expect(sure.messages.filter(({ data }) => data?.type === 'retract')).toEqual([]);
+    expect([recorder.faults, recorder.lost]).toEqual([[], []]);
   });
 
   it('lose and repeat nothing when the leader ends, and go on at once', { timeout: 60_000 }, async () => {

@@ -22,6 +22,7 @@ import { standStill } from '../support/standing-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
 import { happened } from '../support/happened.ts';
 import { startRedis } from '../support/redis.ts';
+import { toldBy } from '../support/told-events.ts';
 
 const key = 'sluice_test_reads';
 const slots = 300;
@@ -58,7 +59,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     closers.push(() => market.close());
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+      onEntry: (entry) => void events.push(...toldBy(entry)),
       onLost: () => {
         throw new Error('Entries were lost.');
       },

@@ -10,6 +10,7 @@ import type { Chain } from '../simnet/chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { recordingLog, type LogLine } from './harness.ts';
+import { toldBy } from '../support/told-events.ts';
 
 /** As on the network. */
 const slotMs = 400;
@@ -52,7 +53,7 @@ async function createWorld(nodeCount = 1): Promise<World> {
   const events: StreamEvent[] = [];
   const subscriber = await bus.subscriber();
   await subscriber.start({
-    onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+    onEntry: (entry) => void events.push(...toldBy(entry)),
     onLost: ({ from, to, reason }) => {
       throw new Error(`Entries ${from} to ${to} were lost: ${reason}.`);
     },

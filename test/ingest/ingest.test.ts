@@ -22,6 +22,7 @@ import {
   whirlpoolBytes,
 } from './pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+import { toldBy } from '../support/told-events.ts';
 
 interface Running {
   readonly ingest: Ingest;
@@ -48,7 +49,7 @@ async function ingestOn(bus: Bus, ...sources: readonly ScriptedNode[]): Promise<
   const lines: LogLine[] = [];
   const subscriber = await bus.subscriber();
   await subscriber.start({
-    onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+    onEntry: (entry) => void events.push(...toldBy(entry)),
     onLost: () => {
       throw new Error('The in-process bus lost entries.');
     },

@@ -8,6 +8,7 @@ import { startRedis } from '../support/redis.ts';
 import { recordingLog, until } from './harness.ts';
 import { keyOf, routedTradeLogs, signatureOf, tradeEventBytes } from './pump-frames.ts';
 import { startScriptedNode } from './scripted-node.ts';
+import { toldBy } from '../support/told-events.ts';
 
 const main = fileURLToPath(new URL('../../ingest/src/main.ts', import.meta.url));
 const closers: (() => Promise<unknown>)[] = [];
@@ -66,7 +67,7 @@ describe('the ingest process', () => {
     const events: StreamEvent[] = [];
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+      onEntry: (entry) => void events.push(...toldBy(entry)),
       onLost: () => undefined,
     });
     const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });

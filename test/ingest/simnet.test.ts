@@ -9,6 +9,7 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
+import { toldBy } from '../support/told-events.ts';
 
 /** A minute at 200 ms a slot: several coins complete and migrate. */
 const slots = 300;
@@ -35,7 +36,7 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   const events: StreamEvent[] = [];
   const subscriber = await bus.subscriber();
   await subscriber.start({
-    onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+    onEntry: (entry) => void events.push(...toldBy(entry)),
     onLost: ({ from, to, reason }) => {
       throw new Error(`Entries ${from} to ${to} were lost: ${reason}.`);
     },

@@ -25,6 +25,7 @@ import {
 } from './pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
+import { toldBy } from '../support/told-events.ts';
 
 const mint = keyOf('coin');
 const curve = addressBytes(bondingCurveAddress(addressOf('coin')));
@@ -332,7 +333,7 @@ describe('two endpoints', () => {
     const events: StreamEvent[] = [];
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: ({ json }) => void events.push(JSON.parse(Buffer.from(json).toString()) as StreamEvent),
+      onEntry: (entry) => void events.push(...toldBy(entry)),
       onLost: () => {
         throw new Error('The in-process bus lost entries.');
       },
@@ -348,8 +349,9 @@ describe('two endpoints', () => {
 
   const trades = (events: readonly StreamEvent[]): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
 
+  /** Both nodes tell of one slot, as nodes do. */
   function logs(node: ScriptedNode, name: string, lines: readonly string[]): void {
-    const result = { context: { slot: node.slot }, value: { signature: signatureOf(name), err: null, logs: lines } };
+    const result = { context: { slot: 1_000 }, value: { signature: signatureOf(name), err: null, logs: lines } };
     node.notify('logsNotification', 'logsSubscribe', result, (params) => (params[0] as { mentions: string[] }).mentions[0] === pumpProgram);
   }
 

@@ -14,6 +14,7 @@ import { goodKey, startTestGateway } from '../support/gateway.ts';
 import { StreamClient } from '../support/stream-client.ts';
 import { addressOf, entryOf, newTokenEvent } from '../support/stream-events.ts';
 import { json, localRules, startWeb, until, type Page } from './local-web.ts';
+import { toldBy } from '../support/told-events.ts';
 
 const closers: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -216,7 +217,7 @@ describe('on the stream', () => {
     const events: StreamEvent[] = [];
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: ({ json: bytes }) => void events.push(JSON.parse(Buffer.from(bytes).toString()) as StreamEvent),
+      onEntry: (entry) => void events.push(...toldBy(entry)),
       onLost: () => undefined,
     });
     const rules = localRules();

@@ -14,6 +14,7 @@ export const happenedKinds = Object.keys(kinds) as readonly Kind[];
 interface Happened {
   readonly id: string;
   readonly kind: Kind;
+  readonly slot: number;
   /** The runtime cut the logs of its transaction. */
   readonly cut: boolean;
 }
@@ -43,7 +44,7 @@ export function happenedIn(record: TransactionRecord): Happened[] {
     const outcome = venueByProgram.get(programId)?.decodeEvent(data);
     const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
     const kind = happenedKinds.find((name) => kinds[name] === type);
-    if (kind !== undefined) found.push({ id: `${signature}:${path}`, kind, cut: record.logs.includes('Log truncated') });
+    if (kind !== undefined) found.push({ id: `${signature}:${path}`, kind, slot: record.slot, cut: record.logs.includes('Log truncated') });
   });
   return found;
 }

@@ -1,16 +1,21 @@
 import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame, type Format, type FrameHead } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
 import { Batcher, type Batch } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
-import type { EventCell } from './event-cell.ts';
+import { ConfirmedSlots } from './confirmed-slots.ts';
+import { EventCell } from './event-cell.ts';
 import type { CompiledFilter } from './filters.ts';
+import type { History } from './history.ts';
 import type { StreamStats } from './stats.ts';
 
 /** A topic that somebody follows. */
 export interface TopicState {
   readonly topic: string;
+  /** Its frames are handed out once their slots are confirmed; those up to `seq` are decided. */
+  readonly confirmed: boolean;
   readonly head: FrameHead;
   /** `seq` of the last frame handed out. */
   seq: number;
@@ -39,6 +44,8 @@ export interface Group {
 /** Where the followed log stands. */
 export type BusPosition = Pick<BusSubscriber, 'epoch' | 'position'>;
 
+type Encoded = Pick<LogEntry, 'json' | 'msgpack'>;
+
 export type Publish = (room: string, message: Uint8Array, binary: boolean) => void;
 
 /** Different filters on one topic that a gateway evaluates; one more is refused. */
@@ -52,9 +59,16 @@ export function newRoom(): string {
   return (rooms++).toString(36);
 }
 
+/** Events of a topic that are looked at for the first whose slot is not confirmed, when its first follower asks for such. */
+const maxLookBack = 4_096;
+
 /** Topics, the groups that follow them, and the one composition of a frame for each of them. */
 export class Fanout {
   readonly #topics = new Map<string, TopicState>();
+  /** Topics of which confirmed events are followed. */
+  readonly #confirmed = new Map<string, TopicState>();
+  readonly #history: Pick<History, 'read' | 'newest' | 'oldest'>;
+  readonly slots = new ConfirmedSlots();
   /** Publishes and counts. */
   readonly publish: Publish;
   readonly #stats: StreamStats;
@@ -64,7 +78,8 @@ export class Fanout {
   #scratch = Buffer.allocUnsafeSlow(64 * 1024);
   #tick = 0;
 
-  constructor(publish: Publish, stats: StreamStats, bus: BusPosition) {
+  constructor(publish: Publish, stats: StreamStats, bus: BusPosition, history: Pick<History, 'read' | 'newest' | 'oldest'>) {
+    this.#history = history;
     this.#stats = stats;
     this.#bus = bus;
     this.publish = (room, message, binary) => {
@@ -76,7 +91,7 @@ export class Fanout {
   }
 
   get topicCount(): number {
-    return this.#topics.size;
+    return this.#topics.size + this.#confirmed.size;
   }
 
   topic(name: string): TopicState | undefined {
@@ -84,8 +99,8 @@ export class Fanout {
   }
 
   /** Position of a topic as followers know it: the last `seq` handed out. */
-  position(name: string): number {
-    return this.#topics.get(name)?.seq ?? this.#bus.position(name);
+  position(name: string, confirmed = false): number {
+    return (confirmed ? this.#confirmed : this.#topics).get(name)?.seq ?? this.#bus.position(name);
   }
 
   /** Heartbeats mark time, so that a topic's last movement can be told. */
@@ -95,11 +110,14 @@ export class Fanout {
 
   /** Takes a place in the group of these properties; null where there are too many topics or groups, or filters of this key. */
   acquire(name: string, format: Format, batched: boolean, filter: CompiledFilter | null, keyId: string): Group | null {
-    let topic = this.#topics.get(name);
+    const confirmed = filter?.confirmed === true;
+    const topics = confirmed ? this.#confirmed : this.#topics;
+    let topic = topics.get(name);
     if (topic === undefined) {
-      if (this.#topics.size >= maxTopics) return null;
-      topic = { topic: name, head: frameHead(name), seq: this.#bus.position(name), movedAtTick: this.#tick, groups: [] };
-      this.#topics.set(name, topic);
+      if (this.topicCount >= maxTopics) return null;
+      const seq = confirmed ? this.#decidedUpTo(name) : this.#bus.position(name);
+      topic = { topic: name, confirmed, head: frameHead(name), seq, movedAtTick: this.#tick, groups: [] };
+      topics.set(name, topic);
     }
     let group = topic.groups.find(
       (one) => one.format === format && (one.batch !== null) === batched && (one.filter?.key ?? '') === (filter?.key ?? ''),
@@ -120,13 +138,16 @@ export class Fanout {
     if (--group.members > 0) return;
     const { topic } = group;
     topic.groups.splice(topic.groups.indexOf(group), 1);
-    if (topic.groups.length === 0) this.#topics.delete(topic.topic);
+    if (topic.groups.length === 0) (topic.confirmed ? this.#confirmed : this.#topics).delete(topic.topic);
   }
 
   /** Hands an entry to every group that follows one of its topics and whose filter it passes. */
   onEntry(entry: LogEntry, cell: EventCell): void {
     for (let i = 0; i < entry.topics.length; i++) {
       const { topic: name, seq } = entry.topics[i]!;
+      const waiting = this.#confirmed.size === 0 ? undefined : this.#confirmed.get(name);
+      // One that waits for an older event waits on.
+      if (waiting !== undefined && waiting.seq === seq - 1) this.#advance(waiting);
       const topic = this.#topics.get(name);
       if (topic === undefined) continue;
       // The bus tells of what it lost; should it ever not, the followers are told all the same.
@@ -135,6 +156,44 @@ export class Fanout {
       topic.movedAtTick = this.#tick;
       this.#handOut(topic, seq, entry, cell);
     }
+  }
+
+  /** What became of some slots: their events are handed out to those who waited for it. */
+  onVerdict(verdict: SlotVerdict): void {
+    this.slots.take(verdict);
+    for (const topic of this.#confirmed.values()) this.#advance(topic);
+  }
+
+  /** Hands out what is decided of a topic, up to the first event that is not. */
+  #advance(topic: TopicState): void {
+    const { topic: name } = topic;
+    for (const newest = this.#history.newest(name); topic.seq < newest;) {
+      const seq = topic.seq + 1;
+      const stored = this.#history.read(name, seq);
+      if (stored === null) {
+        const oldest = this.#history.oldest(name);
+        this.gap(topic, seq, oldest - 1, 'trimmed');
+        topic.seq = oldest - 1;
+        continue;
+      }
+      const cell = new EventCell(stored);
+      if (this.slots.fateOf(cell.event) === 'wait') return;
+      topic.seq = seq;
+      topic.movedAtTick = this.#tick;
+      this.#handOut(topic, seq, stored, cell);
+    }
+  }
+
+  /** The `seq` before the first retained event whose slot is neither confirmed nor dead. */
+  #decidedUpTo(name: string): number {
+    let decided = this.#bus.position(name);
+    const newest = this.#history.newest(name);
+    for (let seq = newest; seq > newest - maxLookBack; seq--) {
+      const stored = this.#history.read(name, seq);
+      if (stored === null) break;
+      if (this.slots.fateOf(new EventCell(stored).event) === 'wait') decided = seq - 1;
+    }
+    return decided;
   }
 
   /** The topics of an entry that is no event: their followers have missed what came before it. */
@@ -148,7 +207,7 @@ export class Fanout {
     }
   }
 
-  #handOut(topic: TopicState, seq: number, entry: LogEntry, cell: EventCell): void {
+  #handOut(topic: TopicState, seq: number, entry: Encoded, cell: EventCell): void {
     const { groups } = topic;
     let json: Uint8Array | null = null;
     let msgpack: Uint8Array | null = null;
@@ -176,7 +235,7 @@ export class Fanout {
     }
   }
 
-  #handFiltered(group: Group, seq: number, entry: LogEntry, at: number): void {
+  #handFiltered(group: Group, seq: number, entry: Encoded, at: number): void {
     const { prev, format, batch, topic } = group;
     group.prev = seq;
     group.exact = true;
@@ -204,7 +263,8 @@ export class Fanout {
   /** The bus lost entries: every topic that moved meanwhile says so and goes on from where the bus stands now. */
   onLost(reason: 'trimmed' | 'epoch'): void {
     this.batcher.flushAll();
-    for (const topic of this.#topics.values()) {
+    if (reason === 'epoch') this.slots.clear();
+    for (const topic of [...this.#topics.values(), ...this.#confirmed.values()]) {
       const position = this.#bus.position(topic.topic);
       if (reason === 'epoch') this.gap(topic, topic.seq + 1, null, 'epoch');
       else if (position > topic.seq) this.gap(topic, topic.seq + 1, position, 'lost');

@@ -7,11 +7,14 @@ import {
 } from '@sluice/shared/wire/events.ts';
 import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/filters.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
+import type { ConfirmedSlots } from './confirmed-slots.ts';
 
 /** A filter ready for use. Equal filters have equal keys, whatever the order of their fields and lists. */
 export interface CompiledFilter {
   readonly key: string;
   readonly filter: Filter;
+  /** Events of confirmed slots only. */
+  readonly confirmed: boolean;
   test(event: StreamEvent): boolean;
 }
 
@@ -28,7 +31,18 @@ export function compileFilter(channel: Channel, filter: Filter | undefined): Com
   return {
     key: canonical(filter),
     filter,
+    confirmed: false,
     test: (event) => event.type === 'retract' || tests.every((test) => test(event)),
+  };
+}
+
+/** The same, or none, for those who ask for confirmed events: what is not known to be confirmed does not pass, and nothing is taken back. */
+export function confirmedOnly(filter: CompiledFilter | null, slots: Pick<ConfirmedSlots, 'fateOf'>): CompiledFilter {
+  return {
+    key: filter?.key ?? '',
+    filter: filter?.filter ?? {},
+    confirmed: true,
+    test: (event) => slots.fateOf(event) === 'pass' && (filter === null || filter.test(event)),
   };
 }
 

@@ -3,7 +3,7 @@ import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Heartbeat } from '@sluice/shared/wire/replies.ts';
 import { nowUs } from '../clock.ts';
 import { CatchUp } from './catch-up.ts';
-import type { Connection } from './connection.ts';
+import { groupOf, type Connection } from './connection.ts';
 import { encodeBytes } from './encode.ts';
 import { newRoom, type BusPosition, type Fanout } from './fanout.ts';
 
@@ -15,6 +15,7 @@ export interface HeartbeatRoom {
   readonly key: string;
   readonly room: string;
   readonly topic: string | null;
+  readonly confirmed: boolean;
   readonly format: Format;
   readonly batch: boolean;
   readonly slice: number;
@@ -47,20 +48,21 @@ export class HeartbeatRooms {
   }
 
   beat(slice: number, fanout: Fanout, bus: BusPosition, publish: (room: string, message: Uint8Array, binary: boolean) => void): void {
-    for (const { room, topic, format, batch, slice: own } of this.#rooms.values()) {
+    for (const { room, topic, confirmed, format, batch, slice: own } of this.#rooms.values()) {
       if (own !== slice) continue;
-      const positions = topic === null ? {} : { [topic]: { epoch: bus.epoch, seq: fanout.position(topic) } };
+      const positions = topic === null ? {} : { [topic]: { epoch: bus.epoch, seq: fanout.position(topic, confirmed) } };
       const heartbeat: Heartbeat = { op: 'heartbeat', ts: nowUs(), positions };
       publish(room, encodeBytes(heartbeat, format, batch), format === 'msgpack');
     }
   }
 
   #roomOf({ topics, format, batch }: Connection): HeartbeatRoom {
-    const topic: string | null = topics?.keys().next().value ?? null;
-    const key = `${format}${batch ? '+' : '-'}${topic ?? ''}`;
+    const [topic, following] = topics?.entries().next().value ?? [null, null];
+    const confirmed = following !== null && groupOf(following).topic.confirmed;
+    const key = `${format}${batch ? '+' : '-'}${confirmed ? '!' : ''}${topic ?? ''}`;
     let room = this.#rooms.get(key);
     if (room === undefined) {
-      room = { key, room: newRoom(), topic, format, batch, slice: this.#made++ % heartbeatSlices, members: 0 };
+      room = { key, room: newRoom(), topic, confirmed, format, batch, slice: this.#made++ % heartbeatSlices, members: 0 };
       this.#rooms.set(key, room);
     }
     return room;

@@ -3,6 +3,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
+import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { CommandId } from '@sluice/shared/wire/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Reply } from '@sluice/shared/wire/replies.ts';
@@ -94,7 +95,7 @@ export class Hub {
   constructor(options: HubOptions) {
     this.#options = options;
     this.#bus = options.subscriber;
-    this.fanout = new Fanout(options.publish, this.stats, options.subscriber);
+    this.fanout = new Fanout(options.publish, this.stats, options.subscriber, this.history);
     this.dialect = new Dialect((room, message, binary) => this.fanout.publish(room, message, binary));
     this.#pauses = new Pauses(this.history);
     this.#catchUps = new CatchUps(this.history, options.subscriber, this.stats, this.#pauses);
@@ -393,7 +394,9 @@ export class Hub {
     this.#reap();
     this.stats.events++;
     this.history.append(entry);
-    if (isPause(entry)) this.#onPause(entry);
+    const verdict = readVerdict(entry);
+    if (verdict !== null) this.fanout.onVerdict(verdict);
+    else if (isPause(entry)) this.#onPause(entry);
     else {
       const cell = new EventCell(entry);
       this.fanout.onEntry(entry, cell);

@@ -29,7 +29,7 @@ import type { Wants } from './wants.ts';
 import { groupOf, type Connection, type Following } from './connection.ts';
 import { EventCell } from './event-cell.ts';
 import { maxGroupsPerTopic, maxTopics, type BusPosition, type Fanout, type Group } from './fanout.ts';
-import { compileFilter, type CompiledFilter } from './filters.ts';
+import { compileFilter, confirmedOnly, type CompiledFilter } from './filters.ts';
 import type { History } from './history.ts';
 import { subscriptionsBeyond } from './key-usage.ts';
 import { channelOutOfReach } from './plan-reach.ts';
@@ -101,7 +101,9 @@ export function subscribe(parts: StreamParts, connection: Connection, command: S
   if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
   // What a batch holds belongs before the reply for those who follow already, and to nobody who joins now.
   if (connection.batch) parts.fanout.batcher.flushAll();
-  const filter = compileFilter(command.channel, 'filter' in command ? command.filter : undefined);
+  const asked = compileFilter(command.channel, 'filter' in command ? command.filter : undefined);
+  const isConfirmed = 'commitment' in command && command.commitment === 'confirmed';
+  const filter = isConfirmed ? confirmedOnly(asked, parts.fanout.slots) : asked;
   const accepted: string[] = [];
   const positions: Record<string, JoinPosition> = {};
   const gaps: Gap[] = [];
@@ -233,7 +235,7 @@ function follow(
 
 /** The newest event of each topic that passes. What is looked at is bounded over all topics, and counts as work. */
 function snapshots(
-  { history, pauses }: StreamParts,
+  { fanout, history, pauses }: StreamParts,
   connection: Connection,
   wanted: readonly Wanted[],
   filter: CompiledFilter | null,
@@ -242,7 +244,7 @@ function snapshots(
   const found: SnapshotFrame[] = [];
   let looked = 0;
   for (const { topic } of wanted) {
-    const newest = history.newest(topic);
+    const newest = filter?.confirmed === true ? fanout.position(topic, true) : history.newest(topic);
     const after = Math.max(pauses.last(topic), newest - depth);
     for (let seq = newest; seq > after; seq--) {
       const stored = history.read(topic, seq);
@@ -304,7 +306,16 @@ function isOwn(channel: Channel): boolean {
 type ListEntry = SubscriptionsReply['subscriptions'][number];
 
 function emptyEntry(channel: Channel, interval: ListEntry['interval'], filter: CompiledFilter | null): ListEntry {
-  return { channel, all: false, mints: [], accounts: [], ...(interval === undefined ? {} : { interval }), filter: filter?.filter ?? null };
+  const own = filter === null || Object.keys(filter.filter).length === 0 ? null : filter.filter;
+  return {
+    channel,
+    all: false,
+    mints: [],
+    accounts: [],
+    ...(interval === undefined ? {} : { interval }),
+    filter: own,
+    ...(filter?.confirmed === true ? { commitment: 'confirmed' } : {}),
+  };
 }
 
 /** A page of what a connection follows, one entry for each channel, interval and filter. */
@@ -332,7 +343,7 @@ export function listOf(connection: Connection, id: SubscriptionsReply['id'], aft
     const { filter }: Group = groupOf(following);
     const channel = channelOf(topic);
     const candles = readCandlesTopic(topic);
-    const key = `${channel} ${candles?.interval ?? ''} ${filter?.key ?? ''}`;
+    const key = `${channel} ${candles?.interval ?? ''} ${filter?.confirmed === true} ${filter?.key ?? ''}`;
     let entry = found.get(key);
     if (entry === undefined) found.set(key, (entry = emptyEntry(channel, candles?.interval, filter)));
     const name = candles?.mint ?? topic.slice(channel.length + 1);

@@ -1,5 +1,5 @@
 import { nowUs } from '../clock.ts';
-import type { PublishableEvent, Retraction } from '../publisher/publisher.ts';
+import type { Outgoing, PublishableEvent } from '../publisher/publisher.ts';
 import type { TransactionLogs } from '../sources/source.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 
@@ -21,7 +21,7 @@ export interface ForkCounts {
 
 export interface ForksParts {
   readonly ledger: SlotLedger;
-  readonly publish: (outgoing: PublishableEvent | Retraction) => void;
+  readonly publish: (outgoing: Outgoing) => void;
   /** Told as if it was never seen. */
   readonly retell: (seen: TransactionLogs) => void;
   /** What was told of a pool counts no more. */
@@ -67,6 +67,18 @@ export class Forks {
     publish(event);
   }
 
+  /** Events that another process has told, and that are taken back by this one should their slots die. */
+  adopt(events: readonly PublishableEvent[]): void {
+    const { ledger } = this.#parts;
+    const known = new Set([...this.#kept.values()].flatMap((kept) => kept.map(({ id, slot }) => `${id}@${slot}`)));
+    for (const event of events) {
+      if (ledger.isAlive(event.slot) || known.has(`${event.id}@${event.slot}`)) continue;
+      ledger.told(event.slot, null);
+      this.#keep(event);
+      if (ledger.isDead(event.slot)) this.#takeBack(event.slot);
+    }
+  }
+
   /** Another telling of a transaction, for another slot than the first. */
   hold(seen: TransactionLogs, firstSlot: number): void {
     const { ledger } = this.#parts;
@@ -79,6 +91,7 @@ export class Forks {
   apply({ alive, dead }: Verdict): void {
     for (const slot of alive) this.#drop(slot);
     for (const slot of dead.toReversed()) this.#takeBack(slot);
+    if (alive.length + dead.length > 0) this.#parts.publish({ type: 'slots', alive, dead, ts: { received: nowUs(), published: 0 } });
     for (const [signature, { firstSlot, seen }] of this.#held) {
       const { ledger } = this.#parts;
       if (!ledger.isAlive(firstSlot) && !ledger.isDead(firstSlot) && !ledger.isDead(seen.slot)) continue;

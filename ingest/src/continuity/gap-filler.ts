@@ -11,7 +11,7 @@ import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/t
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
 import { confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
-import { signatureOf, toldSince } from './log-tail.ts';
+import { sightOf, toldSince, undecidedIn } from './log-tail.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
@@ -55,11 +55,15 @@ export interface GapFillerParts {
   readonly signal: AbortSignal;
 }
 
-/** One time of leading. What happened up to `boundary` was told if it stands in the log; what came later, if this process saw it. */
+/**
+ * One time of leading. What happened up to `boundary` was told if it stands in the log, for the slot in which it landed; what came
+ * later, if this process saw it.
+ */
 interface Term {
   readonly fence: number;
   readonly boundary: number;
-  readonly told: Set<string>;
+  /** Signature -> slot that it was told for last. */
+  readonly told: Map<string, number>;
   /** Slots below are none of its business. */
   readonly lowest: number;
   /** From where the next round looks. */
@@ -94,7 +98,7 @@ export class GapFiller {
   /** An event was published. */
   note(event: PublishableEvent): void {
     const term = this.#term;
-    if (term !== null && event.signature !== null && event.slot <= term.boundary) term.told.add(event.signature);
+    if (term !== null && event.signature !== null && event.slot <= term.boundary) term.told.set(event.signature, event.slot);
   }
 
   /** Rounds until the signal; never rejects. */
@@ -152,22 +156,23 @@ export class GapFiller {
 
   /** Finds out what was told before this process came to lead, and from where on it has to look. */
   async #begin(fence: number): Promise<Term> {
-    const { bus, genesis, publisher, ledger, rpcs, slot, signal } = this.#parts;
+    const { bus, genesis, publisher, ledger, forks, rpcs, slot, signal } = this.#parts;
     // In this order: all that this process told before is in the log when that is read, what it tells later it notes.
     const boundary = slot();
-    const told = new Set<string>();
+    const told = new Map<string, number>();
     this.#term = { fence, boundary, told, lowest: 0, floor: 0 };
     if (!(await publisher.flushed(signal))) throw new Unreachable('It lost the lead.');
     const tail = await bus.tail(busLimits.maxTailEntries);
     for (const entry of tail) {
-      const signature = signatureOf(entry);
-      if (signature !== null) told.add(signature);
+      const seen = sightOf(entry);
+      if (seen !== null) told.set(seen.signature, seen.slot);
     }
     const watermark = (await readWatermark(bus, genesis)) ?? (ledger.watermark > 0 ? ledger.watermark : null);
     const begun = (lowest: number): Term => ({ fence, boundary, told, lowest, floor: lowest });
     if (watermark !== null) {
       this.#written = watermark;
       if (watermark > ledger.watermark) ledger.resume(watermark);
+      forks.adopt(undecidedIn(tail, watermark));
       return begun(Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, toldSince(tail))));
     }
     const now = await confirmedSlot(rpcs[0]!, signal);
@@ -220,7 +225,7 @@ export class GapFiller {
   #isTold({ signature, slot }: Listed, { boundary, told }: Term): boolean {
     const { pipeline, ledger } = this.#parts;
     if (pipeline.isHeld(signature)) return true;
-    if (slot <= boundary) return told.has(signature);
+    if (slot <= boundary) return told.get(signature) === slot;
     const seenAt = pipeline.dedupe.slotOf(signature);
     return seenAt !== null && !ledger.isDead(seenAt);
   }
@@ -259,7 +264,7 @@ export class GapFiller {
       this.counts.lostTransactions++;
       onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, pool: null });
     }
-    if (slot <= term.boundary) term.told.add(signature);
+    if (slot <= term.boundary) term.told.set(signature, slot);
     if (found.kind === 'lost') {
       pipeline.dedupe.see(signature, slot);
       return;

@@ -1,7 +1,5 @@
 import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
-import type { PublishableEvent, Retraction } from './publisher.ts';
-
-type Outgoing = PublishableEvent | Retraction;
+import type { Outgoing } from './publisher.ts';
 
 /** What is kept at most; beyond it the oldest is dropped. */
 const maxEvents = 50_000;

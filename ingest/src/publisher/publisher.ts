@@ -2,6 +2,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { verdictEntry, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
@@ -71,6 +72,15 @@ export interface Retraction {
   /** When it was known; on the wire it has no time. */
   readonly ts: { readonly received: number; published: number };
 }
+
+/** What became of slots, behind all that was told of them. */
+export interface SlotNews extends SlotVerdict {
+  readonly type: 'slots';
+  readonly ts: { readonly received: number; published: number };
+}
+
+/** What waits to be published. */
+export type Outgoing = PublishableEvent | Retraction | SlotNews;
 
 /** One holding of the lease. */
 interface Term {
@@ -153,7 +163,7 @@ export class Publisher {
     return !stalled && this.#lease?.holder !== null;
   }
 
-  push(event: PublishableEvent | Retraction): void {
+  push(event: Outgoing): void {
     if (this.#closed) return;
     this.#pushed++;
     this.counts.dropped += this.#queue.push(event);
@@ -272,7 +282,7 @@ export class Publisher {
     for (const { settle } of done) settle(true);
   }
 
-  #take({ published, startedAtMs }: Term): (PublishableEvent | Retraction)[] {
+  #take({ published, startedAtMs }: Term): Outgoing[] {
     const taken = this.#queue.take(maxBatch);
     if (published.size === 0 || performance.now() - startedAtMs > repeatsForMs) return taken;
     const fresh = taken.filter((event) => !wasPublished(published, event));
@@ -281,13 +291,13 @@ export class Publisher {
   }
 
   /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
-  async #deliver(term: Term, events: readonly (PublishableEvent | Retraction)[]): Promise<void> {
+  async #deliver(term: Term, events: readonly Outgoing[]): Promise<void> {
     this.#handedAtMs = performance.now();
     await this.#hand(term, events);
     this.#handedAtMs = null;
   }
 
-  async #hand(term: Term, events: readonly (PublishableEvent | Retraction)[]): Promise<void> {
+  async #hand(term: Term, events: readonly Outgoing[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
@@ -362,25 +372,30 @@ export class Publisher {
 }
 
 interface Encoded {
-  readonly event: PublishableEvent | Retraction;
+  readonly event: Outgoing;
   readonly entry: BusEntry;
 }
 
 /** Encodes a batch; `ts.published` is this moment. */
-function encode(events: readonly (PublishableEvent | Retraction)[]): Encoded[] {
+function encode(events: readonly Outgoing[]): Encoded[] {
   const published = nowUs();
   return events.map((event) => {
     event.ts.published = published;
-    const told = event.type === 'retract' ? { type: event.type, id: event.id } : event;
-    return { event, entry: { topics: topicsOf(event), ...encodeEvent(told) } };
+    return { event, entry: event.type === 'slots' ? verdictEntry(event) : eventEntry(event) };
   });
+}
+
+function eventEntry(event: PublishableEvent | Retraction): BusEntry {
+  const told = event.type === 'retract' ? { type: event.type, id: event.id } : event;
+  return { topics: topicsOf(event), ...encodeEvent(told) };
 }
 
 /**
  * An event that was published before is left out however often it comes, for the same slot: a transaction that landed again is
  * told again. One may be taken back several times, and each stands for one.
  */
-function wasPublished(published: Map<string, number>, event: PublishableEvent | Retraction): boolean {
+function wasPublished(published: Map<string, number>, event: Outgoing): boolean {
+  if (event.type === 'slots') return false;
   const isRetraction = event.type === 'retract';
   const key = isRetraction ? `retract ${event.id}` : `${event.id}@${event.slot}`;
   const times = published.get(key) ?? 0;

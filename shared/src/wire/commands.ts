@@ -45,16 +45,22 @@ const subscribeCommon = {
   since: Type.Optional(Since),
   snapshot: Type.Optional(Type.Boolean({ description: 'The reply carries the newest retained event of each topic.' })),
 } as const;
+const commitment = Type.Optional(
+  Type.Enum(['processed', 'confirmed'], {
+    description:
+      '`processed`, as where it is left out: every event at once, followed by `retract` where its fork dies. `confirmed`: events come once their slot is confirmed, a second or two later, with `prev`, and none is ever taken back.',
+  }),
+);
 const unsubscribeCommon = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe') } as const;
 const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
 
 export const subscribeSchemas = {
   newTokens: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('newTokens'), filter: Type.Optional(filterSchemas.newTokens) },
+    { ...subscribeCommon, channel: Type.Literal('newTokens'), commitment, filter: Type.Optional(filterSchemas.newTokens) },
     closed('subscribe newTokens', 'Creations of tokens.'),
   ),
   migrations: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('migrations'), filter: Type.Optional(filterSchemas.migrations) },
+    { ...subscribeCommon, channel: Type.Literal('migrations'), commitment, filter: Type.Optional(filterSchemas.migrations) },
     closed('subscribe migrations', 'Completed curves that moved to a pool.'),
   ),
   trades: Type.Object(
@@ -63,12 +69,13 @@ export const subscribeSchemas = {
       channel: Type.Literal('trades'),
       mints: Type.Optional(mints),
       accounts: Type.Optional(accounts),
+      commitment,
       filter: Type.Optional(filterSchemas.trades),
     },
     closed('subscribe trades', 'Trades of mints, of accounts, of both, or (with neither) all.'),
   ),
   prices: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('prices'), mints, filter: Type.Optional(filterSchemas.prices) },
+    { ...subscribeCommon, channel: Type.Literal('prices'), mints, commitment, filter: Type.Optional(filterSchemas.prices) },
     closed('subscribe prices', 'Price ticks of mints.'),
   ),
   candles: Type.Object(

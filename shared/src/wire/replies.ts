@@ -70,6 +70,7 @@ export const SubscriptionsReply = Type.Object(
           accounts: Keys,
           interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
           filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+          commitment: Type.Optional(Type.Literal('confirmed', { description: 'Where it was asked for.' })),
         },
         { additionalProperties: false },
       ),
@@ -130,7 +131,7 @@ export const EventFrame = Type.Object(
       Type.Integer({
         minimum: 0,
         description:
-          'Only under a filter: the `seq` of the frame before this one that passed it. Nothing is missing while `prev` is not above the last `seq` known from a frame, a reply or a heartbeat.',
+          'Only under a filter, and with `commitment` `confirmed`: the `seq` of the frame before this one that passed it. Nothing is missing while `prev` is not above the last `seq` known from a frame, a reply or a heartbeat.',
       }),
     ),
     data: Type.Unknown({ description: 'The event.' }),

@@ -1,0 +1,44 @@
+import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+
+/** Slots whose fate is remembered, of either kind: half an hour. */
+const maxSlots = 4_096;
+/** A slot so far behind a confirmed one lives: ingest takes back at once what does not. */
+const settledSlots = 512;
+
+/** `wait`: its slot is neither confirmed nor dead yet. `drop`: it is of a dead slot, or takes back what was never told. */
+export type ConfirmedFate = 'pass' | 'wait' | 'drop';
+
+/** What ingest said of slots, for those who ask for confirmed events only. */
+export class ConfirmedSlots {
+  readonly #alive = new Set<number>();
+  readonly #dead = new Set<number>();
+  #newest = 0;
+
+  take({ alive, dead }: SlotVerdict): void {
+    for (const slot of alive) {
+      note(this.#alive, slot);
+      if (slot > this.#newest) this.#newest = slot;
+    }
+    for (const slot of dead) note(this.#dead, slot);
+  }
+
+  fateOf(event: StreamEvent): ConfirmedFate {
+    if (event.type === 'retract') return 'drop';
+    if (event.type === 'order' || event.commitment !== 'processed') return 'pass';
+    if (this.#dead.has(event.slot)) return 'drop';
+    return this.#alive.has(event.slot) || event.slot <= this.#newest - settledSlots ? 'pass' : 'wait';
+  }
+
+  /** The log lost its memory. */
+  clear(): void {
+    this.#alive.clear();
+    this.#dead.clear();
+    this.#newest = 0;
+  }
+}
+
+function note(slots: Set<number>, slot: number): void {
+  slots.add(slot);
+  if (slots.size > maxSlots) slots.delete(slots.values().next().value!);
+}
