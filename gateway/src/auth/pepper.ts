@@ -59,7 +59,8 @@ function isPepperThere(place: Pick<Store, 'dataDir'>): boolean {
 async function openPepper(store: PepperPlace): Promise<Buffer> {
   const { checks } = store;
   const file = pepperFile(store);
-  if (!isPepperThere(store) && (await needsPepper(store))) {
+  // In this order: whoever makes the first pepper writes the file before the store is told of it.
+  if ((await needsPepper(store)) && !isPepperThere(store)) {
     throw new SettingError('DATA_DIR', `there is no ${file}, and the store has keys that were made with one; ${remedy}`);
   }
   const digits = aboutDataDir(`the pepper ${file} cannot be read`, () =>
