@@ -13,9 +13,9 @@ const framesPerTurn = 512;
 /** A replay waits while more than this waits for its client. */
 const waitingBytes = 512 * 1024;
 /** A client may be ahead of a gateway that lags another by this many frames … */
-const maxAhead = 256;
+const maxAhead = 65_536;
 /** … which it is given this long to reach. */
-const aheadMs = 2_000;
+const aheadMs = 10_000;
 
 /** One connection's way through the history of one topic; at its end the connection joins the live group. */
 export class CatchUp {

@@ -177,6 +177,9 @@ export class GapFiller {
     }
     const now = await confirmedSlot(rpcs[0]!, signal);
     ledger.resume(now);
+    // At once: whoever comes next has to know from where on everything was to be told.
+    await writeWatermark(bus, genesis, now);
+    this.#written = now;
     return begun(now + 1);
   }
 

@@ -69,10 +69,12 @@ export class SlotLedger {
     return this.#slots.get(slot)?.fate === 'alive' || (slot <= this.watermark && !this.#dead.has(slot));
   }
 
-  /** Goes on behind a slot up to which everything was complete when this process began. */
+  /** Goes on behind a slot up to which everything was complete when this process began, or came to lead. */
   resume(watermark: number): void {
     this.watermark = watermark;
-    if (watermark > this.confirmed) this.confirmed = watermark;
+    // What was confirmed meanwhile says nothing of the slots that another process was told of: a list of blocks does.
+    if (watermark < this.confirmed) this.#unlink(watermark + 1, this.confirmed);
+    else this.confirmed = watermark;
   }
 
   /** An endpoint told a slot. */
