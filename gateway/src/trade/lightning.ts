@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
@@ -30,6 +29,7 @@ import type { OrderFollower } from './follow/order-follower.ts';
 import type { Simulator } from './send/simulator.ts';
 import type { OrderSigner, SignRefusal } from './signer.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
+import { awaitMarket } from './state/await-market.ts';
 import type { HotState } from './state/hot-state.ts';
 import { rounded, tradeAnswer } from './trade-answer.ts';
 import { orderOf, overDayLimit, toldBefore, type Admitted, type Refusal, type TradeReply } from './trade-order.ts';
@@ -73,9 +73,6 @@ const noSignature = new Uint8Array(64);
 
 /** Attempts of one order; each begins with a new quote, and nothing of the one before was signed. */
 const maxAttempts = 2;
-/** How long the state at hand may take to reach what a simulation has seen. */
-const catchUpMs = 400;
-const catchUpStepMs = 10;
 
 export const tradingOff: Refusal = {
   error: 'TRADING_HALTED',
@@ -188,13 +185,7 @@ async function trade(admitted: Admitted, parts: LightningParts): Promise<TradeRe
 
 /** Whether the market at hand has moved beyond the one that was quoted. */
 async function caughtUp({ order: { mint } }: TradeRequest, { slot }: PreparedTrade, seenSlot: number, state: HotState): Promise<boolean> {
-  const deadlineMs = performance.now() + catchUpMs;
-  do {
-    const market = await state.market(mint);
-    if (market.slot > slot || market.slot >= seenSlot) return true;
-    await pause(catchUpStepMs);
-  } while (performance.now() < deadlineMs);
-  return false;
+  return (await awaitMarket(state, mint, (market) => market.slot > slot || market.slot >= seenSlot)) !== null;
 }
 
 /** Tells what would be refused of the order later, too: by the signing process, and by what the store counts of the wallet's day. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
@@ -12,6 +11,7 @@ import type { LaneTip } from './build/surround.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from './send/failure.ts';
 import type { Blockhash } from './state/blockhashes.ts';
+import { awaitMarket } from './state/await-market.ts';
 import type { HotState } from './state/hot-state.ts';
 import type { WalletRead } from './state/hot-wallets.ts';
 
@@ -42,10 +42,6 @@ export interface PrepareParts {
   /** What is paid for the lanes that want a tip. */
   readonly laneTips?: readonly LaneTip[];
 }
-
-/** How long the state at hand may take to reach what a simulation has seen. */
-const catchUpMs = 400;
-const catchUpStepMs = 10;
 
 /** A market and a wallet of about one moment. */
 interface Standing {
@@ -145,17 +141,11 @@ async function actualFrom(
   { order: { mint } }: TradeRequest,
   state: PrepareParts['state'],
 ): Promise<bigint | null> {
-  for (let waited = 0; waited <= catchUpMs; waited += catchUpStepMs) {
-    const { slot: at, result } = await state.market(mint);
-    if (at >= slot) {
-      const pool = result.kind === 'market' ? result.market.pools.find((one) => one.pool.address === address)?.pool : undefined;
-      const outcome = pool?.quote(trade);
-      if (outcome?.ok !== true) return null;
-      return trade.exact === 'quoteIn' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
-    }
-    await pause(catchUpStepMs);
-  }
-  return null;
+  const read = await awaitMarket(state, mint, (market) => market.slot >= slot);
+  if (read?.result.kind !== 'market') return null;
+  const outcome = read.result.market.pools.find((one) => one.pool.address === address)?.pool.quote(trade);
+  if (outcome?.ok !== true) return null;
+  return trade.exact === 'quoteIn' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
 }
 
 function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead, need: bigint) {
