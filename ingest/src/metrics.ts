@@ -51,6 +51,8 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     gauge('market_keeps', "This process keeps the market's state; of several, one does.", market.keeps ? 1 : 0),
     gauge('market_waiting', "Events that wait to become part of the market's state.", market.waiting),
     counter('market_lost_total', "Events that never became part of the market's state.", market.lostEntries),
+    gauge('market_undecided', 'Trades and prices that can still be taken back.', market.undecided),
+    counter('market_forgotten_total', 'Trades of undecided slots that count for good, as there were too many.', market.forgotten),
     counter('market_failures_total', "Times that the market's state could not be stored.", market.failures),
     counter('market_restarts_total', 'Times that the thread that keeps it ended.', market.restarts),
     gauge('sol_usd_age_seconds', 'Age of the SOL/USD price; -1 where there is none.', solUsd === null ? -1 : solUsd.ageMs / 1e3),

@@ -1,12 +1,12 @@
-import { fold } from '@sluice/ingest/market/fold.ts';
 import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
 import { readEvent } from '@sluice/ingest/market/read-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import type { MintHead } from '@sluice/shared/market/head.ts';
+import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -17,6 +17,10 @@ import type { BenchRow } from './row.ts';
 const trades = 50_000;
 const mints = 2_000;
 const tradesPerSecond = 1_000;
+/** By slots of 400 ms, each confirmed four slots later. */
+const tradesPerSlot = 400;
+const confirmedBehind = 4;
+const firstSlot = 380_146_923;
 const startS = 1_795_248_000;
 
 /** What keeping the market's state costs the process that does it, and Redis: reading the log, folding, applying. */
@@ -75,18 +79,17 @@ export async function run(): Promise<BenchRow[]> {
   }
 }
 
-/** Batches of a thousand, as the keeper makes them. */
+/** Batches of a hundred, as the keeper makes them. */
 function measureOwn(all: readonly BusEntry[]): number {
   const log: LogEntry[] = all.map(({ topics, json, msgpack }, index) => {
     return { offset: index + 1, topics: topics.map((topic) => ({ topic, seq: 1 })), json, msgpack };
   });
   const pass = (): void => {
-    const heads = new Map<string, MintHead>();
-    for (let from = 0; from < log.length; from += 1_000) {
-      const events = log.slice(from, from + 1_000).flatMap((entry) => readEvent(entry) ?? []);
-      const changes = fold(heads, events);
-      for (const { mint, head } of changes) heads.set(mint, head);
-      encodeChanges(changes);
+    const ledger = new MarketLedger(new Map(), new Map());
+    for (let from = 0; from < log.length; from += 100) {
+      const events = log.slice(from, from + 100).flatMap((entry) => readEvent(entry) ?? []);
+      ledger.learn(ledger.unknown(events.flatMap(({ mint }) => mint ?? [])), new Map());
+      encodeChanges(ledger.take(events));
     }
   };
   pass();
@@ -100,9 +103,11 @@ function entries(): BusEntry[] {
   return Array.from({ length: trades }, (_, i) => {
     // Of a rank r, as many as 1 / r of the first.
     const mint = addressOf(Math.floor(mints ** ((i * 0.618_033_988_749) % 1)));
-    const trade = tradeOf({ mint, atS: startS + Math.floor(i / tradesPerSecond), price: ((i % 64) + 1) / 64 });
-    const { poolAddress, pool, slot, blockTime, ts } = trade;
-    return [trade, { ...priceEvent(mint), poolAddress, pool, slot, blockTime, ts }].map((event) => entryOf(event));
+    const slot = firstSlot + Math.floor(i / tradesPerSlot);
+    const trade = { ...tradeOf({ mint, atS: startS + Math.floor(i / tradesPerSecond), price: ((i % 64) + 1) / 64 }), slot };
+    const { poolAddress, pool, blockTime, ts } = trade;
+    const told = [trade, { ...priceEvent(mint), poolAddress, pool, slot, blockTime, ts }].map((event) => entryOf(event));
+    return i % tradesPerSlot === 0 ? [...told, verdictEntry({ alive: [slot - confirmedBehind], dead: [] })] : told;
   }).flat();
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CandleDesk, type CandleDue } from '@sluice/ingest/market/candle-desk.ts';
-import { fold } from '@sluice/ingest/market/fold.ts';
+import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
 import { readEvent } from '@sluice/ingest/market/read-event.ts';
 import { candlesTopic } from '@sluice/shared/wire/topics.ts';
 import { addressOf } from '../support/stream-events.ts';
@@ -13,7 +13,9 @@ const topic = candlesTopic(mint, '1m');
 /** Trades at these seconds after the start, applied to the market at once. */
 function traded(desk: CandleDesk, nowMs: number, ...seconds: readonly number[]): void {
   const events = seconds.flatMap((second) => readEvent(logEntry(1, tradeOf({ mint, atS: startS + second }))) ?? []);
-  desk.note(fold(new Map(), events), nowMs);
+  const ledger = new MarketLedger(new Map(), new Map());
+  ledger.learn([mint], new Map());
+  desk.note(ledger.take(events), nowMs);
 }
 
 /** What is due, as `<seconds after the start>` and `closed`; taken as published. */

@@ -1,44 +1,82 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fold } from '@sluice/ingest/market/fold.ts';
-import { readEvent, type MarketEvent } from '@sluice/ingest/market/read-event.ts';
+import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
-import type { MigrationEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
-import { addressOf, migrationEvent } from '../support/stream-events.ts';
-import { logEntry, someS, tradeOf } from './trades.ts';
+import { baseIntervals, marketLimits, type BaseInterval } from '@sluice/shared/market/market.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { addressOf, entryOf, migrationEvent } from '../support/stream-events.ts';
+import { candlesOf } from './brute-force.ts';
+import { StoredMarket } from './stored-market.ts';
+import { chainSteps, ToldChain } from './told-chain.ts';
+import { someS, tradeOf } from './trades.ts';
 
 const mint = addressOf(1);
 const pool = addressOf(920_000);
+const allTime = [0, 0xffff_ffff, 100_000] as const;
 
-const marketEvent = (event: TradeEvent | MigrationEvent): MarketEvent => readEvent(logEntry(1, event))!;
-const migration = marketEvent(migrationEvent(mint, { pool: 'pump-amm', poolAddress: pool, blockTime: someS + 1 }));
-const completion = marketEvent(tradeOf({ mint, atS: someS, price: 0.5, depthSol: 85, completes: true }));
+const migration = migrationEvent(mint, { pool: 'pump-amm', poolAddress: pool, blockTime: someS + 1, priceQuote: 0.5 });
+const completion = tradeOf({ mint, atS: someS, price: 0.5, depthSol: 85, completes: true });
 /** A buyer's first trade behind it moves the price far less than a tenth of what the curve held. */
-const first = marketEvent(tradeOf({ mint, atS: someS + 2, price: 0.25, pool: 'pump-amm', poolAddress: pool, depthSol: 86 }));
+const first = tradeOf({ mint, atS: someS + 2, price: 0.25, pool: 'pump-amm', poolAddress: pool, depthSol: 86 });
 
-/** Folds batch after batch, each with the heads that those before it left. */
-function foldAll(batches: readonly (readonly MarketEvent[])[]): {
-  readonly head: MintHead | undefined;
-  readonly close: number | undefined;
-} {
-  const heads = new Map<string, MintHead>();
-  let close: number | undefined;
+/** Each batch by a keeper of its own. */
+async function takeAll(batches: readonly (readonly BusEntry[])[]): Promise<StoredMarket> {
+  const stored = new StoredMarket();
   for (const batch of batches) {
-    for (const change of fold(heads, batch)) {
-      heads.set(change.mint, change.head);
-      close = change.buckets.findLast(({ interval }) => interval === '1s')?.tally.close ?? close;
-    }
+    await stored.take(batch);
+    stored.restart();
   }
-  return { head: heads.get(mint), close };
+  return stored;
 }
 
+async function standing(stored: StoredMarket): Promise<{ readonly head: MintHead | null; readonly close: number | undefined }> {
+  return { head: await stored.headOf(mint), close: (await stored.market.buckets(mint, '1s', ...allTime)).at(-1)?.close };
+}
+
+const parsed = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString());
+
 describe('what events change of a mint', () => {
-  it('is the same however they fall into batches: a migration alone is kept too', () => {
-    const events = [completion, migration, first];
-    const cuts = [[events], [events.slice(0, 2), events.slice(2)], [events.slice(0, 1), events.slice(1)], events.map((event) => [event])];
-    for (const batches of cuts) expect(foldAll(batches)).toMatchObject({ head: { poolAddress: pool, curveOver: true }, close: 0.25 });
+  it('is the same however they fall into batches: a migration alone is kept too', async () => {
+    const entries = [completion, migration, first].map((event) => entryOf(event));
+    const cuts = [[entries], [entries.slice(0, 2), entries.slice(2)], [entries.slice(0, 1), entries.slice(1)], entries.map((one) => [one])];
+    for (const batches of cuts) {
+      expect(await standing(await takeAll(batches))).toMatchObject({ head: { poolAddress: pool, curveOver: true }, close: 0.25 });
+    }
   });
 
-  it('follows a token to its pool where nobody saw it migrate', () => {
-    expect(foldAll([[completion], [first]])).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
+  it('follows a token to its pool where nobody saw it migrate', async () => {
+    const stored = await takeAll([[entryOf(completion)], [entryOf(first)]]);
+    expect(await standing(stored)).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
+  });
+
+  it('is what survives of them in the order of the chain, however they are told, cut and taken up again', async () => {
+    await fc.assert(
+      fc.asyncProperty(chainSteps, fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.boolean())), async (steps, cuts) => {
+        const chain = new ToldChain(mint, steps);
+        const stored = new StoredMarket();
+        for (let at = 0, cut = 0; at < chain.entries.length; cut++) {
+          const [count, restarts] = cuts[cut] ?? [7, false];
+          await stored.take(chain.entries.slice(at, at + count));
+          at += count;
+          if (restarts) stored.restart();
+        }
+        const survivors = chain.inChainOrder;
+        for (const [interval, seconds] of Object.entries(baseIntervals) as [BaseInterval, number][]) {
+          expect(await stored.market.buckets(mint, interval, ...allTime), interval).toEqual(candlesOf(survivors, seconds));
+        }
+        const newest = survivors.at(-1);
+        expect((await stored.headOf(mint))?.priceQuote).toBe(newest?.priceQuote);
+        const recent = await stored.market.trades(mint, null, marketLimits.tradesPerMint);
+        expect(recent.map((json) => (parsed(json) as TradeEvent).id)).toEqual(
+          chain.inLogOrder
+            .toReversed()
+            .slice(0, marketLimits.tradesPerMint)
+            .map(({ id }) => id),
+        );
+        const { price } = await stored.market.summary(mint, someS);
+        expect(price === null ? undefined : (parsed(price) as PriceEvent).id).toBe(newest === undefined ? undefined : chain.newestPrice?.id);
+      }),
+      { numRuns: 400 },
+    );
   });
 });

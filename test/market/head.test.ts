@@ -1,29 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { isMainPool, type MintHead, type PoolSighting } from '@sluice/shared/market/head.ts';
+import { isMainPool, type MainPoolFacts, type PoolSighting } from '@sluice/shared/market/head.ts';
 import { addressOf } from '../support/stream-events.ts';
 
 const hour = 3_600;
 const [curve, pool, other] = [addressOf(1), addressOf(2), addressOf(3)];
 
-function head(changes: Partial<MintHead> = {}): MintHead {
+function head(changes: Partial<MainPoolFacts> = {}): MainPoolFacts {
   return {
     pool: 'pump-amm',
     poolAddress: pool,
-    quoteMint: addressOf(9),
     depthSol: 100,
-    priceQuote: 1,
-    priceUsd: null,
     mainTradedS: 1_000,
     curveOver: true,
-    firstS: 0,
-    tradedS: 1_000,
-    slot: 1,
-    receivedUs: 1,
-    simulated: false,
     ...changes,
   };
 }
-const onCurve = (changes: Partial<MintHead> = {}): MintHead => head({ pool: 'pump', poolAddress: curve, curveOver: false, ...changes });
+const onCurve = (changes: Partial<MainPoolFacts> = {}): MainPoolFacts => head({ pool: 'pump', poolAddress: curve, curveOver: false, ...changes });
 const trade = (changes: Partial<PoolSighting> = {}): PoolSighting => ({
   pool: 'pump-amm',
   poolAddress: other,

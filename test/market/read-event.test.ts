@@ -1,8 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readEvent, type TradeOrMigration } from '@sluice/ingest/market/read-event.ts';
+import { readEvent } from '@sluice/ingest/market/read-event.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import {
+  accountTradesTopic,
+  allTradesTopic,
+  migrationsTopic,
+  newTokensTopic,
+  pricesTopic,
+  tradesTopic,
+} from '@sluice/shared/wire/topics.ts';
 import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 import { logEntry } from './trades.ts';
 
@@ -43,12 +53,15 @@ describe('reading events for the market', () => {
       fc.property(trade, (shape) => {
         const event = eventOf(shape);
         const entry = logEntry(1, event);
-        const read = readEvent(entry) as TradeOrMigration;
+        const read = readEvent(entry);
+        if (read?.kind !== 'trade') throw new Error('no trade');
         // Other bytes for MessagePack: the JSON is read.
         expect(readEvent({ ...entry, msgpack: Buffer.from([0x81, 0xa1, 0x61]) })).toEqual(read);
-        expect(read).toMatchObject({
+        expect(read.mint).toBe(event.mint);
+        expect(read.trade).toMatchObject({
           kind: 'trade',
-          mint: event.mint,
+          id: event.id,
+          commitment: event.commitment,
           quoteMint: event.quoteMint,
           pool: event.pool,
           poolAddress: event.poolAddress,
@@ -66,8 +79,8 @@ describe('reading events for the market', () => {
           completesCurve: event.curveCompleted === true,
         });
         expect(read.json).toBe(entry.json);
-        if (event.quoteMint === wrappedSolMint) expect(read.depthSol).toBeCloseTo(Number(event.reserves.realQuote) / 1e9, 6);
-        else if (event.quoteMint !== usdcMint) expect(read.depthSol).toBe(0);
+        if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(Number(event.reserves.realQuote) / 1e9, 6);
+        else if (event.quoteMint !== usdcMint) expect(read.trade.depthSol).toBe(0);
       }),
       { numRuns: 500 },
     );
@@ -88,11 +101,29 @@ describe('reading events for the market', () => {
 
   it('keeps the bytes of a price, reads a migration, and takes nothing else', () => {
     const mint = addressOf(9);
-    const entry = logEntry(1, priceEvent(mint));
-    expect(readEvent(entry)).toEqual({ kind: 'price', mint, json: entry.json });
+    const price = priceEvent(mint);
+    const entry = logEntry(1, price);
+    const read = { kind: 'price', mint, slot: price.slot, poolAddress: price.poolAddress, json: entry.json };
+    expect(readEvent(entry)).toEqual(read);
+    expect(readEvent({ ...entry, msgpack: Buffer.from([0x80]) })).toEqual(read);
     const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };
-    expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'migration', mint, poolAddress: migration.poolAddress, depthSol: 84 });
+    const trade = { kind: 'migration', poolAddress: migration.poolAddress, depthSol: 84 };
+    expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'trade', mint, trade });
     expect(readEvent(logEntry(1, newTokenEvent(mint)))).toBeNull();
     expect(readEvent({ ...entry, topics: [{ topic: `candles:${mint}:1m`, seq: 1 }] })).toBeNull();
+  });
+
+  it('reads what takes an event back, by the topics that carried that, and what became of slots', () => {
+    const mint = addressOf(9);
+    const taken = (topics: readonly string[], id: string) =>
+      readEvent({ ...encodeEvent({ type: 'retract', id }), topics: topics.map((topic) => ({ topic, seq: 1 })) });
+    const tradeTopics = [allTradesTopic, tradesTopic(mint), accountTradesTopic(addressOf(3))];
+    expect(taken(tradeTopics, 's:1')).toMatchObject({ kind: 'retract', mint, id: 's:1', of: 'trade' });
+    expect(taken([pricesTopic(mint)], 's:1.price')).toMatchObject({ kind: 'retract', mint, id: 's:1.price', of: 'price' });
+    expect(taken([migrationsTopic], 's:2')).toMatchObject({ kind: 'retract', mint: null, id: 's:2', of: 'migration' });
+    expect(taken([newTokensTopic], 's:3')).toBeNull();
+    const { topics, ...bytes } = verdictEntry({ alive: [7], dead: [6] });
+    const verdict = readEvent({ ...bytes, topics: topics.map((topic) => ({ topic, seq: 1 })) });
+    expect(verdict).toMatchObject({ kind: 'slots', verdict: { alive: [7], dead: [6] } });
   });
 });

@@ -1,4 +1,4 @@
-import { isMainPool, type MintHead } from '@sluice/shared/market/head.ts';
+import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/head.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
@@ -102,6 +102,8 @@ export class TokenMarket {
   onPrice(event: PriceEvent): void {
     const { main } = this;
     const isMain = main?.address === event.poolAddress;
+    // One that comes late says of what is known from a later slot nothing new, whenever that was.
+    if (event.late === true && main !== null && main.slot > event.slot) return;
     const receivedAtMs = Math.round(event.ts.received / 1000);
     if (isMain && main.slot > event.slot && !(main.source === 'chain' && receivedAtMs > main.atMs + readHoldsMs)) return;
     if (!isMain && !this.#takesOver(event)) return;
@@ -149,20 +151,12 @@ export class TokenMarket {
   #takesOver(event: PriceEvent): boolean {
     const { main } = this;
     if (main === null) return true;
-    const head: MintHead = {
+    const head: MainPoolFacts = {
       pool: main.venue,
       poolAddress: main.address,
-      quoteMint: main.quoteMint,
       depthSol: depthOf(main),
-      priceQuote: main.priceQuote,
-      priceUsd: null,
       mainTradedS: this.#tradedS || Math.floor(main.atMs / 1000),
       curveOver: this.#isCurveOver,
-      firstS: 0,
-      tradedS: this.#tradedS,
-      slot: main.slot,
-      receivedUs: main.atMs * 1000,
-      simulated: false,
     };
     const depthSol = depthOfReserves(event.reserves.realQuote, event.quoteMint, event.priceQuote, event.priceSol);
     return isMainPool(head, { pool: event.pool, poolAddress: event.poolAddress, depthSol, atS: secondOf(event) });

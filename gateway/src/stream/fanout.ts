@@ -5,7 +5,7 @@ import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
 import { Batcher, type Batch } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
-import { ConfirmedSlots } from './confirmed-slots.ts';
+import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import { EventCell } from './event-cell.ts';
 import type { CompiledFilter } from './filters.ts';
 import type { History } from './history.ts';

@@ -7,7 +7,7 @@ import {
 } from '@sluice/shared/wire/events.ts';
 import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/filters.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
-import type { ConfirmedSlots } from './confirmed-slots.ts';
+import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 
 /** A filter ready for use. Equal filters have equal keys, whatever the order of their fields and lists. */
 export interface CompiledFilter {

@@ -41,7 +41,7 @@ interface Followed {
 /**
  * Which candles of the wanted topics are to be published when. A candle is told as trades come, at most twice a second, and once
  * more when it is over: when a trade of any mint bears a later time, or some seconds after its end by our own clock. A
- * trade that comes late brings the candle back. Pure but for what it holds; times are given.
+ * trade that comes late, or is taken back, brings the candle back. Pure but for what it holds; times are given.
  */
 export class CandleDesk {
   readonly #topics = new Map<string, Followed>();
@@ -99,14 +99,13 @@ export class CandleDesk {
 
   /** What was applied to the market. */
   note(changes: readonly MintChange[], nowMs: number): void {
-    for (const { head, buckets } of changes) if (buckets.length > 0) this.seeTime(head.tradedS);
+    for (const { tradedS } of changes) this.seeTime(tradedS);
     if (this.#topics.size === 0) return;
-    for (const { mint, buckets } of changes) {
+    for (const { mint, touched } of changes) {
       const ofMint = this.#byMint.get(mint);
       if (ofMint === undefined) continue;
-      for (const { interval, startS } of buckets) {
-        if (interval !== '1s') continue;
-        for (const followed of ofMint) this.#touch(followed, candleStart(startS, followed.interval), startS, false, nowMs);
+      for (const atS of touched) {
+        for (const followed of ofMint) this.#touch(followed, candleStart(atS, followed.interval), atS, false, nowMs);
       }
     }
   }

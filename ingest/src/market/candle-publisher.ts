@@ -1,27 +1,27 @@
-import type { BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusEntry, BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import {
   candleIntervals,
   type Bucket,
-  type CandleInterval,
   type Holding,
   type Market,
   type MintChange,
 } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
-import type { CandleEvent } from '@sluice/shared/wire/events.ts';
+import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
 import { CandleDesk, type CandleDue } from './candle-desk.ts';
+import { ToldCandles, type Told } from './told-candles.ts';
 
 /** Candles published in one round; the others wait for the next. */
 const perRound = 500;
 /** Reads of the market under way at one time. */
 const readsAtOnce = 100;
-/** How late a trade may be whose candle a new keeper looks at, though the one before has closed it. */
-const lookBackS = 10;
+/** How old a trade that came late, or was taken back, may be whose candle a new keeper looks at, though the one before has closed it. */
+const lookBackS = 30;
 /**
  * Candles that ended so long before a topic begins are told too. It begins a moment after somebody subscribed, who may have read
  * the candles so far before the last trades were among them.
@@ -32,26 +32,33 @@ const tellBackS = 5;
 const maxResumedBuckets = 600;
 const endOfTimeS = 0xffff_ffff;
 
-const candlesPrefix = 'candles:';
+export interface CandlePublisherParts {
+  readonly market: Market;
+  readonly bus: BusPublisher;
+  readonly holding: Holding;
+  /** Where mints stand with what is undecided. */
+  readonly headsOf: (mints: readonly string[]) => Promise<ReadonlyMap<string, MintHead>>;
+}
 
 /** Publishes the candles of wanted topics, for one holding of the lease. Not to be called again before it is done. */
 export class CandlePublisher {
   readonly #market: Market;
   readonly #bus: BusPublisher;
   readonly #holding: Holding;
+  readonly #headsOf: CandlePublisherParts['headsOf'];
   readonly #desk = new CandleDesk();
-  /** Ids that the keeper before has published lately. */
-  readonly #told: ReadonlySet<string>;
+  readonly #told: ToldCandles;
   /** What the keeper before published, and is not taken up yet. */
   #resuming: readonly (readonly [string, number])[];
   published = 0;
 
-  constructor(market: Market, bus: BusPublisher, holding: Holding, open: ReadonlyMap<string, number>, tail: readonly LogEntry[]) {
-    this.#market = market;
-    this.#bus = bus;
-    this.#holding = holding;
+  constructor(parts: CandlePublisherParts, open: ReadonlyMap<string, number>, tail: readonly LogEntry[]) {
+    this.#market = parts.market;
+    this.#bus = parts.bus;
+    this.#holding = parts.holding;
+    this.#headsOf = parts.headsOf;
     this.#resuming = [...open];
-    this.#told = new Set(tail.flatMap(candleId));
+    this.#told = new ToldCandles(tail);
   }
 
   get topics(): number {
@@ -78,7 +85,7 @@ export class CandlePublisher {
     const some = this.#resuming.slice(0, readsAtOnce);
     if (some.length === 0) return;
     const mints = some.map(([topic]) => readCandlesTopic(topic)?.mint ?? '');
-    const heads = await this.#market.heads([...new Set(mints)]);
+    const heads = await this.#headsOf([...new Set(mints)]);
     for (const { tradedS } of heads.values()) this.#desk.seeTime(tradedS);
     // A late trade may have been applied and its candle, closed before, not been published again.
     const lastS = mints.map((mint) => heads.get(mint)?.tradedS ?? Number.POSITIVE_INFINITY);
@@ -130,26 +137,36 @@ export class CandlePublisher {
   }
 
   async #publish(due: readonly CandleDue[]): Promise<void> {
-    const heads = await this.#market.heads([...new Set(due.map(({ mint }) => mint))]);
-    const events: CandleEvent[] = [];
+    const heads = await this.#headsOf([...new Set(due.map(({ mint }) => mint))]);
+    const telling: { readonly one: CandleDue; readonly told: Told; readonly entry: BusEntry }[] = [];
     for (let from = 0; from < due.length; from += readsAtOnce) {
       const some = due.slice(from, from + readsAtOnce);
       const candles = await Promise.all(some.map((one) => this.#candle(one)));
       some.forEach((one, index) => {
-        const head = heads.get(one.mint);
-        const candle = candles[index];
-        if (head === undefined || candle === undefined) return;
-        const event = candleEvent(one, candle, head);
-        if (!one.resumed || !this.#told.has(event.id)) events.push(event);
+        const next = this.#next(one, candles[index], heads.get(one.mint));
+        if (next !== null) telling.push({ one, told: next.told, entry: { topics: [one.topic], ...encodeEvent(next.event) } });
       });
     }
-    if (events.length > 0) {
-      await this.#bus.publish(
-        events.map((event) => ({ topics: [`${candlesPrefix}${event.mint}:${event.interval}`], ...encodeEvent(event) })),
-      );
-      this.published += events.length;
+    if (telling.length > 0) {
+      await this.#bus.publish(telling.map(({ entry }) => entry));
+      this.published += telling.length;
     }
+    for (const { one, told } of telling) this.#told.note(one, told);
     this.#desk.published(due, performance.now());
+  }
+
+  /** What to tell of a candle; null where that is nothing new. One that has no trades any more is taken back. */
+  #next(
+    one: CandleDue,
+    candle: Bucket | undefined,
+    head: MintHead | undefined,
+  ): { readonly told: Told; readonly event: CandleEvent | RetractEvent } | null {
+    if (candle === undefined || head === undefined) {
+      const told = this.#told.nextWithout(one);
+      return told === null ? null : { told, event: { type: 'retract', id: told.id } };
+    }
+    const { told, isRepeat } = this.#told.next(one, candle, one.closed);
+    return one.resumed && isRepeat ? null : { told, event: candleEvent(told.id, one, candle, head) };
   }
 
   async #candle({ mint, interval, startS }: CandleDue): Promise<Bucket | undefined> {
@@ -164,12 +181,11 @@ export class CandlePublisher {
   }
 }
 
-function candleEvent({ mint, interval, startS, closed }: CandleDue, candle: Bucket, head: MintHead): CandleEvent {
-  const trades = candle.buys + candle.sells;
+function candleEvent(id: string, { mint, interval, closed }: CandleDue, candle: Bucket, head: MintHead): CandleEvent {
   const { startS: start, ...values } = candle;
   return {
     type: 'candle',
-    id: idOf(mint, interval, startS, trades, closed),
+    id,
     mint,
     quoteMint: head.quoteMint,
     pool: head.pool,
@@ -183,19 +199,7 @@ function candleEvent({ mint, interval, startS, closed }: CandleDue, candle: Buck
     interval,
     start,
     ...values,
-    trades,
+    trades: candle.buys + candle.sells,
     closed,
   };
-}
-
-function idOf(mint: string, interval: CandleInterval, startS: number, trades: number, closed: boolean): string {
-  return `${mint}:${interval}:${startS}:${trades}${closed ? ':closed' : ''}`;
-}
-
-const idField = /"id":"([^"]+)"/;
-
-function candleId({ topics, json }: LogEntry): string[] {
-  if (topics[0]?.topic.startsWith(candlesPrefix) !== true) return [];
-  const id = idField.exec(Buffer.from(json.buffer, json.byteOffset, Math.min(json.byteLength, 256)).toString('latin1'))?.[1];
-  return id === undefined ? [] : [id];
 }

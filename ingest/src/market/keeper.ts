@@ -4,8 +4,8 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import type { Checkpoint, Holding, Market, MarketBatch } from '@sluice/shared/market/market.ts';
 import { CandlePublisher } from './candle-publisher.ts';
-import { fold } from './fold.ts';
 import { Intake, type Taken } from './intake.ts';
+import { MarketLedger } from './ledger.ts';
 
 /** The lease of the one process that keeps the state of the market. */
 const leaseName = 'market';
@@ -15,8 +15,6 @@ const applyEveryMs = 25;
 const batchEvents = 100;
 /** Time between two looks at which candles are to be published. */
 const candlesEveryMs = 250;
-/** Heads kept at hand; all are dropped beyond, and read again as they are needed. */
-const maxHeads = 50_000;
 /** Entries of the log looked through for candles that the keeper before has published. */
 const tailEntries = 8_192;
 const firstPauseMs = 50;
@@ -25,13 +23,17 @@ const maxPauseMs = 1_000;
 export interface KeeperStats {
   /** Whether this process keeps the state; of several, one does. */
   readonly keeps: boolean;
-  /** Trades, prices and migrations applied, and in how many batches. */
+  /** Trades, prices, migrations and what decides of them, applied, and in how many batches. */
   readonly events: number;
   readonly batches: number;
   /** Events that wait to be applied. */
   readonly waiting: number;
   /** Entries that the log did not have any more when they were to be applied. */
   readonly lostEntries: number;
+  /** Trades and prices whose slots are not decided. */
+  readonly undecided: number;
+  /** Trades that count for good before their slot was decided, as there were too many: were it to die, they would stay. */
+  readonly forgotten: number;
   readonly candleTopics: number;
   readonly candles: number;
   /** Times that the market or the bus did not answer. */
@@ -48,7 +50,7 @@ interface Term {
   /** Null where it took all that it has room for, and reads on when that is applied. */
   subscriber: BusSubscriber | null;
   intake: Intake;
-  readonly heads: Map<string, MintHead>;
+  readonly ledger: MarketLedger;
   checkpoint: Checkpoint | null;
   /** Taken from the log and not known to be applied; it is given again as it is until that is known. */
   taken: Taken | null;
@@ -67,7 +69,7 @@ export class Keeper {
   readonly #log: Logger;
   readonly #lease: Lease;
   readonly #running: Promise<void>;
-  readonly #counts = { events: 0, batches: 0, lostEntries: 0, candles: 0, failures: 0 };
+  readonly #counts = { events: 0, batches: 0, lostEntries: 0, forgotten: 0, candles: 0, failures: 0 };
   #term: Term | null = null;
   #closed = false;
   #wake: (() => void) | null = null;
@@ -82,7 +84,7 @@ export class Keeper {
   }
 
   get stats(): KeeperStats {
-    const { events, batches, lostEntries, candles, failures } = this.#counts;
+    const { events, batches, lostEntries, forgotten, candles, failures } = this.#counts;
     const term = this.#term;
     return {
       keeps: term !== null,
@@ -90,6 +92,8 @@ export class Keeper {
       batches,
       waiting: term?.intake.length ?? 0,
       lostEntries,
+      undecided: term?.ledger.undecided ?? 0,
+      forgotten: forgotten + (term?.ledger.forgotten ?? 0),
       candleTopics: term?.candles.topics ?? 0,
       candles: candles + (term?.candles.published ?? 0),
       failures,
@@ -138,11 +142,13 @@ export class Keeper {
       const open = await this.#market.published();
       // What the keeper before has published last matters only where it published something.
       const tail = open.size === 0 ? [] : await this.#bus.tail(tailEntries);
-      const candles = new CandlePublisher(this.#market, publisher, holding, open, tail);
+      const undecided = await this.#market.undecided();
+      const ledger = new MarketLedger(undecided, await this.#market.heads([...undecided.keys()]));
+      const headsOf = (mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> => this.#headsOf(ledger, mints);
+      const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf }, open, tail);
       const intake = new Intake(checkpoint);
-      const heads = new Map<string, MintHead>();
       const nothing = { subscriber: null, taken: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY };
-      const term: Term = { holding, publisher, candles, intake, heads, checkpoint, ...nothing };
+      const term: Term = { holding, publisher, candles, intake, ledger, checkpoint, ...nothing };
       await this.#read(term);
       const tookMs = Math.round(performance.now() - startedAtMs);
       this.#log.info({ fence: holding.fence, checkpoint, waiting: term.intake.length, tookMs }, 'market_keeps');
@@ -203,6 +209,7 @@ export class Keeper {
     } finally {
       this.#term = null;
       this.#counts.candles += term.candles.published;
+      this.#counts.forgotten += term.ledger.forgotten;
       await term.subscriber?.close();
       await term.publisher.close();
       this.#log.info({ fence: term.holding.fence, checkpoint: term.checkpoint }, 'market_left');
@@ -231,7 +238,7 @@ export class Keeper {
 
   /** Makes the next batch, where there is something to apply. */
   async #prepare(term: Term): Promise<void> {
-    const { intake, heads, checkpoint } = term;
+    const { intake, ledger, checkpoint } = term;
     if (term.batch !== null) return;
     term.taken ??= intake.take(batchEvents, checkpoint);
     if (intake.lost > 0) {
@@ -241,10 +248,22 @@ export class Keeper {
     }
     if (term.taken === null) return;
     const { events, to } = term.taken;
-    if (heads.size > maxHeads) heads.clear();
-    const unknown = [...new Set(events.map(({ mint }) => mint))].filter((mint) => !heads.has(mint));
-    if (unknown.length > 0) for (const [mint, head] of await this.#market.heads(unknown)) heads.set(mint, head);
-    term.batch = { from: checkpoint, to, changes: fold(heads, events) };
+    await this.#learn(
+      ledger,
+      events.flatMap(({ mint }) => mint ?? []),
+    );
+    term.batch = { from: checkpoint, to, changes: ledger.take(events) };
+  }
+
+  async #learn(ledger: MarketLedger, mints: readonly string[]): Promise<void> {
+    const unknown = ledger.unknown(mints);
+    if (unknown.length > 0) ledger.learn(unknown, await this.#market.heads(unknown));
+  }
+
+  /** Where mints stand, with what is undecided. */
+  async #headsOf(ledger: MarketLedger, mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
+    await this.#learn(ledger, mints);
+    return new Map(mints.flatMap((mint) => [[mint, ledger.headOf(mint)] as const]).filter((found): found is [string, MintHead] => found[1] !== null));
   }
 
   #settle(term: Term, { changes, to }: MarketBatch): void {
@@ -252,7 +271,6 @@ export class Keeper {
     term.taken = null;
     term.batch = null;
     term.checkpoint = to;
-    for (const { mint, head } of changes) term.heads.set(mint, head);
     this.#counts.events += events;
     if (events > 0) this.#counts.batches++;
     term.candles.note(changes);

@@ -1,64 +1,82 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { MigrationEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
-import { allTradesTopic, migrationsTopic, pricesTopic } from '@sluice/shared/wire/topics.ts';
+import type { Commitment, MigrationEvent, PriceEvent, RetractEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
+import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import { MsgpackFields } from './msgpack-fields.ts';
 
-/** A price tick: its bytes alone, as only the newest of a mint is looked at. */
-export interface PriceTick {
+/** A price tick: its bytes, as only the newest of a mint is looked at. */
+interface PriceTick {
   readonly kind: 'price';
   readonly mint: string;
+  readonly slot: number;
+  readonly poolAddress: string;
+  readonly json: Uint8Array;
+}
+
+interface TradeTold {
+  readonly kind: 'trade';
+  readonly mint: string;
+  readonly trade: MarketTrade;
+  readonly json: Uint8Array;
+}
+
+/** An event is taken back: its fork died. */
+interface TakenBack {
+  readonly kind: 'retract';
+  /** Null where its topics don't say. */
+  readonly mint: string | null;
+  readonly id: string;
+  readonly of: 'trade' | 'price' | 'migration';
+  readonly json: Uint8Array;
+}
+
+interface SlotsDecided {
+  readonly kind: 'slots';
+  readonly mint: null;
+  readonly verdict: SlotVerdict;
   readonly json: Uint8Array;
 }
 
 /** What the market's state takes from the log. */
-export type MarketEvent = TradeOrMigration | PriceTick;
-
-/** Amounts in whole coins; times in Unix seconds and microseconds. */
-export interface TradeOrMigration {
-  readonly kind: 'trade' | 'migration';
-  readonly mint: string;
-  readonly quoteMint: string;
-  /** Of a migration: where it went. */
-  readonly pool: VenueName;
-  readonly poolAddress: string;
-  readonly slot: number;
-  /** By the chain's clock; when it was received where that is not known. */
-  readonly atS: number;
-  readonly receivedUs: number;
-  readonly late: boolean;
-  readonly simulated: boolean;
-  readonly priceQuote: number | null;
-  readonly priceSol: number | null;
-  readonly priceUsd: number | null;
-  /** What the pool holds of its quote coin, in SOL; 0 where that cannot be told. */
-  readonly depthSol: number;
-  /** Of a trade; 0, null and false for a migration. */
-  readonly isBuy: boolean;
-  readonly base: number;
-  readonly quote: number;
-  readonly sol: number | null;
-  readonly completesCurve: boolean;
-  readonly json: Uint8Array;
-}
+export type MarketEvent = TradeTold | PriceTick | TakenBack | SlotsDecided;
 
 const pricesPrefix = pricesTopic('');
+const tradesPrefix = tradesTopic('');
 const usdcDecimals = 6;
 const maxSeconds = 0xffff_ffff;
 
 /** The event of an entry, told by its topics; null for what the market's state does not take. */
-export function readEvent({ topics, json, msgpack }: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): MarketEvent | null {
+export function readEvent(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): MarketEvent | null {
+  const { topics, json, msgpack } = entry;
   const topic = topics[0]?.topic ?? '';
-  if (topic === allTradesTopic) return readTrade(msgpack, json) ?? readParsed(json);
-  if (topic.startsWith(pricesPrefix)) return { kind: 'price', mint: topic.slice(pricesPrefix.length), json };
-  return topic === migrationsTopic ? readParsed(json) : null;
+  if (topic === allTradesTopic) return readTrade(msgpack, json) ?? readParsed(entry);
+  if (topic.startsWith(pricesPrefix)) return readPrice(msgpack, json) ?? readParsed(entry);
+  if (topic === migrationsTopic) return readParsed(entry);
+  const verdict = readVerdict(entry);
+  return verdict === null ? null : { kind: 'slots', mint: null, verdict, json };
 }
 
-/** A trade from its MessagePack, whose fields come in the order in which `encodeEvent` writes them; null where they don't. */
-function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeOrMigration | null {
+/** A price tick from its MessagePack; null where its fields are not those that `encodeEvent` writes. */
+function readPrice(msgpack: Uint8Array, json: Uint8Array): PriceTick | null {
   const fields = new MsgpackFields(msgpack);
   fields.skip('type');
   fields.skip('id');
+  const mint = fields.text('mint');
+  fields.skip('quoteMint');
+  fields.skip('pool');
+  const poolAddress = fields.text('poolAddress');
+  fields.skip('signature');
+  const slot = fields.number('slot') ?? 0;
+  return fields.failed ? null : { kind: 'price', mint, slot, poolAddress, json };
+}
+
+/** A trade from its MessagePack, whose fields come in the order in which `encodeEvent` writes them; null where they don't. */
+function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeTold | null {
+  const fields = new MsgpackFields(msgpack);
+  fields.skip('type');
+  const id = fields.text('id');
   const mint = fields.text('mint');
   const quoteMint = fields.text('quoteMint');
   const pool = fields.text('pool') as VenueName;
@@ -66,7 +84,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeOrMigration | nu
   fields.skip('signature');
   const slot = fields.number('slot') ?? 0;
   const blockTime = fields.number('blockTime');
-  fields.skip('commitment');
+  const commitment = fields.text('commitment') as Commitment;
   fields.enter('ts');
   const receivedUs = fields.number('received') ?? 0;
   fields.skip('published');
@@ -89,13 +107,14 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeOrMigration | nu
   const atS = secondsOf(blockTime, receivedUs);
   const depthSol = solOf(realQuote, quoteMint, priceQuote, priceSol);
   // One literal: an object put together of parts costs ten times as much.
-  return {
+  const trade: MarketTrade = {
     kind: 'trade',
-    mint,
+    id,
     quoteMint,
     pool,
     poolAddress,
     slot,
+    commitment,
     atS,
     receivedUs,
     late,
@@ -109,23 +128,31 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeOrMigration | nu
     quote,
     sol,
     completesCurve,
-    json,
   };
+  return { kind: 'trade', mint, trade, json };
 }
 
-/** The same from any JSON text of a trade or a migration; null where it is none. */
-function readParsed(json: Uint8Array): TradeOrMigration | null {
+/** The same from any JSON text of such an event, or of what takes one back; null where it is none. */
+function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
   const event = parse(json);
   if (event === null) return null;
+  const { type } = event;
+  if (type === 'price') return { kind: 'price', mint: event.mint, slot: event.slot, poolAddress: event.poolAddress, json };
+  if (type === 'retract') return { kind: 'retract', id: event.id, ...takenFrom(topics), json };
+  return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
+}
+
+function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
   const isTrade = event.type === 'trade';
   const realQuote = isTrade ? event.reserves.realQuote : event.quoteAmount;
   return {
     kind: event.type,
-    mint: event.mint,
+    id: event.id,
     quoteMint: event.quoteMint,
     pool: event.pool,
     poolAddress: event.poolAddress,
     slot: event.slot,
+    commitment: event.commitment,
     atS: secondsOf(event.blockTime, event.ts.received),
     receivedUs: event.ts.received,
     late: event.late === true,
@@ -139,14 +166,30 @@ function readParsed(json: Uint8Array): TradeOrMigration | null {
     quote: isTrade ? event.quoteUiAmount : 0,
     sol: isTrade ? event.solAmount : null,
     completesCurve: isTrade && event.curveCompleted === true,
-    json,
   };
 }
 
-function parse(json: Uint8Array): TradeEvent | MigrationEvent | null {
+/** By the topics of the event that is taken back, which are those of the entry. */
+function takenFrom(topics: LogEntry['topics']): Pick<TakenBack, 'mint' | 'of'> {
+  const mintOf = (prefix: string): string | null =>
+    topics.find(({ topic }) => topic.startsWith(prefix) && topic[prefix.length] !== '@')?.topic.slice(prefix.length) ?? null;
+  switch (topics[0]?.topic) {
+    case allTradesTopic:
+      return { mint: mintOf(tradesPrefix), of: 'trade' };
+    case migrationsTopic:
+      return { mint: null, of: 'migration' };
+    default:
+      return { mint: mintOf(pricesPrefix), of: 'price' };
+  }
+}
+
+type Parsed = TradeEvent | MigrationEvent | PriceEvent | RetractEvent;
+const parsedTypes: ReadonlySet<unknown> = new Set(['trade', 'migration', 'price', 'retract'] satisfies Parsed['type'][]);
+
+function parse(json: Uint8Array): Parsed | null {
   try {
     const value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as { readonly type?: unknown };
-    return value.type === 'trade' || value.type === 'migration' ? (value as TradeEvent | MigrationEvent) : null;
+    return parsedTypes.has(value.type) ? (value as Parsed) : null;
   } catch (error) {
     // Not what ingest publishes; the bus carries any bytes.
     if (error instanceof SyntaxError || error instanceof TypeError) return null;

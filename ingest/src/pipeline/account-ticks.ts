@@ -1,7 +1,7 @@
 import type { PoolReserves, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import type { AccountState } from '../sources/source.ts';
 import type { Pool } from './pools.ts';
-import { isLate } from './slots.ts';
+import { isLate } from '@sluice/shared/solana/slots.ts';
 
 /**
  * An account shows the end of its slot, and may come before the logs of the trades that led there: it waits this long, so

@@ -24,7 +24,7 @@ import {
 } from './normalize.ts';
 import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
-import { isLate } from './slots.ts';
+import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
 export interface EmitCounts {

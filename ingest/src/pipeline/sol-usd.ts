@@ -13,7 +13,7 @@ import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { readAccount } from '../sources/accounts.ts';
 import type { AccountState } from '../sources/source.ts';
 import { nowUs } from '../clock.ts';
-import { isLate, maxLateSlots } from './slots.ts';
+import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
 
 export interface SolUsd {
   /** USD (USDC) for one SOL. */

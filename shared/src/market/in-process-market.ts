@@ -1,5 +1,5 @@
 import type { MintHead } from './head.ts';
-import { bucketKeeping, chunkKeepS, isSameCheckpoint, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
+import { bucketKeeping, chunkKeepS, hasId, isSameCheckpoint, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
 import {
   baseIntervals,
   marketLimits,
@@ -16,7 +16,18 @@ import {
   type MintChange,
   type TopicTurns,
 } from './market.ts';
-import { bucketOf, emptyTally, mergeTally, type Tally } from './tally.ts';
+import { emptyTally, mergeTally, type Tally } from './tally.ts';
+import {
+  inChainOrder,
+  nothingUndecided,
+  priceField,
+  standingBuckets,
+  standingPrice,
+  tradeField,
+  type Undecided,
+  type UndecidedPrice,
+  type UndecidedTrade,
+} from './undecided.ts';
 
 /** Bounds of one process's memory; beyond them the mint goes whose last event is the oldest. Some 150 bytes a bucket. */
 const limits = { mints: 20_000, buckets: 500_000 } as const;
@@ -34,9 +45,13 @@ interface Kept<T> {
 }
 
 interface MintState {
-  head: MintHead;
+  /** Null where nothing is settled yet. */
+  head: MintHead | null;
   readonly chunks: Record<BaseInterval, Map<number, Chunk>>;
   price: Kept<Uint8Array> | null;
+  /** By the names of their fields. */
+  readonly undecidedTrades: Map<string, UndecidedTrade>;
+  readonly undecidedPrices: Map<string, UndecidedPrice>;
   /** Newest last. */
   trades: Kept<readonly Uint8Array[]> | null;
 }
@@ -59,25 +74,24 @@ export class InProcessMarket implements Market {
   // --- Reader.
 
   async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
-    const chunks = this.#mints.get(mint)?.chunks[interval];
-    if (chunks === undefined || limit <= 0) return [];
+    const state = this.#mints.get(mint);
+    if (state === undefined || limit <= 0) return [];
     const nowMs = performance.now();
     const { chunkS } = bucketKeeping[interval];
-    const found: Bucket[] = [];
-    for (const [chunkStartS, { tallies, expiresAtMs }] of chunks) {
+    const settled = new Map<number, Tally>();
+    for (const [chunkStartS, { tallies, expiresAtMs }] of state.chunks[interval]) {
       if (expiresAtMs <= nowMs || chunkStartS >= toS || chunkStartS + chunkS <= fromS) continue;
-      for (const [startS, tally] of tallies) {
-        const bucket = startS >= fromS && startS < toS ? bucketOf(startS, tally) : null;
-        if (bucket !== null) found.push(bucket);
-      }
+      for (const [startS, tally] of tallies) settled.set(startS, tally);
     }
-    return found.sort((a, b) => a.startS - b.startS).slice(-limit);
+    return standingBuckets({ head: state.head, undecided: undecidedOf(state), settled }, { interval, fromS, toS, limit });
   }
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
     const minutes = await this.buckets(mint, '1m', fromS - (fromS % baseIntervals['1m']), nowS + summarySeconds, summarySeconds);
-    return { checkpoint: this.#checkpoint, minutes, price: valueOf(this.#mints.get(mint)?.price) };
+    const state = this.#mints.get(mint);
+    const price = state === undefined ? null : standingPrice(state.head, valueOf(state.price), undecidedOf(state));
+    return { checkpoint: this.#checkpoint, minutes, price };
   }
 
   async trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]> {
@@ -104,10 +118,14 @@ export class InProcessMarket implements Market {
   async heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
     const found = new Map<string, MintHead>();
     for (const mint of mints) {
-      const state = this.#mints.get(mint);
-      if (state !== undefined) found.set(mint, state.head);
+      const head = this.#mints.get(mint)?.head ?? null;
+      if (head !== null) found.set(mint, head);
     }
     return found;
+  }
+
+  async undecided(): Promise<ReadonlyMap<string, Undecided>> {
+    return new Map([...this.#mints].map(([mint, state]) => [mint, undecidedOf(state)] as const).filter(([, of]) => !isNothing(of)));
   }
 
   async apply({ from, to, changes }: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'> {
@@ -159,26 +177,31 @@ export class InProcessMarket implements Market {
     this.#buckets = 0;
   }
 
-  #change({ mint, head, buckets, price, trades }: MintChange, nowMs: number): void {
+  #change(change: MintChange, nowMs: number): void {
+    const { mint, head, buckets, price, undecided } = change;
     const state: MintState = this.#mints.get(mint) ?? {
-      head,
+      head: null,
       chunks: { '1s': new Map(), '1m': new Map(), '1h': new Map() },
       price: null,
+      undecidedTrades: new Map(),
+      undecidedPrices: new Map(),
       trades: null,
     };
     // Behind the others: it is the last to go.
     this.#mints.delete(mint);
     this.#mints.set(mint, state);
-    state.head = head;
-    for (const change of buckets) this.#addTo(state, change, nowMs);
-    // Copies: an event's bytes are a view of a much larger buffer.
-    if (price !== null) state.price = { value: Buffer.from(price), expiresAtMs: nowMs + priceKeepS * 1000 };
-    if (trades.length === 0) return;
-    const kept = [...(valueOf(state.trades) ?? []), ...trades.map((trade) => Buffer.from(trade))];
-    state.trades = { value: kept.slice(-marketLimits.tradesPerMint), expiresAtMs: nowMs + tradesKeepS * 1000 };
+    if (head !== null) {
+      state.head = head;
+      for (const bucket of buckets) this.#addTo(state.chunks, head, bucket, nowMs);
+    }
+    if (price !== null) state.price = { value: price, expiresAtMs: nowMs + priceKeepS * 1000 };
+    for (const trade of undecided.trades) state.undecidedTrades.set(tradeField(trade), trade);
+    for (const undecidedPrice of undecided.prices) state.undecidedPrices.set(priceField(undecidedPrice), undecidedPrice);
+    for (const field of undecided.gone) if (!state.undecidedTrades.delete(field)) state.undecidedPrices.delete(field);
+    keepTrades(state, change, nowMs);
   }
 
-  #addTo({ head, chunks }: MintState, { interval, startS, tally }: BucketChange, nowMs: number): void {
+  #addTo(chunks: MintState['chunks'], head: MintHead, { interval, startS, tally }: BucketChange, nowMs: number): void {
     const { chunkS } = bucketKeeping[interval];
     const chunkStartS = startS - (startS % chunkS);
     let chunk = chunks[interval].get(chunkStartS);
@@ -210,9 +233,29 @@ export class InProcessMarket implements Market {
       }
       state.price = valueOf(state.price, nowMs) === null ? null : state.price;
       state.trades = valueOf(state.trades, nowMs) === null ? null : state.trades;
-      if (Object.values(state.chunks).every(({ size }) => size === 0) && state.price === null) this.#mints.delete(mint);
+      const isEmpty = Object.values(state.chunks).every(({ size }) => size === 0) && state.price === null;
+      if (isEmpty && isNothing(undecidedOf(state))) this.#mints.delete(mint);
     }
   }
+}
+
+function keepTrades(state: MintState, { trades, retracted }: MintChange, nowMs: number): void {
+  if (trades.length === 0 && retracted.length === 0) return;
+  let kept = valueOf(state.trades, nowMs) ?? [];
+  for (const id of retracted) kept = kept.filter((trade) => !hasId(trade, id));
+  // Copies: an event's bytes are a view of a much larger buffer.
+  kept = [...kept, ...trades.map((trade) => Buffer.from(trade))].slice(-marketLimits.tradesPerMint);
+  state.trades = { value: kept, expiresAtMs: nowMs + tradesKeepS * 1000 };
+}
+
+function undecidedOf({ undecidedTrades, undecidedPrices }: MintState): Undecided {
+  if (undecidedTrades.size === 0 && undecidedPrices.size === 0) return nothingUndecided;
+  const prices = [...undecidedPrices.values()].sort((a, b) => a.slot - b.slot);
+  return { trades: [...undecidedTrades.values()].sort(inChainOrder), prices };
+}
+
+function isNothing({ trades, prices }: Undecided): boolean {
+  return trades.length === 0 && prices.length === 0;
 }
 
 function valueOf<T>(kept: Kept<T> | null | undefined, nowMs = performance.now()): T | null {

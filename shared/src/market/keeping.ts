@@ -39,9 +39,13 @@ export function isSameCheckpoint(a: Checkpoint | null, b: Checkpoint | null): bo
 export function olderTrades(newestFirst: readonly Uint8Array[], before: string | null, limit: number): readonly Uint8Array[] {
   let from = 0;
   if (before !== null) {
-    const mark = Buffer.from(`"id":${JSON.stringify(before)},`);
-    from = newestFirst.findIndex((json) => Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(mark)) + 1;
+    from = newestFirst.findIndex((json) => hasId(json, before)) + 1;
     if (from === 0) return [];
   }
   return newestFirst.slice(from, from + Math.max(0, limit));
+}
+
+/** Whether an event, as published, is the one with this id. */
+export function hasId(json: Uint8Array, id: string): boolean {
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(`"id":${JSON.stringify(id)},`);
 }

@@ -1,6 +1,7 @@
 import type { Lease } from '../bus/bus.ts';
 import type { MintHead } from './head.ts';
 import type { Tally } from './tally.ts';
+import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
 
 /**
  * State of the market beside the log: what is asked for again and again and outlives the log's memory. One process keeps it
@@ -86,15 +87,31 @@ export interface BucketChange {
   readonly tally: Tally;
 }
 
-/** What a stretch of the log changes of one mint. */
+/**
+ * What a stretch of the log changes of one mint. Of what can still be taken back only `undecided` knows; head, buckets and price are
+ * of what has been settled with this stretch, and is counted for good (`undecided.ts`).
+ */
 export interface MintChange {
   readonly mint: string;
-  readonly head: MintHead;
+  /** Null where it stays as it is. */
+  readonly head: MintHead | null;
   readonly buckets: readonly BucketChange[];
   /** The newest price event of the main pool (JSON as published); null where there was none. */
   readonly price: Uint8Array | null;
   /** Trade events (JSON as published) in log order, the newest `tradesPerMint` of them. */
   readonly trades: readonly Uint8Array[];
+  /** Ids of trades that came in an earlier stretch and are taken back; whichever of `trades` has such an id came after that. */
+  readonly retracted: readonly string[];
+  readonly undecided: {
+    readonly trades: readonly UndecidedTrade[];
+    readonly prices: readonly UndecidedPrice[];
+    /** Names of the fields (`undecided.ts`) of those that are settled, or taken back. */
+    readonly gone: readonly string[];
+  };
+  /** Unix seconds in which what a reader is told changed. */
+  readonly touched: readonly number[];
+  /** Latest block time of the trades that came; 0 where none did. */
+  readonly tradedS: number;
 }
 
 /** A stretch of the log: from where the state stands (null: from nothing) to where it stands afterwards. */
@@ -115,8 +132,10 @@ export interface TopicTurns {
 /** What the holder of the lease `market` does; nobody else. What is refused as `fenced` was not done. */
 export interface MarketWriter {
   checkpoint(): Promise<Checkpoint | null>;
-  /** Heads of the mints that have one. */
+  /** Heads of the mints that have one, as far as they are settled. */
   heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>>;
+  /** All that is undecided, by mint. */
+  undecided(): Promise<ReadonlyMap<string, Undecided>>;
   /**
    * Applies a batch whole, or not at all: `fenced` where the holding is over, `stale` where the state does not stand at `from`.
    * Where it rejects, whether the batch was applied is unknown; the same batch may be given again, and is `applied` once.

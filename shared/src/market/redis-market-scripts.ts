@@ -15,6 +15,10 @@ export const marketKeys = {
   /** JSON of the mint's head. */
   head: (mint: string): string => `${prefix}head:${mint}`,
   price: (mint: string): string => `${prefix}price:${mint}`,
+  /** Hash of what of a mint is undecided: its fields are named as in `undecided.ts`. */
+  undecided: (mint: string): string => `${prefix}undecided:${mint}`,
+  /** Set: mints of which something is. */
+  undecidedMints: `${prefix}undecided`,
   /** List, newest first. */
   trades: (mint: string): string => `${prefix}trades:${mint}`,
   /** Hash of one chunk: start of a bucket, Unix seconds -> its tally. */
@@ -25,16 +29,17 @@ export const marketKeys = {
 const namedFields = 64;
 
 const layout = `
-local tally = '>ddddddddddddI4I4'
+local tally = '>ddddddddddddI4I4I4I4I4I4'
 local function digits(n) return string.format('%.0f', n) end
 `;
 
 /**
  * Applies a batch, whole or not at all. KEYS: checkpoint, lease. ARGV: fence, checkpoint before (empty: none), checkpoint after,
- * trades to keep, seconds to keep prices, seconds to keep trades, body. -> 'applied', 'fenced' or 'stale'
+ * trades to keep, seconds to keep prices, trades, and what is undecided, body. -> 'applied', 'fenced' or 'stale'
  *
- * The body has for each mint: u8 + mint, u16 + head, u32 seconds to keep the head, u32 + price event, u16 trades, u32 + each
- * trade event, u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to keep, tally.
+ * The body has for each mint: u8 + mint, u16 + head (empty: it stays), u32 seconds to keep the head, u32 + price event, u16 ids of trades
+ * taken back, each with u16, u16 trades, u32 + each trade event, u16 undecided, u8 + name and u32 + value of each, u16 gone of those,
+ * u8 + each name, u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to keep, tally.
  */
 export const applyScript = script(`${layout}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
@@ -42,29 +47,72 @@ local stands = redis.call('GET', KEYS[1]) or ''
 if stands == ARGV[3] then return 'applied' end
 if stands ~= ARGV[2] then return 'stale' end
 
-local function first(a, b) if a == a then return a end return b end
-local function last(a, b) if b == b then return b end return a end
 local function most(a, b) if a ~= a or b > a then return b end return a end
 local function least(a, b) if a ~= a or b < a then return b end return a end
+local function first(a, at_a, b, at_b) if a ~= a or at_b < at_a then return b, at_b end return a, at_a end
+local function last(a, at_a, b, at_b) if a ~= a or (b == b and at_b >= at_a) then return b, at_b end return a, at_a end
 local function merge(old, new)
-  local o1, h1, l1, c1, ou1, hu1, lu1, cu1, b1, q1, s1, u1, n1, m1 = struct.unpack(tally, old)
-  local o2, h2, l2, c2, ou2, hu2, lu2, cu2, b2, q2, s2, u2, n2, m2 = struct.unpack(tally, new)
-  return struct.pack(tally, first(o1, o2), most(h1, h2), least(l1, l2), last(c1, c2), first(ou1, ou2), most(hu1, hu2),
-    least(lu1, lu2), last(cu1, cu2), b1 + b2, q1 + q2, s1 + s2, u1 + u2, n1 + n2, m1 + m2)
+  -- Those stored before the slots of its prices were are shorter.
+  if #old < ${tallyBytes} then old = old .. string.rep('\\0', ${tallyBytes} - #old) end
+  local o1, h1, l1, c1, ou1, hu1, lu1, cu1, b1, q1, s1, u1, n1, m1, os1, cs1, ous1, cus1 = struct.unpack(tally, old)
+  local o2, h2, l2, c2, ou2, hu2, lu2, cu2, b2, q2, s2, u2, n2, m2, os2, cs2, ous2, cus2 = struct.unpack(tally, new)
+  if o2 == o2 then
+    o1, os1 = first(o1, os1, o2, os2)
+    c1, cs1 = last(c1, cs1, c2, cs2)
+  end
+  if ou2 == ou2 then
+    ou1, ous1 = first(ou1, ous1, ou2, ous2)
+    cu1, cus1 = last(cu1, cus1, cu2, cus2)
+  end
+  return struct.pack(tally, o1, most(h1, h2), least(l1, l2), c1, ou1, most(hu1, hu2), least(lu1, lu2), cu1,
+    b1 + b2, q1 + q2, s1 + s2, u1 + u2, n1 + n2, m1 + m2, os1, cs1, ous1, cus1)
 end
 
-local body, at, n = ARGV[7], 1, nil
-local keep_trades, price_s, trades_s = tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local function take_back(key, ids)
+  local events = redis.call('LRANGE', key, 0, -1)
+  for _, id in ipairs(ids) do
+    local mark = '"id":"' .. id .. '"'
+    for _, event in ipairs(events) do
+      if string.find(event, mark, 1, true) then redis.call('LREM', key, 1, event); break end
+    end
+  end
+end
+
+local body, at, n = ARGV[8], 1, nil
+local keep_trades, price_s, trades_s, undecided_s = tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
 while at <= #body do
   local mint, head, head_s, price, interval, chunk, start, keep_s, value
   mint, head, head_s, price, n, at = struct.unpack('>Bc0Hc0I4I4c0H', body, at)
-  redis.call('SET', '${prefix}head:' .. mint, head, 'EX', head_s)
+  if head ~= '' then redis.call('SET', '${prefix}head:' .. mint, head, 'EX', head_s) end
   if price ~= '' then redis.call('SET', '${prefix}price:' .. mint, price, 'EX', price_s) end
+  local trades = '${prefix}trades:' .. mint
   if n > 0 then
-    local key, events = '${prefix}trades:' .. mint, {}
+    local ids = {}
+    for i = 1, n do ids[i], at = struct.unpack('>Hc0', body, at) end
+    take_back(trades, ids)
+  end
+  n, at = struct.unpack('>H', body, at)
+  if n > 0 then
+    local events = {}
     for i = 1, n do events[i], at = struct.unpack('>I4c0', body, at) end
-    if redis.call('LPUSH', key, unpack(events)) > keep_trades then redis.call('LTRIM', key, 0, keep_trades - 1) end
-    redis.call('EXPIRE', key, trades_s)
+    if redis.call('LPUSH', trades, unpack(events)) > keep_trades then redis.call('LTRIM', trades, 0, keep_trades - 1) end
+    redis.call('EXPIRE', trades, trades_s)
+  end
+  local undecided = '${prefix}undecided:' .. mint
+  n, at = struct.unpack('>H', body, at)
+  if n > 0 then
+    local fields = {}
+    for i = 1, 2 * n, 2 do fields[i], fields[i + 1], at = struct.unpack('>Bc0I4c0', body, at) end
+    redis.call('HSET', undecided, unpack(fields))
+    redis.call('EXPIRE', undecided, undecided_s)
+    redis.call('SADD', '${prefix}undecided', mint)
+  end
+  n, at = struct.unpack('>H', body, at)
+  if n > 0 then
+    local fields = {}
+    for i = 1, n do fields[i], at = struct.unpack('>Bc0', body, at) end
+    redis.call('HDEL', undecided, unpack(fields))
+    if redis.call('EXISTS', undecided) == 0 then redis.call('SREM', '${prefix}undecided', mint) end
   end
   n, at = struct.unpack('>H', body, at)
   for i = 1, n do
@@ -111,23 +159,27 @@ local function read(interval, mint, chunk_s, interval_s, keep_s, from, to, limit
   return found
 end
 local function read_arguments()
-  return read(ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]))
+  local settled = read(ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]))
+  return redis.call('GET', KEYS[1]) or '', redis.call('HGETALL', KEYS[2]), settled
 end
 `;
 
 /**
- * KEYS: head of the mint. ARGV: interval, mint, seconds of a chunk, of the interval, and for which it is kept, from, to, limit.
- * -> [start, tally, …], those of the newest chunks that reach the limit, in no order. No more chunks are looked at than
- * there can be before the last trade.
+ * KEYS: head of the mint, what of it is undecided. ARGV: interval, mint, seconds of a chunk, of the interval, and for which it is kept,
+ * from, to, limit. -> [head, [name, value, …] of what is undecided, [start, tally, …]], tallies of the newest chunks that reach the
+ * limit, in no order. No more chunks are looked at than there can be before the last trade.
  */
 export const bucketsScript = script(`${reading}
-return read_arguments()
+return {read_arguments()}
 `);
 
-/** KEYS: head and price of the mint, checkpoint. ARGV: as `bucketsScript`. -> [checkpoint, price, [start, tally, …]] */
+/** KEYS: as `bucketsScript`, then price of the mint, checkpoint. ARGV: as `bucketsScript`. -> [checkpoint, price, …as there] */
 export const summaryScript = script(`${reading}
-return {redis.call('GET', KEYS[3]) or '', redis.call('GET', KEYS[2]) or '', read_arguments()}
+return {redis.call('GET', KEYS[4]) or '', redis.call('GET', KEYS[3]) or '', read_arguments()}
 `);
+
+/** KEYS: what of a mint is undecided. -> [name, value, …] */
+export const undecidedScript = script(`return redis.call('HGETALL', KEYS[1])`);
 
 const time = `
 local now = redis.call('TIME')

@@ -18,8 +18,27 @@ import {
   type MarketSummary,
   type TopicTurns,
 } from './market.ts';
-import { applyScript, bucketsScript, marketKeys, noteScript, summaryScript, turnsScript, wantScript } from './redis-market-scripts.ts';
-import { bucketOf, readTally } from './tally.ts';
+import {
+  applyScript,
+  bucketsScript,
+  marketKeys,
+  noteScript,
+  summaryScript,
+  turnsScript,
+  undecidedScript,
+  wantScript,
+} from './redis-market-scripts.ts';
+import { readTally } from './tally.ts';
+import {
+  nothingUndecided,
+  readUndecided,
+  standingBuckets,
+  standingPrice,
+  undecidedKeepS,
+  type Range,
+  type Settled,
+  type Undecided,
+} from './undecided.ts';
 
 /** Heads, or topics, that one command names. */
 const perCommand = 500;
@@ -47,16 +66,24 @@ export class RedisMarket implements Market {
 
   async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
     if (limit <= 0 || fromS >= toS) return [];
-    const reply = await this.#connection.run(bucketsScript, [marketKeys.head(mint)], rangeArgs(mint, interval, fromS, toS, limit));
-    return readBuckets(reply as Buffer[]).slice(-limit);
+    const range = { interval, fromS, toS, limit };
+    const keys = [marketKeys.head(mint), marketKeys.undecided(mint)];
+    return standingBuckets(readStored((await this.#connection.run(bucketsScript, keys, rangeArgs(mint, range))) as Stored), range);
   }
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
-    const args = rangeArgs(mint, '1m', fromS - (fromS % baseIntervals['1m']), nowS + summarySeconds, summarySeconds);
-    const reply = await this.#connection.run(summaryScript, [marketKeys.head(mint), marketKeys.price(mint), marketKeys.checkpoint], args);
-    const [checkpoint, price, minutes] = reply as [Buffer, Buffer, Buffer[]];
-    return { checkpoint: readCheckpoint(checkpoint), minutes: readBuckets(minutes), price: price.length === 0 ? null : price };
+    const from = fromS - (fromS % baseIntervals['1m']);
+    const range = { interval: '1m', fromS: from, toS: nowS + summarySeconds, limit: summarySeconds } as const;
+    const keys = [marketKeys.head(mint), marketKeys.undecided(mint), marketKeys.price(mint), marketKeys.checkpoint];
+    const reply = await this.#connection.run(summaryScript, keys, rangeArgs(mint, range));
+    const [checkpoint, price, ...stored] = reply as [Buffer, Buffer, ...Stored];
+    const state = readStored(stored);
+    return {
+      checkpoint: readCheckpoint(checkpoint),
+      minutes: standingBuckets(state, range),
+      price: standingPrice(state.head, price.length === 0 ? null : price, state.undecided),
+    };
   }
 
   async trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]> {
@@ -87,8 +114,19 @@ export class RedisMarket implements Market {
       const some = mints.slice(from, from + perCommand);
       const stored = (await this.#connection.binary('mget', some.map(marketKeys.head))) as (Buffer | null)[];
       stored.forEach((json, index) => {
-        if (json !== null) found.set(some[index]!, JSON.parse(json.toString('utf8')) as MintHead);
+        if (json !== null) found.set(some[index]!, readHead(json));
       });
+    }
+    return found;
+  }
+
+  async undecided(): Promise<ReadonlyMap<string, Undecided>> {
+    const mints = texts(await this.#connection.binary('smembers', [marketKeys.undecidedMints]));
+    const found = new Map<string, Undecided>();
+    for (let from = 0; from < mints.length; from += perCommand) {
+      const some = mints.slice(from, from + perCommand);
+      const stored = await Promise.all(some.map((mint) => this.#connection.run(undecidedScript, [marketKeys.undecided(mint)], [])));
+      some.forEach((mint, index) => found.set(mint, readUndecided(pairs(stored[index] as Buffer[]))));
     }
     return found;
   }
@@ -101,6 +139,7 @@ export class RedisMarket implements Market {
       marketLimits.tradesPerMint,
       priceKeepS,
       tradesKeepS,
+      undecidedKeepS,
       encodeChanges(changes),
     ];
     const reply = await this.#connection.run(applyScript, [marketKeys.checkpoint, redisKeys.lease(lease.name)], args);
@@ -128,18 +167,33 @@ export class RedisMarket implements Market {
   }
 }
 
-function rangeArgs(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): (string | number)[] {
+function rangeArgs(mint: string, { interval, fromS, toS, limit }: Range): (string | number)[] {
   const { chunkS, keepS } = bucketKeeping[interval];
   return [interval, mint, chunkS, baseIntervals[interval], keepS, fromS, toS, limit];
 }
 
-function readBuckets(reply: readonly Buffer[]): Bucket[] {
-  const buckets: Bucket[] = [];
-  for (let i = 0; i + 1 < reply.length; i += 2) {
-    const bucket = bucketOf(Number(text(reply[i])), readTally(reply[i + 1]!));
-    if (bucket !== null) buckets.push(bucket);
-  }
-  return buckets.sort((a, b) => a.startS - b.startS);
+/** What `bucketsScript` answers. */
+type Stored = [head: Buffer, undecided: Buffer[], tallies: Buffer[]];
+
+function readStored([head, undecided, tallies]: Stored): Settled {
+  return {
+    head: head.length === 0 ? null : readHead(head),
+    undecided: undecided.length === 0 ? nothingUndecided : readUndecided(pairs(undecided)),
+    settled: new Map(pairs(tallies).map(([startS, tally]) => [Number(startS), readTally(tally)])),
+  };
+}
+
+type SlotsOfHead = Pick<MintHead, 'poolSlot' | 'priceSlot' | 'tickSlot'>;
+
+/** One stored before slots were kept says nothing of them. */
+function readHead(json: Buffer): MintHead {
+  const stored = JSON.parse(json.toString('utf8')) as Omit<MintHead, keyof SlotsOfHead> & Partial<SlotsOfHead>;
+  return { poolSlot: 0, priceSlot: 0, tickSlot: 0, ...stored };
+}
+
+/** Names and values of a hash. */
+function pairs(reply: readonly Buffer[]): (readonly [string, Buffer])[] {
+  return reply.flatMap((name, at) => (at % 2 === 0 ? [[text(name), reply[at + 1]!] as const] : []));
 }
 
 function checkpointText({ epoch, offset }: Checkpoint): string {

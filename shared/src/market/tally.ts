@@ -1,8 +1,9 @@
 import type { Bucket } from './market.ts';
 
 /**
- * What a stretch of the log adds to one bucket. Tallies of consecutive stretches merge into the tally of both, in whatever
- * grouping: first prices stay, last ones win, the rest are extremes and sums. What has no price (in USD) yet is NaN.
+ * What events add to one bucket. Each opening and closing price bears the slot that it is of, so that tallies merge in whatever
+ * order: the price of the lowest slot opens, that of the highest closes, and of one slot the tally merged first opens and the one
+ * merged last closes. The rest are extremes and sums. What has no price (in USD) yet is NaN.
  */
 export interface Tally {
   open: number;
@@ -19,6 +20,10 @@ export interface Tally {
   volumeUsd: number;
   buys: number;
   sells: number;
+  openSlot: number;
+  closeSlot: number;
+  openUsdSlot: number;
+  closeUsdSlot: number;
 }
 
 export function emptyTally(): Tally {
@@ -37,51 +42,62 @@ export function emptyTally(): Tally {
     volumeUsd: 0,
     buys: 0,
     sells: 0,
+    openSlot: 0,
+    closeSlot: 0,
+    openUsdSlot: 0,
+    closeUsdSlot: 0,
   };
 }
 
-/** Adds a price; `usd` null where it has none. */
-export function addPrice(tally: Tally, price: number, usd: number | null): void {
-  mergePrices(tally, price, price, price, price);
-  if (usd !== null) mergeUsd(tally, usd, usd, usd, usd);
+/** Slots are kept in four bytes; what claims to be beyond is the newest there is. */
+const maxSlot = 0xffff_ffff;
+
+/** Adds a price as it stood at a slot; `usd` null where it has none. */
+export function addPrice(tally: Tally, price: number, usd: number | null, atSlot: number): void {
+  const slot = Math.min(atSlot, maxSlot);
+  mergePrices(tally, price, price, price, price, slot, slot);
+  if (usd !== null) mergeUsd(tally, usd, usd, usd, usd, slot, slot);
 }
 
-/** Merges the tally of the stretch that follows into this one. */
-export function mergeTally(into: Tally, later: Tally): void {
-  mergePrices(into, later.open, later.high, later.low, later.close);
-  mergeUsd(into, later.openUsd, later.highUsd, later.lowUsd, later.closeUsd);
-  into.volumeBase += later.volumeBase;
-  into.volumeQuote += later.volumeQuote;
-  into.volumeSol += later.volumeSol;
-  into.volumeUsd += later.volumeUsd;
-  into.buys += later.buys;
-  into.sells += later.sells;
+export function mergeTally(into: Tally, from: Tally): void {
+  mergePrices(into, from.open, from.high, from.low, from.close, from.openSlot, from.closeSlot);
+  mergeUsd(into, from.openUsd, from.highUsd, from.lowUsd, from.closeUsd, from.openUsdSlot, from.closeUsdSlot);
+  into.volumeBase += from.volumeBase;
+  into.volumeQuote += from.volumeQuote;
+  into.volumeSol += from.volumeSol;
+  into.volumeUsd += from.volumeUsd;
+  into.buys += from.buys;
+  into.sells += from.sells;
 }
 
-function mergePrices(into: Tally, open: number, high: number, low: number, close: number): void {
+function mergePrices(into: Tally, open: number, high: number, low: number, close: number, openSlot: number, closeSlot: number): void {
   if (Number.isNaN(open)) return;
-  if (Number.isNaN(into.open)) {
+  const isFirst = Number.isNaN(into.open);
+  if (isFirst || openSlot < into.openSlot) {
     into.open = open;
-    into.high = high;
-    into.low = low;
-  } else {
-    if (high > into.high) into.high = high;
-    if (low < into.low) into.low = low;
+    into.openSlot = openSlot;
   }
-  into.close = close;
+  if (isFirst || high > into.high) into.high = high;
+  if (isFirst || low < into.low) into.low = low;
+  if (isFirst || closeSlot >= into.closeSlot) {
+    into.close = close;
+    into.closeSlot = closeSlot;
+  }
 }
 
-function mergeUsd(into: Tally, open: number, high: number, low: number, close: number): void {
+function mergeUsd(into: Tally, open: number, high: number, low: number, close: number, openSlot: number, closeSlot: number): void {
   if (Number.isNaN(open)) return;
-  if (Number.isNaN(into.openUsd)) {
+  const isFirst = Number.isNaN(into.openUsd);
+  if (isFirst || openSlot < into.openUsdSlot) {
     into.openUsd = open;
-    into.highUsd = high;
-    into.lowUsd = low;
-  } else {
-    if (high > into.highUsd) into.highUsd = high;
-    if (low < into.lowUsd) into.lowUsd = low;
+    into.openUsdSlot = openSlot;
   }
-  into.closeUsd = close;
+  if (isFirst || high > into.highUsd) into.highUsd = high;
+  if (isFirst || low < into.lowUsd) into.lowUsd = low;
+  if (isFirst || closeSlot >= into.closeUsdSlot) {
+    into.closeUsd = close;
+    into.closeUsdSlot = closeSlot;
+  }
 }
 
 /** Null where nothing says a price: volumes alone make no candle. */
@@ -108,8 +124,10 @@ export function bucketOf(startS: number, tally: Tally): Bucket | null {
   };
 }
 
-/** Bytes of a tally as it is stored: 12 doubles and 2 u32 in the order of its fields, big-endian. */
-export const tallyBytes = 12 * 8 + 2 * 4;
+/** Bytes of a tally as it is stored: 12 doubles and 6 u32 in the order of its fields, big-endian. */
+export const tallyBytes = 12 * 8 + 6 * 4;
+/** Those stored before the slots of its prices were. */
+const slotlessBytes = 12 * 8 + 2 * 4;
 
 export function writeTally(target: Buffer, at: number, tally: Tally): number {
   let next = target.writeDoubleBE(tally.open, at);
@@ -125,10 +143,15 @@ export function writeTally(target: Buffer, at: number, tally: Tally): number {
   next = target.writeDoubleBE(tally.volumeSol, next);
   next = target.writeDoubleBE(tally.volumeUsd, next);
   next = target.writeUInt32BE(tally.buys, next);
-  return target.writeUInt32BE(tally.sells, next);
+  next = target.writeUInt32BE(tally.sells, next);
+  next = target.writeUInt32BE(tally.openSlot, next);
+  next = target.writeUInt32BE(tally.closeSlot, next);
+  next = target.writeUInt32BE(tally.openUsdSlot, next);
+  return target.writeUInt32BE(tally.closeUsdSlot, next);
 }
 
 export function readTally(bytes: Buffer): Tally {
+  const hasSlots = bytes.length > slotlessBytes;
   return {
     open: bytes.readDoubleBE(0),
     high: bytes.readDoubleBE(8),
@@ -144,5 +167,9 @@ export function readTally(bytes: Buffer): Tally {
     volumeUsd: bytes.readDoubleBE(88),
     buys: bytes.readUInt32BE(96),
     sells: bytes.readUInt32BE(100),
+    openSlot: hasSlots ? bytes.readUInt32BE(104) : 0,
+    closeSlot: hasSlots ? bytes.readUInt32BE(108) : 0,
+    openUsdSlot: hasSlots ? bytes.readUInt32BE(112) : 0,
+    closeUsdSlot: hasSlots ? bytes.readUInt32BE(116) : 0,
   };
 }

@@ -1,5 +1,5 @@
-import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '../wire/events.ts';
+import type { SlotVerdict } from './slot-verdict.ts';
 
 /** Slots whose fate is remembered, of either kind: half an hour. */
 const maxSlots = 4_096;
@@ -9,7 +9,7 @@ const settledSlots = 512;
 /** `wait`: its slot is neither confirmed nor dead yet. `drop`: it is of a dead slot, or takes back what was never told. */
 export type ConfirmedFate = 'pass' | 'wait' | 'drop';
 
-/** What ingest said of slots, for those who ask for confirmed events only. */
+/** What ingest said of slots, for those who ask for confirmed events only, and for what cannot be taken back once it is counted. */
 export class ConfirmedSlots {
   readonly #alive = new Set<number>();
   readonly #dead = new Set<number>();
@@ -25,9 +25,18 @@ export class ConfirmedSlots {
 
   fateOf(event: StreamEvent): ConfirmedFate {
     if (event.type === 'retract') return 'drop';
-    if (event.type === 'order' || event.commitment !== 'processed') return 'pass';
-    if (this.#dead.has(event.slot)) return 'drop';
-    return this.#alive.has(event.slot) || event.slot <= this.#newest - settledSlots ? 'pass' : 'wait';
+    return event.type === 'order' || event.commitment !== 'processed' ? 'pass' : this.fateOfSlot(event.slot);
+  }
+
+  /** Of an event at `processed`. */
+  fateOfSlot(slot: number): ConfirmedFate {
+    if (this.#dead.has(slot)) return 'drop';
+    return this.#alive.has(slot) || slot <= this.#newest - settledSlots ? 'pass' : 'wait';
+  }
+
+  /** The newest confirmed slot; 0 before the first. */
+  get newest(): number {
+    return this.#newest;
   }
 
   /** The log lost its memory. */

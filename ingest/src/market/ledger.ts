@@ -1,0 +1,266 @@
+import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/confirmed-slots.ts';
+import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/fold.ts';
+import type { MintHead } from '@sluice/shared/market/head.ts';
+import { hasId } from '@sluice/shared/market/keeping.ts';
+import type { MintChange } from '@sluice/shared/market/market.ts';
+import {
+  inChainOrder,
+  standingHead,
+  type Undecided,
+  type UndecidedPrice,
+  type UndecidedTrade,
+} from '@sluice/shared/market/undecided.ts';
+import { MintDraft } from './mint-draft.ts';
+import type { MarketEvent } from './read-event.ts';
+
+/**
+ * Bounds of what is undecided: trades and prices of all mints, trades of one, prices of one. Beyond them the oldest count for good, and
+ * are counted as forgotten: were their slot to die, they would stay.
+ */
+const limits = { undecided: 100_000, tradesOfMint: 2_000, pricesOfMint: 64 } as const;
+/** Mints that are settled with one batch, as their slots are confirmed; the others wait for the next. */
+const settledPerBatch = 100;
+/** Mints at hand; beyond it those of which nothing is undecided are dropped, and read again as they are needed. */
+const maxMints = 50_000;
+/** A slot that is further ahead of a confirmed one was none, and waits for no verdict. */
+const maxAheadSlots = 4_096;
+
+interface Kept {
+  readonly mint: string;
+  /** Where it stands with all that is settled. */
+  head: MintHead | null;
+  readonly trades: UndecidedTrade[];
+  readonly prices: UndecidedPrice[];
+  nextOrder: number;
+}
+
+/**
+ * What the log says of the market, as far as it is not settled. A trade counts for good once its slot is confirmed, and with it all that
+ * stand before it on the chain; until then it is kept beside its buckets, in the order of the chain, wherever in the log it came. Pure but
+ * for what it holds.
+ */
+export class MarketLedger {
+  /** Settled before their slots were confirmed, for a bound. */
+  forgotten = 0;
+  readonly #mints = new Map<string, Kept>();
+  readonly #slots = new ConfirmedSlots();
+  /** Mints with something undecided, by slots that wait for a verdict. */
+  readonly #bySlot = new Map<number, Set<Kept>>();
+  /** Those of which something may have been decided, the oldest first. */
+  readonly #due = new Set<Kept>();
+  #undecided = 0;
+  /** Slots up to here wait for nothing more. */
+  #letGoTo = 0;
+
+  /** Goes on with what another has left undecided. */
+  constructor(undecided: ReadonlyMap<string, Undecided>, heads: ReadonlyMap<string, MintHead>) {
+    for (const [mint, { trades, prices }] of undecided) {
+      const nextOrder = Math.max(0, ...trades.map(({ order }) => order + 1));
+      const kept: Kept = { mint, head: heads.get(mint) ?? null, trades: [...trades], prices: [...prices], nextOrder };
+      this.#mints.set(mint, kept);
+      this.#undecided += trades.length + prices.length;
+      for (const { trade } of trades) this.#waitFor(trade.slot, kept);
+      for (const { slot } of prices) this.#waitFor(slot, kept);
+    }
+  }
+
+  /** Trades and prices that are undecided. */
+  get undecided(): number {
+    return this.#undecided;
+  }
+
+  /** Those of some mints whose heads have to be learned before their events are taken. */
+  unknown(mints: Iterable<string>): string[] {
+    if (this.#mints.size > maxMints) {
+      for (const [mint, { trades, prices }] of this.#mints) if (trades.length + prices.length === 0) this.#mints.delete(mint);
+    }
+    return [...new Set(mints)].filter((mint) => !this.#mints.has(mint));
+  }
+
+  learn(mints: readonly string[], heads: ReadonlyMap<string, MintHead>): void {
+    for (const mint of mints) this.#mints.set(mint, { mint, head: heads.get(mint) ?? null, trades: [], prices: [], nextOrder: 0 });
+  }
+
+  /** Where a mint stands with what is undecided; null where nothing is known of it. */
+  headOf(mint: string): MintHead | null {
+    const kept = this.#mints.get(mint);
+    return kept === undefined ? null : standingHead(kept.head, kept);
+  }
+
+  /** What events, in log order, change. */
+  take(events: readonly MarketEvent[]): readonly MintChange[] {
+    const drafts = new Map<Kept, MintDraft>();
+    const draftOf = (kept: Kept): MintDraft => {
+      let draft = drafts.get(kept);
+      if (draft === undefined) drafts.set(kept, (draft = new MintDraft(kept.mint)));
+      return draft;
+    };
+    for (const event of events) {
+      if (event.kind === 'slots') this.#decide(event.verdict);
+      else {
+        const kept = event.mint === null ? this.#holderOf(event.id) : this.#mints.get(event.mint);
+        if (kept === undefined) continue;
+        if (event.kind === 'trade') this.#trade(kept, draftOf(kept), event);
+        else if (event.kind === 'price') this.#price(kept, draftOf(kept), event);
+        else this.#takeBack(kept, draftOf(kept), event);
+      }
+    }
+    let left = settledPerBatch;
+    for (const kept of this.#due) {
+      if (left-- === 0) break;
+      this.#due.delete(kept);
+      this.#settle(kept, draftOf(kept));
+    }
+    while (this.#undecided > limits.undecided && this.#bySlot.size > 0) this.#letGo(draftOf);
+    return [...drafts.values()].flatMap((draft) => draft.change() ?? []);
+  }
+
+  #trade(kept: Kept, draft: MintDraft, { trade, json }: Extract<MarketEvent, { kind: 'trade' }>): void {
+    const fate = this.#fateOf(trade);
+    if (fate === 'drop') return;
+    const { trades } = kept;
+    const one: UndecidedTrade = { order: kept.nextOrder++, trade };
+    let at = trades.length;
+    while (at > 0 && inChainOrder(trades[at - 1]!, one) > 0) at--;
+    trades.splice(at, 0, one);
+    this.#undecided++;
+    draft.addTrade(one, json);
+    // One that comes before others may move what stood after them.
+    touchFrom(draft, trades, at);
+    if (fate === 'wait') this.#waitFor(trade.slot, kept);
+    if (fate === 'pass' || trades.length > limits.tradesOfMint) this.#due.add(kept);
+  }
+
+  #price(kept: Kept, draft: MintDraft, { slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {
+    const { prices } = kept;
+    // A copy: the bytes of an event are a view of a much larger buffer.
+    const price: UndecidedPrice = { slot, poolAddress, json: Buffer.from(json) };
+    const before = prices.findLastIndex((other) => other.slot <= slot && other.poolAddress === poolAddress);
+    if (prices[before]?.slot === slot) prices[before] = price;
+    else {
+      let at = prices.length;
+      while (at > 0 && prices[at - 1]!.slot > slot) at--;
+      prices.splice(at, 0, price);
+      this.#undecided++;
+    }
+    draft.addPrice(price);
+    if (prices.length > limits.pricesOfMint) this.#dropPrice(kept, draft, 0);
+    if (this.#fateOfSlot(slot) === 'wait') this.#waitFor(slot, kept);
+    else this.#due.add(kept);
+  }
+
+  #takeBack(kept: Kept, draft: MintDraft, { id, of }: Extract<MarketEvent, { kind: 'retract' }>): void {
+    if (of === 'price') {
+      const at = kept.prices.findLastIndex(({ json }) => hasId(json, id));
+      if (at !== -1) this.#dropPrice(kept, draft, at);
+      return;
+    }
+    if (of === 'trade') draft.takeBack(id);
+    const at = kept.trades.findLastIndex(({ trade }) => trade.id === id);
+    if (at !== -1) this.#dropTrade(kept, draft, at);
+  }
+
+  #decide(verdict: Extract<MarketEvent, { kind: 'slots' }>['verdict']): void {
+    this.#slots.take(verdict);
+    for (const [slot, waiting] of this.#bySlot) {
+      if (this.#fateOfSlot(slot) === 'wait') continue;
+      this.#bySlot.delete(slot);
+      for (const kept of waiting) this.#due.add(kept);
+    }
+  }
+
+  /** Counts for good what is decided, up to the first that is not. */
+  #settle(kept: Kept, draft: MintDraft): void {
+    const { trades } = kept;
+    for (let excess = trades.length - limits.tradesOfMint; trades.length > 0; excess--) {
+      const [{ trade }] = trades as [UndecidedTrade];
+      const fate = this.#fateOf(trade);
+      if (fate === 'drop') {
+        this.#dropTrade(kept, draft, 0);
+        continue;
+      }
+      if (fate === 'wait' && excess <= 0) break;
+      if (fate === 'wait' || this.#isLetGo(trade.slot, trade.commitment)) this.forgotten++;
+      foldNext(foldOf(kept, draft), trade);
+      draft.dropTrade(trades.shift()!);
+      this.#undecided--;
+    }
+    kept.head = draft.fold?.head ?? kept.head;
+    this.#settlePrices(kept, draft);
+  }
+
+  #settlePrices(kept: Kept, draft: MintDraft): void {
+    const { prices, trades } = kept;
+    // Which pool is the main one is only known once something is settled; of what never traded it never is.
+    if (kept.head === null && trades.length > 0) return;
+    for (let at = 0; at < prices.length;) {
+      const { slot, poolAddress, json } = prices[at]!;
+      const fate = this.#fateOfSlot(slot);
+      if (fate === 'wait') {
+        at++;
+        continue;
+      }
+      if (fate === 'pass' && kept.head !== null && poolAddress === kept.head.poolAddress && slot >= kept.head.tickSlot) {
+        const { head } = foldOf(kept, draft);
+        head!.tickSlot = slot;
+        kept.head = head;
+        draft.price = json;
+      }
+      this.#dropPrice(kept, draft, at);
+    }
+  }
+
+  #letGo(draftOf: (kept: Kept) => MintDraft): void {
+    const oldest = Math.min(...this.#bySlot.keys());
+    this.#letGoTo = Math.max(this.#letGoTo, oldest);
+    const waiting = this.#bySlot.get(oldest)!;
+    this.#bySlot.delete(oldest);
+    for (const kept of waiting) this.#settle(kept, draftOf(kept));
+  }
+
+  #dropTrade(kept: Kept, draft: MintDraft, at: number): void {
+    touchFrom(draft, kept.trades, at);
+    for (const gone of kept.trades.splice(at, 1)) draft.dropTrade(gone);
+    this.#undecided--;
+  }
+
+  #dropPrice(kept: Kept, draft: MintDraft, at: number): void {
+    for (const gone of kept.prices.splice(at, 1)) draft.dropPrice(gone);
+    this.#undecided--;
+  }
+
+  #waitFor(slot: number, kept: Kept): void {
+    const waiting = this.#bySlot.get(slot);
+    if (waiting === undefined) this.#bySlot.set(slot, new Set([kept]));
+    else waiting.add(kept);
+  }
+
+  /** Who has an undecided event whose topics don't say of which mint it is: rare ones have such. */
+  #holderOf(id: string): Kept | undefined {
+    for (const kept of this.#mints.values()) if (kept.trades.some(({ trade }) => trade.id === id)) return kept;
+    return undefined;
+  }
+
+  #fateOf({ commitment, slot }: UndecidedTrade['trade']): ConfirmedFate {
+    return commitment === 'processed' ? this.#fateOfSlot(slot) : 'pass';
+  }
+
+  #fateOfSlot(slot: number): ConfirmedFate {
+    const { newest } = this.#slots;
+    if (slot <= this.#letGoTo || (newest > 0 && slot > newest + maxAheadSlots)) return 'pass';
+    return this.#slots.fateOfSlot(slot);
+  }
+
+  #isLetGo(slot: number, commitment: string): boolean {
+    return commitment === 'processed' && slot <= this.#letGoTo && this.#slots.fateOfSlot(slot) === 'wait';
+  }
+}
+
+/** What is settled of a mint with this batch, behind what was before. */
+function foldOf(kept: Kept, draft: MintDraft): Fold {
+  return (draft.fold ??= beginFold(kept.head, allIntervals));
+}
+
+function touchFrom(draft: MintDraft, trades: readonly UndecidedTrade[], at: number): void {
+  for (let index = at; index < trades.length; index++) draft.touched.add(trades[index]!.trade.atS);
+}

@@ -1,0 +1,159 @@
+import { beginFold, foldNext, type Fold } from './fold.ts';
+import type { MintHead } from './head.ts';
+import type { MarketTrade } from './market-trade.ts';
+import type { BaseInterval, Bucket } from './market.ts';
+import { bucketOf, mergeTally, type Tally } from './tally.ts';
+
+/**
+ * What is told of a mint at `processed` may be taken back until its slot is confirmed. So until then it is in no bucket and in no
+ * head: it is kept as it came, beside them, and who reads adds it. What is taken back is then as if it had never been.
+ */
+export interface Undecided {
+  /** In the order of the chain: by slot, and within a slot by `order`. */
+  readonly trades: readonly UndecidedTrade[];
+  /** The newest price event of each slot and pool, by slot. */
+  readonly prices: readonly UndecidedPrice[];
+}
+
+export interface UndecidedTrade {
+  /** Counts the trades of a mint as they stand in the log. */
+  readonly order: number;
+  readonly trade: MarketTrade;
+}
+
+export interface UndecidedPrice {
+  readonly slot: number;
+  readonly poolAddress: string;
+  /** As published. */
+  readonly json: Uint8Array;
+}
+
+export const nothingUndecided: Undecided = { trades: [], prices: [] };
+
+/** How long what is undecided is kept after the last of it came, where nobody comes to decide it. */
+export const undecidedKeepS = 3_600;
+
+// --- As it is stored: a field for each trade and each price.
+
+export function tradeField({ order }: Pick<UndecidedTrade, 'order'>): string {
+  return `${order}`;
+}
+
+export function priceField({ slot, poolAddress }: Pick<UndecidedPrice, 'slot' | 'poolAddress'>): string {
+  return `p${slot}:${poolAddress}`;
+}
+
+export function encodeTrade({ trade }: UndecidedTrade): Buffer {
+  const { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late, simulated } = trade;
+  const { priceQuote, priceSol, priceUsd, depthSol, isBuy, base, quote, sol, completesCurve } = trade;
+  const flags = Number(late) | (Number(simulated) << 1) | (Number(isBuy) << 2) | (Number(completesCurve) << 3);
+  const values = [slot, atS, receivedUs, flags, priceQuote, priceSol, priceUsd, depthSol, base, quote, sol];
+  return Buffer.from(JSON.stringify([kind, id, quoteMint, pool, poolAddress, commitment, ...values]));
+}
+
+type Texts = [
+  kind: MarketTrade['kind'],
+  id: string,
+  quoteMint: string,
+  pool: MarketTrade['pool'],
+  address: string,
+  commitment: MarketTrade['commitment'],
+];
+type Numbers = [slot: number, atS: number, receivedUs: number, flags: number];
+type Values = [
+  priceQuote: number | null,
+  priceSol: number | null,
+  priceUsd: number | null,
+  depthSol: number,
+  base: number,
+  quote: number,
+  sol: number | null,
+];
+
+function decodeTrade(bytes: Uint8Array): MarketTrade {
+  const stored = JSON.parse(textOf(bytes)) as [...Texts, ...Numbers, ...Values];
+  const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
+  const [priceQuote, priceSol, priceUsd, depthSol, base, quote, sol] = values;
+  const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
+  return {
+    ...{ kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) },
+    ...{ priceQuote, priceSol, priceUsd, depthSol, isBuy: is(2), base, quote, sol, completesCurve: is(3) },
+  };
+}
+
+/** Out of the fields as stored, in any order. */
+export function readUndecided(fields: Iterable<readonly [name: string, value: Uint8Array]>): Undecided {
+  const trades: UndecidedTrade[] = [];
+  const prices: UndecidedPrice[] = [];
+  for (const [name, value] of fields) {
+    if (name.startsWith('p')) {
+      const colon = name.indexOf(':');
+      prices.push({ slot: Number(name.slice(1, colon)), poolAddress: name.slice(colon + 1), json: value });
+    } else trades.push({ order: Number(name), trade: decodeTrade(value) });
+  }
+  return { trades: trades.sort(inChainOrder), prices: prices.sort((a, b) => a.slot - b.slot) };
+}
+
+export function inChainOrder(a: UndecidedTrade, b: UndecidedTrade): number {
+  return a.trade.slot - b.trade.slot || a.order - b.order;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}
+
+// --- As it is read: settled and undecided together.
+
+function foldAll(head: MintHead | null, { trades }: Undecided, intervals: readonly BaseInterval[]): Fold {
+  const fold = beginFold(head, intervals);
+  for (const { trade } of trades) foldNext(fold, trade);
+  return fold;
+}
+
+/** Where a mint stands with what is undecided; null where nothing is known of it. */
+export function standingHead(settled: MintHead | null, undecided: Undecided): MintHead | null {
+  return undecided.trades.length === 0 ? settled : foldAll(settled, undecided, []).head;
+}
+
+/** The newest price event of the main pool. */
+export function standingPrice(head: MintHead | null, settled: Uint8Array | null, undecided: Undecided): Uint8Array | null {
+  if (undecided.prices.length === 0) return settled;
+  const address = standingHead(head, undecided)?.poolAddress;
+  const settledSlot = head?.tickSlot ?? 0;
+  return undecided.prices.findLast(({ slot, poolAddress }) => poolAddress === address && slot >= settledSlot)?.json ?? settled;
+}
+
+/** What is stored of a mint's buckets in a range, at least. */
+export interface Settled {
+  readonly head: MintHead | null;
+  readonly undecided: Undecided;
+  /** Tallies by start. */
+  readonly settled: Map<number, Tally>;
+}
+
+export interface Range {
+  readonly interval: BaseInterval;
+  readonly fromS: number;
+  readonly toS: number;
+  /** The newest of it. */
+  readonly limit: number;
+}
+
+/** Buckets with prices of a range, oldest first; the map given is changed. */
+export function standingBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit }: Range): Bucket[] {
+  if (undecided.trades.length > 0) {
+    for (const [startS, tally] of foldAll(head, undecided, [interval]).tallies[0]![1]) {
+      const known = settled.get(startS);
+      const both = known === undefined ? tally : { ...known };
+      if (known !== undefined) mergeTally(both, tally);
+      settled.set(startS, both);
+    }
+  }
+  const buckets: Bucket[] = [];
+  for (const [startS, tally] of settled) {
+    const bucket = startS >= fromS && startS < toS ? bucketOf(startS, tally) : null;
+    if (bucket !== null) buckets.push(bucket);
+  }
+  return buckets.sort((a, b) => a.startS - b.startS).slice(-limit);
+}
+

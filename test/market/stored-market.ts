@@ -1,0 +1,52 @@
+import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
+import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { MintHead } from '@sluice/shared/market/head.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
+import { standingHead, nothingUndecided } from '@sluice/shared/market/undecided.ts';
+
+const holding = { lease: { name: 'market', held: true, fence: 1 }, fence: 1 };
+
+/** The state of the market as one keeper after the other makes it of a log, without the log. */
+export class StoredMarket {
+  readonly market = new InProcessMarket();
+  #ledger: MarketLedger | null = null;
+  #offset = 0;
+
+  /** The next entries, as one batch. */
+  async take(entries: readonly BusEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const events = entries.flatMap((entry) => readEvent(asLogged(entry)) ?? []);
+    this.#ledger ??= await this.#begin();
+    const unknown = this.#ledger.unknown(events.flatMap(({ mint }) => mint ?? []));
+    this.#ledger.learn(unknown, await this.market.heads(unknown));
+    const from = await this.market.checkpoint();
+    const to = { epoch: 'e', offset: (this.#offset += entries.length) };
+    const outcome = await this.market.apply({ from, to, changes: this.#ledger.take(events) }, holding);
+    if (outcome !== 'applied') throw new Error(outcome);
+  }
+
+  /** The keeper ends; the next one begins with what is stored. */
+  restart(): void {
+    this.#ledger = null;
+  }
+
+  get undecided(): number {
+    return this.#ledger?.undecided ?? 0;
+  }
+
+  /** Where a mint stands by what is stored. */
+  async headOf(mint: string): Promise<MintHead | null> {
+    const undecided = (await this.market.undecided()).get(mint) ?? nothingUndecided;
+    return standingHead((await this.market.heads([mint])).get(mint) ?? null, undecided);
+  }
+
+  async #begin(): Promise<MarketLedger> {
+    const undecided = await this.market.undecided();
+    return new MarketLedger(undecided, await this.market.heads([...undecided.keys()]));
+  }
+}
+
+function asLogged({ topics, json, msgpack }: BusEntry): LogEntry {
+  return { offset: 1, topics: topics.map((topic) => ({ topic, seq: 1 })), json, msgpack };
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import type { BusEntry } from '@sluice/shared/bus/bus.ts';
+import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { accountTradesTopic, allTradesTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { entryOf, priceEvent } from '../support/stream-events.ts';
+import { someS, tradeOf } from './trades.ts';
+
+/** One thing that a chain does, or that ingest tells of it. */
+type Step =
+  | { readonly does: 'slot' }
+  | { readonly does: 'trade' | 'late'; readonly back: number; readonly tokens: number; readonly price: number; readonly usd: boolean }
+  | { readonly does: 'confirm'; readonly slots: number }
+  | { readonly does: 'die'; readonly relands: boolean };
+
+const tradeStep = (does: 'trade' | 'late', furthest: number): fc.Arbitrary<Step> =>
+  fc.record({
+    does: fc.constant(does),
+    back: fc.integer({ min: 0, max: furthest }),
+    tokens: fc.integer({ min: 1, max: 4096 }),
+    price: fc.integer({ min: 1, max: 64 }).map((n) => n / 64),
+    usd: fc.boolean(),
+  });
+
+/** Slots come, are traded in, told late, confirmed, or die; what died may land again. */
+export const chainSteps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant<Step>({ does: 'slot' }) },
+    { weight: 8, arbitrary: tradeStep('trade', 2) },
+    { weight: 2, arbitrary: tradeStep('late', 200) },
+    { weight: 2, arbitrary: fc.record({ does: fc.constant('confirm' as const), slots: fc.integer({ min: 1, max: 6 }) }) },
+    { weight: 2, arbitrary: fc.record({ does: fc.constant('die' as const), relands: fc.boolean() }) },
+  ),
+  { minLength: 1, maxLength: 150 },
+);
+
+const firstSlot = 380_146_000;
+
+/** A chain as it is told: what goes into the log, and what in the end is true of it. */
+export class ToldChain {
+  readonly entries: BusEntry[] = [];
+  readonly #mint: string;
+  readonly #trades: TradeEvent[] = [];
+  readonly #prices: PriceEvent[] = [];
+  #slot = firstSlot;
+  #confirmed = firstSlot - 1;
+  #tickSlot = 0;
+  readonly #dead = new Set<number>();
+
+  constructor(mint: string, steps: readonly Step[]) {
+    this.#mint = mint;
+    for (const step of steps) this.#step(step);
+  }
+
+  /** Trades that were not taken back, as they stand on the chain. */
+  get inChainOrder(): TradeEvent[] {
+    return this.#trades.toSorted((a, b) => a.slot - b.slot);
+  }
+
+  /** The same as they were told. */
+  get inLogOrder(): readonly TradeEvent[] {
+    return this.#trades;
+  }
+
+  get newestPrice(): PriceEvent | null {
+    return this.#prices.toSorted((a, b) => a.slot - b.slot).at(-1) ?? null;
+  }
+
+  #step(step: Step): void {
+    if (step.does === 'slot') this.#slot++;
+    else if (step.does === 'confirm') this.#confirm(Math.min(this.#slot, this.#confirmed + step.slots));
+    else if (step.does === 'die') this.#die(step.relands);
+    else {
+      const slot = this.#slot - step.back;
+      if (this.#dead.has(slot)) return;
+      const isLate = step.does === 'late';
+      const { tokens, price } = step;
+      const trade = tradeOf({ mint: this.#mint, atS: someS + Math.floor((slot - firstSlot) * 0.4), tokens, price, solUsd: step.usd ? 128 : null });
+      this.#tell(isLate ? { ...trade, slot, commitment: 'confirmed', late: true } : { ...trade, slot });
+    }
+  }
+
+  #tell(trade: TradeEvent): void {
+    this.#trades.push(trade);
+    this.entries.push(entryOf(trade));
+    if (trade.slot < this.#tickSlot) return;
+    this.#tickSlot = trade.slot;
+    const { id, slot, poolAddress, pool, commitment, priceQuote } = trade;
+    const price = { ...priceEvent(this.#mint), id: `${id}.price`, slot, poolAddress, pool, commitment, priceQuote: priceQuote! };
+    this.#prices.push(price);
+    this.entries.push(entryOf(price));
+  }
+
+  #confirm(to: number): void {
+    const alive: number[] = [];
+    const dead: number[] = [];
+    for (let slot = this.#confirmed + 1; slot <= to; slot++) (this.#dead.has(slot) ? dead : alive).push(slot);
+    this.#confirmed = to;
+    this.entries.push(verdictEntry({ alive, dead }));
+  }
+
+  /** The oldest slot that is not confirmed dies: all that was told of it is taken back, the newest first. */
+  #die(relands: boolean): void {
+    let slot = this.#confirmed + 1;
+    while (this.#dead.has(slot)) slot++;
+    if (slot > this.#slot) return;
+    this.#dead.add(slot);
+    const gone = this.#trades.filter((trade) => trade.slot === slot && trade.commitment === 'processed');
+    for (const trade of gone.toReversed()) {
+      this.#trades.splice(this.#trades.indexOf(trade), 1);
+      const price = this.#prices.find(({ id }) => id === `${trade.id}.price`);
+      if (price !== undefined) {
+        this.#prices.splice(this.#prices.indexOf(price), 1);
+        this.entries.push(entryOf({ type: 'retract', id: price.id }, [pricesTopic(this.#mint)]));
+      }
+      this.entries.push(
+        entryOf({ type: 'retract', id: trade.id }, [allTradesTopic, tradesTopic(this.#mint), accountTradesTopic(trade.trader)]),
+      );
+    }
+    this.#tickSlot = 0;
+    if (!relands || gone.length === 0) return;
+    if (slot === this.#slot) this.#slot++;
+    for (const trade of gone) this.#tell({ ...trade, slot: this.#slot, blockTime: someS + Math.floor((this.#slot - firstSlot) * 0.4) });
+  }
+}
