@@ -103,7 +103,7 @@ describe('reading events for the market', () => {
     const mint = addressOf(9);
     const price = priceEvent(mint);
     const entry = logEntry(1, price);
-    const read = { kind: 'price', mint, slot: price.slot, poolAddress: price.poolAddress, json: entry.json };
+    const read = { kind: 'price', mint, id: price.id, slot: price.slot, poolAddress: price.poolAddress, json: entry.json };
     expect(readEvent(entry)).toEqual(read);
     expect(readEvent({ ...entry, msgpack: Buffer.from([0x80]) })).toEqual(read);
     const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };

@@ -38,7 +38,7 @@ export class StoredMarket {
   /** Where a mint stands by what is stored. */
   async headOf(mint: string): Promise<MintHead | null> {
     const undecided = (await this.market.undecided()).get(mint) ?? nothingUndecided;
-    return standingHead((await this.market.heads([mint])).get(mint) ?? null, undecided);
+    return standingHead((await this.market.heads([mint])).get(mint) ?? null, undecided.trades);
   }
 
   async #begin(): Promise<MarketLedger> {

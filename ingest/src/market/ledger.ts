@@ -1,11 +1,11 @@
 import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/confirmed-slots.ts';
 import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/fold.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
-import { hasId } from '@sluice/shared/market/keeping.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
 import {
   inChainOrder,
   standingHead,
+  type PriceKey,
   type Undecided,
   type UndecidedPrice,
   type UndecidedTrade,
@@ -25,12 +25,17 @@ const maxMints = 50_000;
 /** A slot that is further ahead of a confirmed one was none, and waits for no verdict. */
 const maxAheadSlots = 4_096;
 
+/** A price without its bytes, which are stored. */
+interface KeptPrice extends PriceKey {
+  readonly id: string;
+}
+
 interface Kept {
   readonly mint: string;
   /** Where it stands with all that is settled. */
   head: MintHead | null;
   readonly trades: UndecidedTrade[];
-  readonly prices: UndecidedPrice[];
+  readonly prices: KeptPrice[];
   nextOrder: number;
 }
 
@@ -56,7 +61,7 @@ export class MarketLedger {
   constructor(undecided: ReadonlyMap<string, Undecided>, heads: ReadonlyMap<string, MintHead>) {
     for (const [mint, { trades, prices }] of undecided) {
       const nextOrder = Math.max(0, ...trades.map(({ order }) => order + 1));
-      const kept: Kept = { mint, head: heads.get(mint) ?? null, trades: [...trades], prices: [...prices], nextOrder };
+      const kept: Kept = { mint, head: heads.get(mint) ?? null, trades: [...trades], prices: prices.map(withoutBytes), nextOrder };
       this.#mints.set(mint, kept);
       this.#undecided += trades.length + prices.length;
       for (const { trade } of trades) this.#waitFor(trade.slot, kept);
@@ -84,7 +89,7 @@ export class MarketLedger {
   /** Where a mint stands with what is undecided; null where nothing is known of it. */
   headOf(mint: string): MintHead | null {
     const kept = this.#mints.get(mint);
-    return kept === undefined ? null : standingHead(kept.head, kept);
+    return kept === undefined ? null : standingHead(kept.head, kept.trades);
   }
 
   /** What events, in log order, change. */
@@ -131,10 +136,9 @@ export class MarketLedger {
     if (fate === 'pass' || trades.length > limits.tradesOfMint) this.#due.add(kept);
   }
 
-  #price(kept: Kept, draft: MintDraft, { slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {
+  #price(kept: Kept, draft: MintDraft, { id, slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {
     const { prices } = kept;
-    // A copy: the bytes of an event are a view of a much larger buffer.
-    const price: UndecidedPrice = { slot, poolAddress, json: Buffer.from(json) };
+    const price: KeptPrice = { id, slot, poolAddress };
     const before = prices.findLastIndex((other) => other.slot <= slot && other.poolAddress === poolAddress);
     if (prices[before]?.slot === slot) prices[before] = price;
     else {
@@ -143,7 +147,7 @@ export class MarketLedger {
       prices.splice(at, 0, price);
       this.#undecided++;
     }
-    draft.addPrice(price);
+    draft.addPrice({ slot, poolAddress, json });
     if (prices.length > limits.pricesOfMint) this.#dropPrice(kept, draft, 0);
     if (this.#fateOfSlot(slot) === 'wait') this.#waitFor(slot, kept);
     else this.#due.add(kept);
@@ -151,7 +155,7 @@ export class MarketLedger {
 
   #takeBack(kept: Kept, draft: MintDraft, { id, of }: Extract<MarketEvent, { kind: 'retract' }>): void {
     if (of === 'price') {
-      const at = kept.prices.findLastIndex(({ json }) => hasId(json, id));
+      const at = kept.prices.findLastIndex((price) => price.id === id);
       if (at !== -1) this.#dropPrice(kept, draft, at);
       return;
     }
@@ -194,7 +198,8 @@ export class MarketLedger {
     // Which pool is the main one is only known once something is settled; of what never traded it never is.
     if (kept.head === null && trades.length > 0) return;
     for (let at = 0; at < prices.length;) {
-      const { slot, poolAddress, json } = prices[at]!;
+      const price = prices[at]!;
+      const { slot, poolAddress } = price;
       const fate = this.#fateOfSlot(slot);
       if (fate === 'wait') {
         at++;
@@ -204,9 +209,10 @@ export class MarketLedger {
         const { head } = foldOf(kept, draft);
         head!.tickSlot = slot;
         kept.head = head;
-        draft.price = json;
-      }
-      this.#dropPrice(kept, draft, at);
+        draft.settlePrice(price);
+        prices.splice(at, 1);
+        this.#undecided--;
+      } else this.#dropPrice(kept, draft, at);
     }
   }
 
@@ -261,6 +267,11 @@ function foldOf(kept: Kept, draft: MintDraft): Fold {
   return (draft.fold ??= beginFold(kept.head, allIntervals));
 }
 
+function withoutBytes({ slot, poolAddress, json }: UndecidedPrice): KeptPrice {
+  const { id } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly id: string };
+  return { id, slot, poolAddress };
+}
+
 function touchFrom(draft: MintDraft, trades: readonly UndecidedTrade[], at: number): void {
-  for (let index = at; index < trades.length; index++) draft.touched.add(trades[index]!.trade.atS);
+  for (let index = at; index < trades.length; index++) draft.touch(trades[index]!.trade.atS);
 }

@@ -1,82 +1,99 @@
 import type { Fold } from '@sluice/shared/market/fold.ts';
 import { marketLimits, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
-import { priceField, tradeField, type UndecidedPrice, type UndecidedTrade } from '@sluice/shared/market/undecided.ts';
+import { priceField, tradeField, type PriceKey, type UndecidedPrice, type UndecidedTrade } from '@sluice/shared/market/undecided.ts';
 
-/** What a batch changes of one mint, as it is put together. */
+/** What a batch changes of one mint, as it is put together. There is one for every few events: lists are shorter than maps are large. */
 export class MintDraft {
   readonly mint: string;
   /** What it settles; null where nothing. */
   fold: Fold | null = null;
-  /** The price event that it settles. */
-  price: Uint8Array | null = null;
-  /** Seconds in which what readers are told changed. */
-  readonly touched = new Set<number>();
-  readonly #trades = new Map<string, UndecidedTrade>();
-  readonly #prices = new Map<string, UndecidedPrice>();
-  readonly #gone = new Set<string>();
-  #told: { readonly id: string; readonly json: Uint8Array }[] = [];
+  readonly #touched: number[] = [];
+  readonly #trades: UndecidedTrade[] = [];
+  readonly #prices: UndecidedPrice[] = [];
+  readonly #gone: string[] = [];
+  readonly #told: { readonly id: string; readonly json: Uint8Array }[] = [];
   readonly #retracted: string[] = [];
+  #price: string | null = null;
   #tradedS = 0;
 
   constructor(mint: string) {
     this.mint = mint;
   }
 
+  /** What readers are told of this second changed. */
+  touch(atS: number): void {
+    if (!this.#touched.includes(atS)) this.#touched.push(atS);
+  }
+
   /** `json`: as published. */
   addTrade(one: UndecidedTrade, json: Uint8Array): void {
     const { kind, id, atS } = one.trade;
-    this.#trades.set(tradeField(one), one);
+    this.#trades.push(one);
     if (kind === 'migration') return;
     this.#told.push({ id, json });
     if (atS > this.#tradedS) this.#tradedS = atS;
   }
 
   addPrice(price: UndecidedPrice): void {
-    const field = priceField(price);
-    this.#prices.set(field, price);
-    this.#gone.delete(field);
+    const at = this.#prices.findIndex((other) => isSame(other, price));
+    if (at === -1) this.#prices.push(price);
+    else this.#prices[at] = price;
+    const gone = this.#gone.length === 0 ? -1 : this.#gone.indexOf(priceField(price));
+    if (gone !== -1) this.#gone.splice(gone, 1);
   }
 
   /** One is not undecided any more. */
   dropTrade(one: UndecidedTrade): void {
-    const field = tradeField(one);
+    const at = this.#trades.lastIndexOf(one);
     // One of this batch was never stored.
-    if (!this.#trades.delete(field)) this.#gone.add(field);
+    if (at === -1) this.#gone.push(tradeField(one));
+    else this.#trades.splice(at, 1);
   }
 
-  dropPrice(price: UndecidedPrice): void {
-    const field = priceField(price);
-    this.#prices.delete(field);
-    this.#gone.add(field);
+  dropPrice(price: PriceKey): void {
+    const at = this.#prices.findIndex((other) => isSame(other, price));
+    if (at !== -1) this.#prices.splice(at, 1);
+    this.#gone.push(priceField(price));
+  }
+
+  /** It is the newest that counts for good, and not undecided any more. */
+  settlePrice(price: PriceKey): void {
+    this.#price = priceField(price);
+    this.#gone.push(this.#price);
   }
 
   /** A trade is not among the recent ones any more. */
   takeBack(id: string): void {
-    const before = this.#told.length;
-    this.#told = this.#told.filter((told) => told.id !== id);
-    if (this.#told.length === before) this.#retracted.push(id);
+    const at = this.#told.findLastIndex((told) => told.id === id);
+    if (at === -1) this.#retracted.push(id);
+    else this.#told.splice(at, 1);
   }
 
   /** Null where it came to nothing. */
   change(): MintChange | null {
-    const { mint, fold, price, touched } = this;
+    const { mint, fold } = this;
     const buckets: BucketChange[] = [];
-    for (const [interval, byStart] of fold?.tallies ?? []) {
-      for (const [startS, tally] of byStart) buckets.push({ interval, startS, tally });
+    if (fold !== null) {
+      for (const [interval, byStart] of fold.tallies) for (const [startS, tally] of byStart) buckets.push({ interval, startS, tally });
     }
-    const trades = this.#told.slice(-marketLimits.tradesPerMint).map(({ json }) => json);
-    const undecided = { trades: [...this.#trades.values()], prices: [...this.#prices.values()], gone: [...this.#gone] };
-    const isNothing =
-      fold === null &&
-      trades.length + this.#retracted.length + touched.size + undecided.trades.length + undecided.prices.length + undecided.gone.length ===
-        0;
-    if (isNothing) return null;
-    const head = fold?.head ?? null;
+    const undecided = { trades: this.#trades, prices: this.#prices, gone: this.#gone };
+    const changed =
+      this.#told.length + this.#retracted.length + this.#touched.length + this.#trades.length + this.#prices.length + this.#gone.length;
+    if (fold === null && changed === 0) return null;
     return {
-      ...{ mint, head, buckets, price, trades, undecided },
+      mint,
+      head: fold?.head ?? null,
+      buckets,
+      price: this.#price,
+      trades: this.#told.slice(-marketLimits.tradesPerMint).map(({ json }) => json),
       retracted: this.#retracted,
-      touched: [...touched],
+      undecided,
+      touched: this.#touched,
       tradedS: this.#tradedS,
     };
   }
+}
+
+function isSame(a: PriceKey, b: PriceKey): boolean {
+  return a.slot === b.slot && a.poolAddress === b.poolAddress;
 }

@@ -10,6 +10,7 @@ import { MsgpackFields } from './msgpack-fields.ts';
 interface PriceTick {
   readonly kind: 'price';
   readonly mint: string;
+  readonly id: string;
   readonly slot: number;
   readonly poolAddress: string;
   readonly json: Uint8Array;
@@ -62,14 +63,14 @@ export function readEvent(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>):
 function readPrice(msgpack: Uint8Array, json: Uint8Array): PriceTick | null {
   const fields = new MsgpackFields(msgpack);
   fields.skip('type');
-  fields.skip('id');
+  const id = fields.text('id');
   const mint = fields.text('mint');
   fields.skip('quoteMint');
   fields.skip('pool');
   const poolAddress = fields.text('poolAddress');
   fields.skip('signature');
   const slot = fields.number('slot') ?? 0;
-  return fields.failed ? null : { kind: 'price', mint, slot, poolAddress, json };
+  return fields.failed ? null : { kind: 'price', mint, id, slot, poolAddress, json };
 }
 
 /** A trade from its MessagePack, whose fields come in the order in which `encodeEvent` writes them; null where they don't. */
@@ -137,7 +138,10 @@ function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): Market
   const event = parse(json);
   if (event === null) return null;
   const { type } = event;
-  if (type === 'price') return { kind: 'price', mint: event.mint, slot: event.slot, poolAddress: event.poolAddress, json };
+  if (type === 'price') {
+    const { mint, id, slot, poolAddress } = event;
+    return { kind: 'price', mint, id, slot, poolAddress, json };
+  }
   if (type === 'retract') return { kind: 'retract', id: event.id, ...takenFrom(topics), json };
   return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
 }

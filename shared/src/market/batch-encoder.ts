@@ -6,43 +6,63 @@ import { encodeTrade, priceField, tradeField } from './undecided.ts';
 /** Bytes of a bucket: name of its interval, three u32, its tally. */
 const bucketBytes = 1 + 2 + 12 + tallyBytes;
 
+/** What is made of a change before its bytes can be counted. */
+interface Prepared {
+  readonly change: MintChange;
+  readonly head: string;
+  readonly trades: readonly string[];
+}
+
+/** Of the name of a field: a slot and an address. */
+const maxFieldBytes = 80;
+
 /** The changes of a batch as the script in Redis reads them (see there); one buffer. */
 export function encodeChanges(changes: readonly MintChange[]): Buffer {
-  const heads = changes.map(({ head }) => (head === null ? '' : JSON.stringify(head)));
-  const undecided = changes.map(({ undecided: { trades, prices } }) => [
-    ...trades.map((trade) => [tradeField(trade), encodeTrade(trade)] as const),
-    ...prices.map((price) => [priceField(price), price.json] as const),
-  ]);
-  let bytes = 0;
-  changes.forEach(({ mint, buckets, price, trades, retracted, undecided: { gone } }, index) => {
-    bytes += 23 + mint.length + heads[index]!.length + (price?.length ?? 0) + buckets.length * bucketBytes;
-    for (const trade of trades) bytes += 4 + trade.length;
-    for (const id of retracted) bytes += 2 + Buffer.byteLength(id);
-    for (const [field, value] of undecided[index]!) bytes += 5 + field.length + value.length;
-    for (const field of gone) bytes += 1 + field.length;
+  const prepared = changes.map((change): Prepared => {
+    return { change, head: change.head === null ? '' : JSON.stringify(change.head), trades: change.undecided.trades.map(encodeTrade) };
   });
+  let bytes = 0;
+  for (const one of prepared) bytes += bytesOf(one);
   const body = Buffer.allocUnsafe(bytes);
   let at = 0;
-  changes.forEach(({ mint, head, buckets, price, trades, retracted, undecided: { gone } }, index) => {
-    at = writeName(body, at, mint);
-    at = writeText(body, body.writeUInt16BE(heads[index]!.length, at), heads[index]!);
-    at = body.writeUInt32BE(head === null ? 0 : headKeepS(head), at);
-    at = writeBytes(body, at, price ?? noBytes);
-    at = body.writeUInt16BE(retracted.length, at);
-    for (const id of retracted) at = body.writeUInt16BE(Buffer.byteLength(id), at) + body.write(id, at + 2);
-    at = body.writeUInt16BE(trades.length, at);
-    for (const trade of trades) at = writeBytes(body, at, trade);
-    at = body.writeUInt16BE(undecided[index]!.length, at);
-    for (const [field, value] of undecided[index]!) at = writeBytes(body, writeName(body, at, field), value);
-    at = body.writeUInt16BE(gone.length, at);
-    for (const field of gone) at = writeName(body, at, field);
-    at = body.writeUInt16BE(buckets.length, at);
-    for (const bucket of buckets) at = writeBucket(body, at, bucket, chunkKeepS(bucket.interval, head!));
-  });
+  for (const one of prepared) at = writeChange(body, at, one);
   return body.subarray(0, at);
 }
 
-const noBytes = new Uint8Array(0);
+/** As many as it takes, or some more. */
+function bytesOf({ change, head, trades }: Prepared): number {
+  const { mint, price, undecided } = change;
+  let bytes = 24 + mint.length + head.length + (price?.length ?? 0) + change.buckets.length * bucketBytes;
+  for (const trade of change.trades) bytes += 4 + trade.length;
+  for (const id of change.retracted) bytes += 2 + Buffer.byteLength(id);
+  for (const trade of trades) bytes += 5 + maxFieldBytes + Buffer.byteLength(trade);
+  for (const { json } of undecided.prices) bytes += 5 + maxFieldBytes + json.length;
+  return bytes + undecided.gone.length * (1 + maxFieldBytes);
+}
+
+function writeChange(body: Buffer, from: number, { change, head, trades }: Prepared): number {
+  const { mint, undecided } = change;
+  let at = writeName(body, from, mint);
+  at = writeText(body, body.writeUInt16BE(head.length, at), head);
+  at = body.writeUInt32BE(change.head === null ? 0 : headKeepS(change.head), at);
+  at = body.writeUInt16BE(change.retracted.length, at);
+  for (const id of change.retracted) at = body.writeUInt16BE(Buffer.byteLength(id), at) + body.write(id, at + 2);
+  at = body.writeUInt16BE(change.trades.length, at);
+  for (const trade of change.trades) at = writeBytes(body, at, trade);
+  at = body.writeUInt16BE(trades.length + undecided.prices.length, at);
+  for (const [index, trade] of trades.entries()) {
+    const start = writeName(body, at, tradeField(undecided.trades[index]!));
+    at = start + 4 + body.write(trade, start + 4);
+    body.writeUInt32BE(at - start - 4, start);
+  }
+  for (const price of undecided.prices) at = writeBytes(body, writeName(body, at, priceField(price)), price.json);
+  at = writeName(body, at, change.price ?? '');
+  at = body.writeUInt16BE(undecided.gone.length, at);
+  for (const field of undecided.gone) at = writeName(body, at, field);
+  at = body.writeUInt16BE(change.buckets.length, at);
+  for (const bucket of change.buckets) at = writeBucket(body, at, bucket, chunkKeepS(bucket.interval, change.head!));
+  return at;
+}
 
 /** Of at most 255 bytes. */
 function writeName(body: Buffer, at: number, name: string): number {

@@ -194,9 +194,11 @@ export class InProcessMarket implements Market {
       state.head = head;
       for (const bucket of buckets) this.#addTo(state.chunks, head, bucket, nowMs);
     }
-    if (price !== null) state.price = { value: price, expiresAtMs: nowMs + priceKeepS * 1000 };
     for (const trade of undecided.trades) state.undecidedTrades.set(tradeField(trade), trade);
-    for (const undecidedPrice of undecided.prices) state.undecidedPrices.set(priceField(undecidedPrice), undecidedPrice);
+    // Copies here and below: an event's bytes are a view of a much larger buffer.
+    for (const one of undecided.prices) state.undecidedPrices.set(priceField(one), { ...one, json: Buffer.from(one.json) });
+    const settled = price === null ? undefined : state.undecidedPrices.get(price);
+    if (settled !== undefined) state.price = { value: settled.json, expiresAtMs: nowMs + priceKeepS * 1000 };
     for (const field of undecided.gone) if (!state.undecidedTrades.delete(field)) state.undecidedPrices.delete(field);
     keepTrades(state, change, nowMs);
   }
@@ -243,7 +245,6 @@ function keepTrades(state: MintState, { trades, retracted }: MintChange, nowMs: 
   if (trades.length === 0 && retracted.length === 0) return;
   let kept = valueOf(state.trades, nowMs) ?? [];
   for (const id of retracted) kept = kept.filter((trade) => !hasId(trade, id));
-  // Copies: an event's bytes are a view of a much larger buffer.
   kept = [...kept, ...trades.map((trade) => Buffer.from(trade))].slice(-marketLimits.tradesPerMint);
   state.trades = { value: kept, expiresAtMs: nowMs + tradesKeepS * 1000 };
 }

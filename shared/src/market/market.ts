@@ -96,8 +96,8 @@ export interface MintChange {
   /** Null where it stays as it is. */
   readonly head: MintHead | null;
   readonly buckets: readonly BucketChange[];
-  /** The newest price event of the main pool (JSON as published); null where there was none. */
-  readonly price: Uint8Array | null;
+  /** Name of the field, undecided until now or of this stretch, of the newest price event of the main pool; null where it stays. */
+  readonly price: string | null;
   /** Trade events (JSON as published) in log order, the newest `tradesPerMint` of them. */
   readonly trades: readonly Uint8Array[];
   /** Ids of trades that came in an earlier stretch and are taken back; whichever of `trades` has such an id came after that. */

@@ -37,9 +37,9 @@ local function digits(n) return string.format('%.0f', n) end
  * Applies a batch, whole or not at all. KEYS: checkpoint, lease. ARGV: fence, checkpoint before (empty: none), checkpoint after,
  * trades to keep, seconds to keep prices, trades, and what is undecided, body. -> 'applied', 'fenced' or 'stale'
  *
- * The body has for each mint: u8 + mint, u16 + head (empty: it stays), u32 seconds to keep the head, u32 + price event, u16 ids of trades
- * taken back, each with u16, u16 trades, u32 + each trade event, u16 undecided, u8 + name and u32 + value of each, u16 gone of those,
- * u8 + each name, u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to keep, tally.
+ * The body has for each mint: u8 + mint, u16 + head (empty: it stays), u32 seconds to keep the head, u16 ids of trades taken back, each
+ * with u16, u16 trades, u32 + each trade event, u16 undecided, u8 + name and u32 + value of each, u8 + name of that which is the price
+ * (empty: it stays), u16 gone of the undecided, u8 + each name, u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to keep, tally.
  */
 export const applyScript = script(`${layout}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
@@ -82,9 +82,8 @@ local body, at, n = ARGV[8], 1, nil
 local keep_trades, price_s, trades_s, undecided_s = tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
 while at <= #body do
   local mint, head, head_s, price, interval, chunk, start, keep_s, value
-  mint, head, head_s, price, n, at = struct.unpack('>Bc0Hc0I4I4c0H', body, at)
+  mint, head, head_s, n, at = struct.unpack('>Bc0Hc0I4H', body, at)
   if head ~= '' then redis.call('SET', '${prefix}head:' .. mint, head, 'EX', head_s) end
-  if price ~= '' then redis.call('SET', '${prefix}price:' .. mint, price, 'EX', price_s) end
   local trades = '${prefix}trades:' .. mint
   if n > 0 then
     local ids = {}
@@ -107,7 +106,11 @@ while at <= #body do
     redis.call('EXPIRE', undecided, undecided_s)
     redis.call('SADD', '${prefix}undecided', mint)
   end
-  n, at = struct.unpack('>H', body, at)
+  price, n, at = struct.unpack('>Bc0H', body, at)
+  if price ~= '' then
+    local event = redis.call('HGET', undecided, price)
+    if event then redis.call('SET', '${prefix}price:' .. mint, event, 'EX', price_s) end
+  end
   if n > 0 then
     local fields = {}
     for i = 1, n do fields[i], at = struct.unpack('>Bc0', body, at) end

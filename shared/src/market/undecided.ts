@@ -21,11 +21,14 @@ export interface UndecidedTrade {
   readonly trade: MarketTrade;
 }
 
-export interface UndecidedPrice {
-  readonly slot: number;
-  readonly poolAddress: string;
+export interface UndecidedPrice extends PriceKey {
   /** As published. */
   readonly json: Uint8Array;
+}
+
+export interface PriceKey {
+  readonly slot: number;
+  readonly poolAddress: string;
 }
 
 export const nothingUndecided: Undecided = { trades: [], prices: [] };
@@ -35,20 +38,22 @@ export const undecidedKeepS = 3_600;
 
 // --- As it is stored: a field for each trade and each price.
 
-export function tradeField({ order }: Pick<UndecidedTrade, 'order'>): string {
+export function tradeField({ order }: UndecidedTrade): string {
   return `${order}`;
 }
 
-export function priceField({ slot, poolAddress }: Pick<UndecidedPrice, 'slot' | 'poolAddress'>): string {
+export function priceField({ slot, poolAddress }: PriceKey): string {
   return `p${slot}:${poolAddress}`;
 }
 
-export function encodeTrade({ trade }: UndecidedTrade): Buffer {
-  const { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late, simulated } = trade;
-  const { priceQuote, priceSol, priceUsd, depthSol, isBuy, base, quote, sol, completesCurve } = trade;
+/** JSON, put together by hand: it is made of every trade. */
+export function encodeTrade({ trade }: UndecidedTrade): string {
+  const { kind, id, quoteMint, pool, poolAddress, commitment, late, simulated, isBuy, completesCurve } = trade;
   const flags = Number(late) | (Number(simulated) << 1) | (Number(isBuy) << 2) | (Number(completesCurve) << 3);
-  const values = [slot, atS, receivedUs, flags, priceQuote, priceSol, priceUsd, depthSol, base, quote, sol];
-  return Buffer.from(JSON.stringify([kind, id, quoteMint, pool, poolAddress, commitment, ...values]));
+  const texts = `"${kind}",${JSON.stringify(id)},"${quoteMint}","${pool}","${poolAddress}","${commitment}"`;
+  const numbers = `${trade.slot},${trade.atS},${trade.receivedUs},${flags}`;
+  const prices = `${trade.priceQuote},${trade.priceSol},${trade.priceUsd},${trade.depthSol}`;
+  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sol}]`;
 }
 
 type Texts = [
@@ -104,21 +109,21 @@ function textOf(bytes: Uint8Array): string {
 
 // --- As it is read: settled and undecided together.
 
-function foldAll(head: MintHead | null, { trades }: Undecided, intervals: readonly BaseInterval[]): Fold {
+function foldAll(head: MintHead | null, trades: Undecided['trades'], intervals: readonly BaseInterval[]): Fold {
   const fold = beginFold(head, intervals);
   for (const { trade } of trades) foldNext(fold, trade);
   return fold;
 }
 
 /** Where a mint stands with what is undecided; null where nothing is known of it. */
-export function standingHead(settled: MintHead | null, undecided: Undecided): MintHead | null {
-  return undecided.trades.length === 0 ? settled : foldAll(settled, undecided, []).head;
+export function standingHead(settled: MintHead | null, trades: Undecided['trades']): MintHead | null {
+  return trades.length === 0 ? settled : foldAll(settled, trades, []).head;
 }
 
 /** The newest price event of the main pool. */
 export function standingPrice(head: MintHead | null, settled: Uint8Array | null, undecided: Undecided): Uint8Array | null {
   if (undecided.prices.length === 0) return settled;
-  const address = standingHead(head, undecided)?.poolAddress;
+  const address = standingHead(head, undecided.trades)?.poolAddress;
   const settledSlot = head?.tickSlot ?? 0;
   return undecided.prices.findLast(({ slot, poolAddress }) => poolAddress === address && slot >= settledSlot)?.json ?? settled;
 }
@@ -142,7 +147,7 @@ export interface Range {
 /** Buckets with prices of a range, oldest first; the map given is changed. */
 export function standingBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit }: Range): Bucket[] {
   if (undecided.trades.length > 0) {
-    for (const [startS, tally] of foldAll(head, undecided, [interval]).tallies[0]![1]) {
+    for (const [startS, tally] of foldAll(head, undecided.trades, [interval]).tallies[0]![1]) {
       const known = settled.get(startS);
       const both = known === undefined ? tally : { ...known };
       if (known !== undefined) mergeTally(both, tally);
