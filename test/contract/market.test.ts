@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Keeper } from '@sluice/ingest/market/keeper.ts';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { baseOf, composeBuckets } from '@sluice/shared/market/compose.ts';
 import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
-import { candlesTopic } from '@sluice/shared/wire/topics.ts';
+import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import { candlesOf } from '../market/brute-force.ts';
+import { chainSteps, ToldChain } from '../market/told-chain.ts';
 import { someS, tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
 import { formCluster } from '../support/redis-cluster.ts';
@@ -16,6 +17,7 @@ import { startRedis } from '../support/redis.ts';
 import { addressOf, entryOf, migrationEvent, priceEvent } from '../support/stream-events.ts';
 import { silentLog } from './bus-harness.ts';
 import { startProxy } from './bus-proxy.ts';
+import { record } from './bus-recorder.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -48,14 +50,23 @@ function keep({ bus, market }: Process): Keeper {
 
 /** Publishes events, in batches of some; resolves when the state has them. */
 async function publish({ bus, market }: Process, events: readonly Parameters<typeof entryOf>[0][], perBatch = 7): Promise<void> {
+  await publishEntries(
+    { bus, market },
+    events.map((event) => entryOf(event)),
+    perBatch,
+  );
+}
+
+async function publishEntries({ bus, market }: Process, entries: readonly BusEntry[], perBatch = 7): Promise<void> {
   const publisher = await bus.publisher();
-  for (let from = 0; from < events.length; from += perBatch) {
-    await publisher.publish(events.slice(from, from + perBatch).map((event) => entryOf(event)));
-  }
+  for (let from = 0; from < entries.length; from += perBatch) await publisher.publish(entries.slice(from, from + perBatch));
   await publisher.close();
   const end = (await bus.tail(1)).at(-1)!.offset;
   await until('the state to have them', async () => ((await market.checkpoint())?.offset ?? 0) >= end, 20_000);
 }
+
+const retraction = (id: string, topics: string[]): BusEntry => entryOf({ type: 'retract', id }, topics);
+const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { readonly id: string }).id;
 
 async function candles(market: Market, mint: string, interval: CandleInterval) {
   return composeBuckets(await market.buckets(mint, baseOf(interval), ...allTime), interval);
@@ -136,6 +147,62 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
         candlesOf(baseOf(interval) === '1s' ? await keptOf(first.market, mint, trades) : trades, seconds),
       );
     }
+  });
+
+  it('tells in the end what survives in the order of the chain, while keepers come and go', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(chainSteps, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), async (steps, cuts) => {
+        const mint = freshMint();
+        const chain = new ToldChain(mint, steps);
+        for (let at = 0, cut = 0; at < chain.entries.length; cut++) {
+          const count = cuts[cut % cuts.length]!;
+          const keeper = new Keeper({ ...first, log: silentLog });
+          await publishEntries(first, chain.entries.slice(at, at + count));
+          await keeper.close(1_000);
+          at += count;
+        }
+        await expectCandles(first.market, mint, chain.inChainOrder);
+        const recent = (await first.market.trades(mint, null, marketLimits.tradesPerMint)).map((json) => idOf(json));
+        const told = chain.inLogOrder.toReversed().slice(0, marketLimits.tradesPerMint);
+        expect(recent).toEqual(told.map(({ id }) => id));
+        const { price } = await first.market.summary(mint, someS);
+        expect(price === null ? null : idOf(price)).toBe(recent.length === 0 ? null : (chain.newestPrice?.id ?? null));
+      }),
+      { numRuns: 8 },
+    );
+  });
+
+  it('tells a candle again whose trades are taken back, and takes back one that has none left', async () => {
+    keep(first);
+    const mint = freshMint();
+    const topic = candlesTopic(mint, '1m');
+    const recorder = await record(await first.bus.subscriber());
+    cleanups.push(() => recorder.subscriber.close());
+    const candlesTold = (): unknown[] =>
+      recorder.entries
+        .filter(({ topics }) => topics[0]?.topic === topic)
+        .map(({ json }) => JSON.parse(Buffer.from(json).toString()) as Record<string, unknown>)
+        .map(({ type, id, trades, close }) => (type === 'retract' ? { retract: id } : { id, trades, close }));
+    await first.market.want([topic]);
+    const minuteS = someS - (someS % 60);
+    const at = (slot: number, price: number) => ({ ...tradeOf({ mint, atS: someS, price }), slot });
+    const [one, two] = [at(10, 0.5), at(11, 0.25)];
+    const taken = ({ id, trader }: TradeEvent) => retraction(id, [allTradesTopic, tradesTopic(mint), accountTradesTopic(trader)]);
+    await publish(first, [one, two]);
+    await until('the candle of both', () => candlesTold().length === 1);
+    await publishEntries(first, [taken(two)]);
+    await until('the candle of the one that is left', () => candlesTold().length === 2);
+    await publishEntries(first, [taken(one)]);
+    await until('that it is none', () => candlesTold().length === 3);
+    await publish(first, [{ ...one, slot: 12 }]);
+    await until('the candle of the one that landed again', () => candlesTold().length === 4);
+    const id = `${mint}:1m:${minuteS}`;
+    expect(candlesTold()).toEqual([
+      { id: `${id}:2`, trades: 2, close: 0.25 },
+      { id: `${id}:1:r1`, trades: 1, close: 0.5 },
+      { retract: `${id}:1:r1` },
+      { id: `${id}:1:r2`, trades: 1, close: 0.5 },
+    ]);
   });
 
   it('gives a range of buckets, the newest of it', async () => {

@@ -74,7 +74,9 @@ describe('what events change of a mint', () => {
             .map(({ id }) => id),
         );
         const { price } = await stored.market.summary(mint, someS);
-        expect(price === null ? undefined : (parsed(price) as PriceEvent).id).toBe(newest === undefined ? undefined : chain.newestPrice?.id);
+        expect(price === null ? undefined : (parsed(price) as PriceEvent).id).toBe(
+          newest === undefined ? undefined : chain.newestPrice?.id,
+        );
       }),
       { numRuns: 400 },
     );

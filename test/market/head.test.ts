@@ -15,7 +15,8 @@ function head(changes: Partial<MainPoolFacts> = {}): MainPoolFacts {
     ...changes,
   };
 }
-const onCurve = (changes: Partial<MainPoolFacts> = {}): MainPoolFacts => head({ pool: 'pump', poolAddress: curve, curveOver: false, ...changes });
+const onCurve = (changes: Partial<MainPoolFacts> = {}): MainPoolFacts =>
+  head({ pool: 'pump', poolAddress: curve, curveOver: false, ...changes });
 const trade = (changes: Partial<PoolSighting> = {}): PoolSighting => ({
   pool: 'pump-amm',
   poolAddress: other,

@@ -75,7 +75,13 @@ export class ToldChain {
       if (this.#dead.has(slot)) return;
       const isLate = step.does === 'late';
       const { tokens, price } = step;
-      const trade = tradeOf({ mint: this.#mint, atS: someS + Math.floor((slot - firstSlot) * 0.4), tokens, price, solUsd: step.usd ? 128 : null });
+      const trade = tradeOf({
+        mint: this.#mint,
+        atS: someS + Math.floor((slot - firstSlot) * 0.4),
+        tokens,
+        price,
+        solUsd: step.usd ? 128 : null,
+      });
       this.#tell(isLate ? { ...trade, slot, commitment: 'confirmed', late: true } : { ...trade, slot });
     }
   }

@@ -8,6 +8,7 @@ import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.t
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { until } from '../support/gateway.ts';
 import { BookHarness, type ToldAccount } from './harness.ts';
 
 const chain = quietChain();
@@ -127,6 +128,40 @@ describe('a warm token', () => {
     harness.tell({ type: 'retract', id: 'x:1' }, [`trades:${mint}`]);
     expect(harness.book.size).toBe(0);
   });
+
+  it('is dropped when its migration is taken back, and a creation that is taken back is forgotten', async () => {
+    await harness.info(mint);
+    const migration = migrationEvent(mint, { slot: chain.slot + 2 });
+    harness.tell(migration);
+    expect(harness.book.size).toBe(1);
+    harness.tell({ type: 'retract', id: migration.id }, ['migrations']);
+    expect(harness.book.size).toBe(0);
+    const nobody = addressOf(4_712);
+    const creation = newTokenEvent(nobody);
+    harness.tell(creation);
+    harness.tell({ type: 'retract', id: creation.id }, ['newTokens']);
+    expect(await harness.book.find(nobody)).toEqual({ ok: false, reason: 'no_mint' });
+  });
+
+  it('takes no price from before what it knows, however late it comes', async () => {
+    await harness.info(mint);
+    const { priceSol } = await harness.info(mint);
+    const lateUs = (Date.now() + 3_000) * 1000;
+    harness.tell(price({ priceQuote: 5e-8, slot: chain.slot - 9, late: true, ts: { received: lateUs, published: lateUs } }));
+    expect((await harness.info(mint)).priceSol).toBe(priceSol);
+  });
+
+  it('is read again without the prices that were taken back', async () => {
+    const kept = price({ priceQuote: 4e-8, slot: chain.slot + 1 });
+    harness.summary = { ...harness.summary, price: encodeEvent(kept).json };
+    const dead = price({ priceQuote: 5e-8, slot: chain.slot + 2 });
+    harness.tell(dead);
+    expect((await harness.info(mint)).priceSol).toBe(5e-8);
+    harness.tell({ type: 'retract', id: dead.id }, [`prices:${mint}`]);
+    expect((await harness.info(mint)).priceSol).toBe(4e-8);
+    harness.tell({ type: 'retract', id: kept.id }, [`prices:${mint}`]);
+    expect(await harness.info(mint)).toMatchObject({ priceSlot: chain.slot });
+  });
 });
 
 describe('windows', () => {
@@ -144,6 +179,20 @@ describe('windows', () => {
     expect(joined.windows).toMatchObject({ '5m': { buys: 2, sells: 1, volumeSol: 7 }, '1h': { buys: 7, sells: 1, volumeSol: 57 } });
     harness.tell(trade({ solAmount: 8 }));
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 8, sells: 1, volumeSol: 65 });
+  });
+
+  it('count nothing that was taken back, and wait for the record where it still counts that', async () => {
+    const [first, second, third] = [trade({ solAmount: 1 }), trade({ solAmount: 2 }), trade({ solAmount: 4 })];
+    for (const event of [first, second, third]) harness.tell(event);
+    const startS = nowS() - (nowS() % 60);
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(startS, 1, 1)], price: null };
+    harness.tell({ type: 'retract', id: third.id }, [`trades:${mint}`]);
+    expect((await harness.info(mint)).windows).toMatchObject({ '5m': { buys: 2, volumeSol: 3 } });
+    harness.tell({ type: 'retract', id: first.id }, [`trades:${mint}`]);
+    expect((await harness.info(mint)).windows).toBeNull();
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: harness.offset }, minutes: [minute(startS, 1, 2)], price: null };
+    await harness.info(mint, Date.now() + 2_000);
+    await until('the record', async () => (await harness.info(mint)).windows?.['5m'].volumeSol === 2);
   });
 
   it('count nothing twice where the record is ahead of this gateway', async () => {

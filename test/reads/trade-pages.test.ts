@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTrades } from '@sluice/gateway/reads/trade-pages.ts';
 import { History } from '@sluice/gateway/stream/history.ts';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 
 const mint = addressOf(1);
@@ -64,5 +65,22 @@ describe('pages of trades', () => {
   it('are empty behind a trade that is kept nowhere', async () => {
     const page = await readTrades(parts(encoded, 50, 0), mint, 'nothing:0', 10);
     expect(page).toEqual({ trades: [], next: null });
+  });
+
+  it('leave out what was taken back, be it in the history or only in the record, and tell anew what landed again', async () => {
+    const first = encoded.slice(0, 8);
+    const again = entryOf({ ...trades[7]!, slot: 1 }).json;
+    const retract = (index: number): Uint8Array => encodeEvent({ type: 'retract', id: trades[index]!.id }).json;
+    // Five older ones are in the record alone; of the eight, one of those and two others are taken back.
+    const log = [...first, retract(7), retract(6), retract(2), again];
+    const sources = parts(log, log.length - 5, 0);
+    const record = { trades: async () => first.slice(0, 8).toReversed() };
+    const found: string[] = [];
+    for (let before: string | null = null, turn = 0; turn === 0 || before !== null; turn++) {
+      const page = await readTrades({ ...sources, market: record }, mint, before, 2);
+      found.push(...page.trades.map(idOf));
+      before = page.next;
+    }
+    expect(found).toEqual([7, 5, 4, 3, 1, 0].map((index) => trades[index]!.id));
   });
 });

@@ -11,6 +11,7 @@ import type { EventCell } from '../stream/event-cell.ts';
 import type { History } from '../stream/history.ts';
 import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Birth } from './render-token.ts';
+import { takenBackBehind } from './surviving.ts';
 import { readToken } from './token-facts.ts';
 import { planToken } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
@@ -89,7 +90,8 @@ export class TokenBook {
   readonly #loads = new Map<string, Promise<TokenOutcome>>();
   /** Until when an address counts as no mint. */
   readonly #negatives = new Map<string, number>();
-  readonly #births = new Map<string, Birth>();
+  /** With the ids of the events that told of them. */
+  readonly #births = new Map<string, { readonly id: string; readonly birth: Birth }>();
   /** Tokens with a rendered answer, oldest first. */
   readonly #rendered = new Set<WarmToken>();
   #minutes = 0;
@@ -145,7 +147,7 @@ export class TokenBook {
     const { rendered, renderedAtMs } = token;
     if (rendered !== null && nowMs - renderedAtMs < renderedForMs && nowMs >= renderedAtMs) return rendered;
     const { health } = this.#options;
-    const birth = this.#births.get(token.mint) ?? null;
+    const birth = this.#births.get(token.mint)?.birth ?? null;
     const uri = token.facts.identity?.uri ?? birth?.identity.uri ?? null;
     const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
     const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, birth, offChain, nowMs })));
@@ -158,7 +160,7 @@ export class TokenBook {
   }
 
   identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
-    return token.facts.identity ?? this.#births.get(token.mint)?.identity ?? null;
+    return token.facts.identity ?? this.#births.get(token.mint)?.birth.identity ?? null;
   }
 
   // --- The log.
@@ -208,8 +210,14 @@ export class TokenBook {
     if (event.type === 'migration') this.#onTold(event.mint, entry, cell, replayed, nowMs);
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
-      remember(this.#births, event.mint, birthOf(event), bookLimits.births);
-    }
+      remember(this.#births, event.mint, { id: event.id, birth: birthOf(event) }, bookLimits.births);
+    } else if (event.type === 'retract') this.#onTakenBack(event.id);
+  }
+
+  /** A creation or a migration, whose topics don't say of which token it was: there are few of them. */
+  #onTakenBack(id: string): void {
+    for (const [mint, born] of this.#births) if (born.id === id) this.#births.delete(mint);
+    for (const token of this.#tokens.values()) if (token.migrationId === id) this.#drop(token);
   }
 
   // --- Reading.
@@ -230,7 +238,7 @@ export class TokenBook {
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const kept = await summary;
     const nowMs = Date.now();
-    const token = new WarmToken(plan, outcome.facts, kept === null || kept.price === null ? null : priceOf(kept.price), nowMs);
+    const token = new WarmToken(plan, outcome.facts, kept === null ? null : this.#priceOf(mint, kept), nowMs);
     const isWhole = losses === this.#losses;
     this.#join(token, isWhole ? kept : null, nowMs);
     // What was read across a loss is good for this answer alone.
@@ -257,6 +265,13 @@ export class TokenBook {
       this.#options.log.debug({ err: error, mint }, 'market_summary_failed');
       return null;
     }
+  }
+
+  /** The price event that the record keeps; null where it has been taken back since. */
+  #priceOf(mint: string, { checkpoint, price }: MarketSummary): PriceEvent | null {
+    const event = price === null ? null : priceOf(price);
+    const takenBack = takenBackBehind(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
+    return event !== null && takenBack.has(event.id) ? null : event;
   }
 
   #join(token: WarmToken, summary: MarketSummary | null, nowMs: number): void {

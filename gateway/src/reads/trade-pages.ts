@@ -1,10 +1,10 @@
 import { marketLimits, type MarketReader } from '@sluice/shared/market/market.ts';
 import { tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { History } from '../stream/history.ts';
+import { idOf, isRetract, surviving } from './surviving.ts';
 
 /** Trades looked at to find the one that a page begins behind. */
 const maxScanned = 20_000;
-const idMark = Buffer.from('"id":"');
 const publishedMark = Buffer.from('"published":');
 
 /** One page of a mint's trades, newest first, as published. */
@@ -16,7 +16,7 @@ export interface TradePage {
 
 /**
  * Trades out of this gateway's memory of the log, and behind it out of the record of the market, each once. Where `before` is
- * kept in neither, the page is empty. Rejects where the record cannot be read.
+ * kept in neither, the page is empty. What was taken back is left out. Rejects where the record cannot be read.
  */
 export async function readTrades(
   parts: { readonly history: History; readonly market: Pick<MarketReader, 'trades'> },
@@ -27,11 +27,12 @@ export async function readTrades(
   const recent = new RecentTrades(parts.history, tradesTopic(mint));
   const begin = before === null ? recent.newest : recent.seqOf(before);
   // One more than asked for tells whether there is more.
-  const found = begin === null ? [] : recent.from(before === null ? begin : begin - 1, limit + 1);
-  if (found.length <= limit && recent.count < marketLimits.tradesPerMint) {
-    const held = recent.from(recent.newest, marketLimits.tradesPerMint);
+  const found = begin === null ? [] : recent.from(before === null ? begin : begin - 1, limit + 1).trades;
+  const held = recent.from(recent.newest, marketLimits.tradesPerMint);
+  if (found.length <= limit && held.trades.length < marketLimits.tradesPerMint) {
     const kept = (await parts.market.trades(mint, null, marketLimits.tradesPerMint)).map(asBuffer);
-    const older = olderThan(kept, held);
+    // The record may be a moment behind what took them back.
+    const older = olderThan(kept, held.trades).filter((trade) => !held.takenBack.has(idOf(trade)));
     if (begin !== null) found.push(...older);
     else {
       const at = older.findIndex((trade) => idOf(trade) === before);
@@ -45,7 +46,6 @@ export async function readTrades(
 /** The retained trades of one mint. The bytes are copies: the history's own may change with the next entry. */
 class RecentTrades {
   readonly newest: number;
-  readonly #oldest: number;
   readonly #history: History;
   readonly #topic: string;
 
@@ -53,39 +53,31 @@ class RecentTrades {
     this.#history = history;
     this.#topic = topic;
     this.newest = history.newest(topic);
-    this.#oldest = history.oldest(topic);
   }
 
-  get count(): number {
-    return this.newest === 0 ? 0 : this.newest - this.#oldest + 1;
-  }
-
-  /** Null where it is not among the newest `maxScanned`. */
+  /** Null where it is not among the newest `maxScanned`. It may have been taken back. */
   seqOf(id: string): number | null {
     const mark = Buffer.from(`"id":"${id}"`);
-    for (let seq = this.newest; seq >= Math.max(1, this.#oldest) && seq > this.newest - maxScanned; seq--) {
+    for (let seq = this.newest; seq >= Math.max(1, this.#history.oldest(this.#topic)) && seq > this.newest - maxScanned; seq--) {
       const stored = this.#history.read(this.#topic, seq);
+      if (stored === null || isRetract(stored.json)) continue;
       // The id stands near the beginning.
-      if (
-        stored !== null &&
-        asBuffer(stored.json)
-          .subarray(0, mark.length + 64)
-          .includes(mark)
-      )
-        return seq;
+      const head = asBuffer(stored.json).subarray(0, mark.length + 64);
+      if (head.includes(mark)) return seq;
     }
     return null;
   }
 
-  /** At most `limit`, newest first, from `seq` downwards. */
-  from(seq: number, limit: number): Buffer[] {
-    const found: Buffer[] = [];
-    for (let at = seq; at >= Math.max(1, this.#oldest) && found.length < limit; at--) {
-      const stored = this.#history.read(this.#topic, at);
-      if (stored === null) break;
-      found.push(Buffer.from(stored.json));
+  /** At most `limit`, newest first, from `seq` downwards; and ids of older ones that are taken back. */
+  from(seq: number, limit: number): { readonly trades: Buffer[]; readonly takenBack: ReadonlySet<string> } {
+    const trades: Buffer[] = [];
+    const takenBack = new Set<string>();
+    for (const trade of surviving(this.#history, this.#topic, takenBack)) {
+      if (trade.seq > seq) continue;
+      if (trades.length >= limit) break;
+      trades.push(Buffer.from(trade.json));
     }
-    return found;
+    return { trades, takenBack };
   }
 }
 
@@ -100,11 +92,6 @@ function olderThan(kept: readonly Buffer[], held: readonly Buffer[]): Buffer[] {
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-function idOf(trade: Buffer): string {
-  const from = trade.indexOf(idMark) + idMark.length;
-  return trade.toString('latin1', from, trade.indexOf('"', from));
 }
 
 function publishedOf(trade: Buffer): number {

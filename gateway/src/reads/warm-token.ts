@@ -4,6 +4,7 @@ import type { History } from '../stream/history.ts';
 import type { TokenFacts } from './token-facts.ts';
 import { Minutes } from './minutes.ts';
 import { tallyOf, TokenMarket } from './token-market.ts';
+import { surviving } from './surviving.ts';
 import type { TokenPlan } from './token-plan.ts';
 
 /** Entries that are applied at once when a token becomes warm; a record that is further behind is asked for again later. */
@@ -25,6 +26,8 @@ export class WarmToken {
   readonly market: TokenMarket;
   /** Null while the record of trades and the log cannot be joined. */
   minutes: Minutes | null = null;
+  /** The event that it migrated by; null where none was told since it is warm. */
+  migrationId: string | null = null;
   /** Entries up to here are in `minutes`. */
   #countedTo = 0;
   /** Kept as rendered for a moment. */
@@ -57,8 +60,10 @@ export class WarmToken {
   /** An event of this token; `offset` is its entry's. */
   apply(event: StreamEvent, offset: number, nowMs: number): void {
     if (event.type === 'price') this.market.onPrice(event);
-    else if (event.type === 'migration') this.market.onMigration(event);
-    else if (event.type === 'trade') {
+    else if (event.type === 'migration') {
+      this.migrationId = event.id;
+      this.market.onMigration(event);
+    } else if (event.type === 'trade') {
       this.market.onTrade(event);
       if (this.minutes === null || offset <= this.#countedTo) return;
       const { atS, sums } = tallyOf(event);
@@ -68,7 +73,8 @@ export class WarmToken {
 
   /**
    * Joins the record of trades with the log: what the record stands at is in its minutes, what came after it is applied from
-   * the history. False where nothing is known of the stretch between them. Nothing of the log may come in between.
+   * the history. False where nothing is known of the stretch between them, or something of the record was taken back in it. Nothing
+   * of the log may come in between.
    */
   join({ checkpoint, minutes }: MarketSummary, history: History, { epoch, wholeFrom }: LogStand, nowMs: number): boolean {
     this.minutes = null;
@@ -91,26 +97,24 @@ export class WarmToken {
 
   /** What came while the token was read is in the history alone. */
   #takeNewestPrices(history: History, nowMs: number): void {
-    const topic = `prices:${this.mint}`;
-    const newest = history.newest(topic);
-    for (let seq = Math.max(history.oldest(topic), newest - newestPrices + 1); seq > 0 && seq <= newest; seq++) {
-      const stored = history.read(topic, seq);
-      if (stored !== null) this.apply(parseEvent(stored.json), stored.offset, nowMs);
+    const newest: { readonly offset: number; readonly event: StreamEvent }[] = [];
+    for (const { offset, json } of surviving(history, `prices:${this.mint}`, new Set())) {
+      newest.push({ offset, event: parseEvent(json) });
+      if (newest.length === newestPrices) break;
     }
+    for (const { offset, event } of newest.toReversed()) this.apply(event, offset, nowMs);
   }
 }
 
-/** Retained events of a topic behind an offset, oldest first; null where they are too many. */
-function eventsBehind(history: History, topic: string, offset: number): { readonly offset: number; readonly event: StreamEvent }[] | null {
+/** Retained events of a topic behind an offset, oldest first; null where they are too many, or take back what came before. */
+function eventsBehind(history: History, topic: string, behind: number): { readonly offset: number; readonly event: StreamEvent }[] | null {
   const found: { readonly offset: number; readonly event: StreamEvent }[] = [];
-  const oldest = history.oldest(topic);
-  for (let seq = history.newest(topic); seq >= oldest && seq > 0; seq--) {
-    const stored = history.read(topic, seq);
-    if (stored === null || stored.offset <= offset) break;
+  const takenBack = new Set<string>();
+  for (const { offset, json } of surviving(history, topic, takenBack, behind)) {
     if (found.length >= maxReplayed) return null;
-    found.push({ offset: stored.offset, event: parseEvent(stored.json) });
+    found.push({ offset, event: parseEvent(json) });
   }
-  return found.toReversed();
+  return takenBack.size > 0 ? null : found.toReversed();
 }
 
 export function parseEvent(json: Uint8Array): StreamEvent {

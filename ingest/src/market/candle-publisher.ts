@@ -1,13 +1,7 @@
 import type { BusEntry, BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
-import {
-  candleIntervals,
-  type Bucket,
-  type Holding,
-  type Market,
-  type MintChange,
-} from '@sluice/shared/market/market.ts';
+import { candleIntervals, type Bucket, type Holding, type Market, type MintChange } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';

@@ -263,7 +263,9 @@ export class Keeper {
   /** Where mints stand, with what is undecided. */
   async #headsOf(ledger: MarketLedger, mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
     await this.#learn(ledger, mints);
-    return new Map(mints.flatMap((mint) => [[mint, ledger.headOf(mint)] as const]).filter((found): found is [string, MintHead] => found[1] !== null));
+    return new Map(
+      mints.flatMap((mint) => [[mint, ledger.headOf(mint)] as const]).filter((found): found is [string, MintHead] => found[1] !== null),
+    );
   }
 
   #settle(term: Term, { changes, to }: MarketBatch): void {

@@ -45,8 +45,8 @@ const perCommand = 500;
 const topicKeys = [marketKeys.wanted, marketKeys.fresh, marketKeys.published];
 
 /**
- * State of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, and a
- * hash for each chunk of its buckets; all of them expire (`keeping.ts`), so what is kept follows what trades. What a mint takes:
+ * State of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, a hash for
+ * each chunk of its buckets, and one of what is undecided (0.4 kB a trade, 0.9 kB a slot with prices, for a few seconds); all of them expire (`keeping.ts`), so what is kept follows what trades. What a mint takes:
  * some 1 kB for head and keys, 0.9 kB for the price, 1.3 kB a trade (at most 130 kB, for two hours), 0.2 kB a bucket. All methods
  * reject with a `RedisFault` while Redis does not answer.
  */

@@ -161,4 +161,3 @@ export function standingBuckets({ head, undecided, settled }: Settled, { interva
   }
   return buckets.sort((a, b) => a.startS - b.startS).slice(-limit);
 }
-

@@ -218,7 +218,7 @@ export const CandleEvent = event(
     interval: Type.Enum([...candleIntervalNames], { description: 'Length of the interval.' }),
     ...candleFields,
     closed: Type.Boolean({
-      description: 'The interval is over. Should a trade of it come late, the candle comes again, with `closed` true.',
+      description: 'The interval is over. Should a trade of it come late, or be taken back, the candle comes again, with `closed` true.',
     }),
   },
 );
