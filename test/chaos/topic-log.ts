@@ -7,7 +7,7 @@ export interface Tally {
 /** What of a log a client asked for: every frame, those that pass a filter, or those that stand in the end (`confirmed`). */
 export type Part = 'all' | 'passing' | 'standing';
 
-export const retraction = 'retract ';
+const retraction = 'retract ';
 
 /** What stands under the numbers of one topic in one epoch: the same for everybody, or there is a fault. One text an event, however many receive it. */
 export class TopicLog {
