@@ -79,6 +79,8 @@ const lookEveryMs = 250;
 const firstPauseMs = 20;
 const maxPauseMs = 500;
 const goneForGood = 4_500;
+/** 505 is the native server's answer to a request line that came in pieces. */
+const refusedForNow: ReadonlySet<number> = new Set([429, 503, 505]);
 
 /**
  * A client of the stream that does what PROTOCOL.md says and no more: it keeps a position for each topic, checks each `seq`
@@ -191,7 +193,7 @@ export class ResumingClient {
     this.#lostAtMs ??= link.lastHeardAtMs;
     this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
     if (code >= goneForGood && code < 5_000) return this.#fault(`closed for good: ${code} ${reason}`);
-    if (refusal !== null && refusal !== 429 && refusal !== 503) return this.#fault(`the handshake was refused: ${refusal}`);
+    if (refusal !== null && !refusedForNow.has(refusal)) return this.#fault(`the handshake was refused: ${refusal}`);
     if (code >= 4_000 && code < goneForGood) this.#attempts = Math.min(this.#attempts, 1);
     const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#attempts, 8)) * (0.5 + this.#options.random() / 2);
     setTimeout(() => this.#connect(), pauseMs);
