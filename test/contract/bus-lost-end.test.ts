@@ -1,12 +1,10 @@
-import { readdirSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, SubscriberOptions } from '@sluice/shared/bus/bus.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis, type TestRedisOptions } from '../support/redis.ts';
 import { silentLog } from './bus-harness.ts';
-import { startProxy } from './bus-proxy.ts';
+import { fileOf, heldWay, type HeldWay } from './lost-end.ts';
 import { entries, entry, record, type Recorder } from './bus-recorder.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -26,40 +24,10 @@ async function connect(url: string, limits: { readonly maxEntries?: number } = {
   return bus;
 }
 
-/** A way to Redis that can be held: no byte passes until it is let go. */
-async function heldWay(redis: TestRedis): Promise<{ readonly url: string; hold(): void; letGo(): void }> {
-  let opened = Promise.resolve();
-  let letGo = (): void => {};
-  const proxy = await startProxy(redis.port, () => opened);
-  cleanups.push(() => {
-    letGo();
-    return proxy.close();
-  });
-  return {
-    url: proxy.url,
-    hold: () => {
-      opened = new Promise((resolve) => {
-        letGo = resolve;
-      });
-      proxy.cut();
-    },
-    letGo: () => letGo(),
-  };
-}
-
-/** The file of what was written, to which it can be cut back: as after a power failure, or on a replica that lagged. */
-async function fileOf(redis: TestRedis): Promise<{ readonly size: number; cutTo(size: number): void }> {
-  const folder = join((await redis.command('CONFIG', 'GET', 'dir')).split('\r\n')[4]!, 'appendonlydir');
-  const path = join(
-    folder,
-    readdirSync(folder).find((name) => name.endsWith('.incr.aof'))!,
-  );
-  return {
-    get size() {
-      return statSync(path).size;
-    },
-    cutTo: (size) => truncateSync(path, size),
-  };
+async function holdable(redis: TestRedis): Promise<HeldWay> {
+  const way = await heldWay(redis);
+  cleanups.push(() => way.close());
+  return way;
 }
 
 async function isDown(recorder: Recorder): Promise<void> {
@@ -84,7 +52,7 @@ async function loseEnd(redis: TestRedis, size: number, count: number): Promise<B
 describe('a Redis that comes back without the end of its log, which then grows beyond it', () => {
   it('begins a new epoch when the first comes who has seen that end', async () => {
     const redis = await open();
-    const way = await heldWay(redis);
+    const way = await holdable(redis);
     const recorder = await record(await (await connect(way.url)).subscriber());
     const before = await connect(redis.url);
     const publisher = await before.publisher();
@@ -110,7 +78,7 @@ describe('a Redis that comes back without the end of its log, which then grows b
 
   it('goes on in its epoch for those who have not', async () => {
     const redis = await open();
-    const way = await heldWay(redis);
+    const way = await holdable(redis);
     const recorder = await record(await (await connect(way.url)).subscriber());
     const before = await connect(redis.url);
     const publisher = await before.publisher();
@@ -132,7 +100,7 @@ describe('a Redis that comes back without the end of its log, which then grows b
 
   it('begins a new epoch when a publisher writes on that had stored that end', async () => {
     const redis = await open();
-    const way = await heldWay(redis);
+    const way = await holdable(redis);
     const publisher = await (await connect(way.url)).publisher();
     await publisher.publish(entries(30, 'a'));
     const { size } = await fileOf(redis);
