@@ -1,4 +1,4 @@
-import { busLimits, type BusCounters, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusCounters, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -19,7 +19,7 @@ import { EventCell } from './event-cell.ts';
 import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
 import { HeldMessages } from './held-messages.ts';
-import { History } from './history.ts';
+import { History, historyLimits } from './history.ts';
 import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
 import { usedOutOfReach } from './plan-reach.ts';
@@ -35,6 +35,8 @@ export interface HubOptions {
   readonly subscriber: BusSubscriber;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
+  /** What is handed out from here on was written in this term of the log. */
+  readonly onTerm: NonNullable<BusHandlers['onTerm']>;
   readonly log: Logger;
 }
 
@@ -62,7 +64,7 @@ function grantOf({ plan }: Principal, usage: KeyUsage): SessionGrant {
 /** All connections of the stream, what they follow, and the one flow of events to them. */
 export class Hub {
   readonly stats = new StreamStats();
-  readonly history = new History({ maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes });
+  readonly history = new History(historyLimits);
   readonly fanout: Fanout;
   readonly dialect: Dialect;
   readonly #options: HubOptions;
@@ -73,7 +75,7 @@ export class Hub {
   /** What commands work on. */
   readonly #parts: StreamParts;
   readonly #heartbeats = new HeartbeatRooms();
-  /** Every connection, by the tenth of a second in which it is looked at. */
+  /** Every connection, by the part of a second in which it is looked at. */
   readonly #slices: readonly Set<Connection>[] = Array.from({ length: heartbeatSlices }, () => new Set<Connection>());
   /** Connections that a message was lost for; nothing more may reach them. */
   readonly #doomed = new Set<Connection>();
@@ -84,6 +86,7 @@ export class Hub {
   #connections = 0;
   #strangers = 0;
   #tick = 0;
+  #startedAtMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #checkedAtBytes = 0;
   #sampledAtMs = 0;
@@ -155,13 +158,15 @@ export class Hub {
     await this.#bus.start({
       onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
       onLost: (lost) => this.#onLost(lost),
+      onTerm: this.#options.onTerm,
       onLink: (up) => {
         this.#linkUp = up;
         this.#options.log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');
       },
     });
     this.#caughtUp = true;
-    this.#timer = setInterval(() => this.#onTick(), tickMs);
+    this.#startedAtMs = performance.now();
+    this.#timer = setInterval(() => this.#onTimer(), tickMs);
   }
 
   // --- Connections.
@@ -449,24 +454,28 @@ export class Hub {
 
   // --- Time.
 
-  #onTick(): void {
+  /** Serves the slices that are due: several where the loop was held up, but each only once. */
+  #onTimer(): void {
     this.#reap();
-    this.#tick++;
-    const slice = this.#tick % heartbeatSlices;
+    const due = Math.floor((performance.now() - this.#startedAtMs) / tickMs);
+    this.#tick = Math.max(this.#tick, due - heartbeatSlices);
+    while (this.#tick < due) this.#onTick(++this.#tick);
+    this.#catchUps.wake();
+  }
+
+  #onTick(tick: number): void {
+    const slice = tick % heartbeatSlices;
     if (slice === 0) anchorClock();
-    // A heartbeat names positions: what a batch still holds goes first.
-    this.fanout.batcher.flushAll();
     const members = this.#slices[slice]!;
     this.#closeSlow(slice);
     this.#checkSigns(members);
     this.#heartbeats.beat(slice, this.fanout, this.#bus, this.#options.publish);
     for (const connection of members) {
       if (connection.heartbeatRoom !== null || !wantsHeartbeat(connection)) continue;
-      connection.tell(heartbeatFor(connection, this.#bus));
-      connection.heartbeatAtTick = this.#tick;
+      connection.write(heartbeatFor(connection, this.fanout, this.#bus));
+      connection.heartbeatAtTick = tick;
     }
-    this.fanout.tick(this.#tick);
-    this.#catchUps.wake();
+    this.fanout.tick(tick);
   }
 
   /** Looks once a second at who reads too slowly. Below the hard bound a close frame still fits. */
