@@ -101,14 +101,14 @@ describe('reading events for the market', () => {
 
   it('keeps the bytes of a price, reads a migration, and takes nothing else', () => {
     const mint = addressOf(9);
-    const price = priceEvent(mint);
-    const entry = logEntry(1, price);
-    const read = { kind: 'price', mint, id: price.id, slot: price.slot, poolAddress: price.poolAddress, json: entry.json };
+    const tick = priceEvent(mint);
+    const entry = logEntry(1, tick);
+    const read = { kind: 'price', mint, id: tick.id, slot: tick.slot, poolAddress: tick.poolAddress, json: entry.json };
     expect(readEvent(entry)).toEqual(read);
     expect(readEvent({ ...entry, msgpack: Buffer.from([0x80]) })).toEqual(read);
     const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };
-    const trade = { kind: 'migration', poolAddress: migration.poolAddress, depthSol: 84 };
-    expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'trade', mint, trade });
+    const moved = { kind: 'migration', poolAddress: migration.poolAddress, depthSol: 84 };
+    expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'trade', mint, trade: moved });
     expect(readEvent(logEntry(1, newTokenEvent(mint)))).toBeNull();
     expect(readEvent({ ...entry, topics: [{ topic: `candles:${mint}:1m`, seq: 1 }] })).toBeNull();
   });

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, boolean, constant, integer, oneof, record, type Arbitrary } from 'fast-check';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
@@ -13,23 +13,23 @@ type Step =
   | { readonly does: 'confirm'; readonly slots: number }
   | { readonly does: 'die'; readonly relands: boolean };
 
-const tradeStep = (does: 'trade' | 'late', furthest: number): fc.Arbitrary<Step> =>
-  fc.record({
-    does: fc.constant(does),
-    back: fc.integer({ min: 0, max: furthest }),
-    tokens: fc.integer({ min: 1, max: 4096 }),
-    price: fc.integer({ min: 1, max: 64 }).map((n) => n / 64),
-    usd: fc.boolean(),
+const tradeStep = (does: 'trade' | 'late', furthest: number): Arbitrary<Step> =>
+  record({
+    does: constant(does),
+    back: integer({ min: 0, max: furthest }),
+    tokens: integer({ min: 1, max: 4096 }),
+    price: integer({ min: 1, max: 64 }).map((n) => n / 64),
+    usd: boolean(),
   });
 
 /** Slots come, are traded in, told late, confirmed, or die; what died may land again. */
-export const chainSteps: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.oneof(
-    { weight: 4, arbitrary: fc.constant<Step>({ does: 'slot' }) },
+export const chainSteps: Arbitrary<readonly Step[]> = array(
+  oneof(
+    { weight: 4, arbitrary: constant<Step>({ does: 'slot' }) },
     { weight: 8, arbitrary: tradeStep('trade', 2) },
     { weight: 2, arbitrary: tradeStep('late', 200) },
-    { weight: 2, arbitrary: fc.record({ does: fc.constant('confirm' as const), slots: fc.integer({ min: 1, max: 6 }) }) },
-    { weight: 2, arbitrary: fc.record({ does: fc.constant('die' as const), relands: fc.boolean() }) },
+    { weight: 2, arbitrary: record({ does: constant('confirm' as const), slots: integer({ min: 1, max: 6 }) }) },
+    { weight: 2, arbitrary: record({ does: constant('die' as const), relands: boolean() }) },
   ),
   { minLength: 1, maxLength: 150 },
 );

@@ -80,10 +80,8 @@ function decodeTrade(bytes: Uint8Array): MarketTrade {
   const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
   const [priceQuote, priceSol, priceUsd, depthSol, base, quote, sol] = values;
   const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
-  return {
-    ...{ kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) },
-    ...{ priceQuote, priceSol, priceUsd, depthSol, isBuy: is(2), base, quote, sol, completesCurve: is(3) },
-  };
+  const told = { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
+  return { ...told, priceQuote, priceSol, priceUsd, depthSol, isBuy: is(2), base, quote, sol, completesCurve: is(3) };
 }
 
 /** Out of the fields as stored, in any order. */
