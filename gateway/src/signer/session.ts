@@ -1,12 +1,22 @@
 import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
 import { startSigner } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from './frames.ts';
-import { readFromSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
+import {
+  readFromSigner,
+  type FromSigner,
+  type LogHead,
+  type SignAnswer,
+  type SignCommand,
+  type SignerFault,
+  type ToSigner,
+} from './protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
-export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed' | 'refused' | 'busy' }>;
 /** `ended`: the process ended, or said what nobody understands. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
+
+/** `fault`: the process itself could not bring it to the disk. */
+export type Noted = 'noted' | 'ended' | 'fault';
 
 /** One signing process from its start to its end. */
 export interface SignerSession {
@@ -17,6 +27,8 @@ export interface SignerSession {
   addWallet(wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): void;
   /** Null: the process ended before it answered. */
   ask(request: Omit<SignCommand, 'id'>): Promise<SignAnswer | null>;
+  /** Resolves once the disk has what the audit log says of the command, or the process ended without having told so. */
+  noted(id: number): Promise<Noted>;
   /** What it is at is answered, then it ends. */
   end(): void;
   kill(): void;
@@ -34,9 +46,12 @@ export interface SessionOptions {
 export function startSession(options: SessionOptions): SignerSession {
   const { process: child, input, output } = startSigner(options.terms);
   const waiting = new Map<number, (answer: SignAnswer | null) => void>();
+  const unnoted = new Map<number, (noted: Noted) => void>();
   const wallets = new Set<string>();
   const reader = new FrameReader();
   let nextId = 1;
+  let notedId = 0;
+  let over: Exclude<Noted, 'noted'> | null = null;
   let logId = '';
   let resolveStarted: (outcome: SessionStart) => void = () => undefined;
   const started = new Promise<SessionStart>((resolve) => (resolveStarted = resolve));
@@ -54,9 +69,18 @@ export function startSession(options: SessionOptions): SignerSession {
       case 'ready':
         return resolveStarted({ ok: true });
       case 'fault':
+        over = 'fault';
         return resolveStarted({ ok: false, reason: message.fault, what: message.what });
       case 'head':
         return options.onHead(logId, message.head);
+      case 'noted':
+        notedId = message.id;
+        for (const [id, give] of unnoted) {
+          if (id > notedId) continue;
+          unnoted.delete(id);
+          give('noted');
+        }
+        return;
       case 'damaged_wallet':
         wallets.delete(message.publicKey);
         return options.onDamagedWallet(message.publicKey);
@@ -81,6 +105,9 @@ export function startSession(options: SessionOptions): SignerSession {
       resolveStarted({ ok: false, reason: 'ended', what });
       for (const give of waiting.values()) give(null);
       waiting.clear();
+      over ??= 'ended';
+      for (const give of unnoted.values()) give(over);
+      unnoted.clear();
       resolve();
     };
     child.once('close', (code, signal) => end(signal ?? `exit code ${code}`));
@@ -105,6 +132,10 @@ export function startSession(options: SessionOptions): SignerSession {
         waiting.set(id, resolve);
         send({ id, ...request });
       }),
+    noted: (id) => {
+      if (id <= notedId) return Promise.resolve('noted');
+      return over === null ? new Promise((resolve) => unnoted.set(id, resolve)) : Promise.resolve(over);
+    },
     end: () => void input.end(),
     kill,
   };

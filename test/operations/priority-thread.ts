@@ -1,0 +1,6 @@
+import { readlinkSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { basename } from 'node:path';
+import { parentPort } from 'node:worker_threads';
+
+parentPort?.postMessage(getPriority(Number(basename(readlinkSync('/proc/thread-self')))));
