@@ -1,4 +1,4 @@
-import { busLimits, type BusCounters, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusCounters, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -19,7 +19,7 @@ import { EventCell } from './event-cell.ts';
 import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
 import { HeldMessages } from './held-messages.ts';
-import { History } from './history.ts';
+import { History, historyLimits } from './history.ts';
 import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
 import { usedOutOfReach } from './plan-reach.ts';
@@ -35,6 +35,8 @@ export interface HubOptions {
   readonly subscriber: BusSubscriber;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
+  /** What is handed out from here on was written in this term of the log. */
+  readonly onTerm: NonNullable<BusHandlers['onTerm']>;
   readonly log: Logger;
 }
 
@@ -62,7 +64,7 @@ function grantOf({ plan }: Principal, usage: KeyUsage): SessionGrant {
 /** All connections of the stream, what they follow, and the one flow of events to them. */
 export class Hub {
   readonly stats = new StreamStats();
-  readonly history = new History({ maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes });
+  readonly history = new History(historyLimits);
   readonly fanout: Fanout;
   readonly dialect: Dialect;
   readonly #options: HubOptions;
@@ -155,6 +157,7 @@ export class Hub {
     await this.#bus.start({
       onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
       onLost: (lost) => this.#onLost(lost),
+      onTerm: this.#options.onTerm,
       onLink: (up) => {
         this.#linkUp = up;
         this.#options.log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');
