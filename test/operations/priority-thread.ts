@@ -3,4 +3,5 @@ import { getPriority } from 'node:os';
 import { basename } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 
-parentPort?.postMessage(getPriority(Number(basename(readlinkSync('/proc/thread-self')))));
+const nice = getPriority(Number(basename(readlinkSync('/proc/thread-self'))));
+parentPort?.postMessage(nice, []);

@@ -46,12 +46,10 @@ export interface SessionOptions {
 export function startSession(options: SessionOptions): SignerSession {
   const { process: child, input, output } = startSigner(options.terms);
   const waiting = new Map<number, (answer: SignAnswer | null) => void>();
-  const unnoted = new Map<number, (noted: Noted) => void>();
+  const notes = createNotes();
   const wallets = new Set<string>();
   const reader = new FrameReader();
   let nextId = 1;
-  let notedId = 0;
-  let over: Exclude<Noted, 'noted'> | null = null;
   let logId = '';
   let resolveStarted: (outcome: SessionStart) => void = () => undefined;
   const started = new Promise<SessionStart>((resolve) => (resolveStarted = resolve));
@@ -69,18 +67,12 @@ export function startSession(options: SessionOptions): SignerSession {
       case 'ready':
         return resolveStarted({ ok: true });
       case 'fault':
-        over = 'fault';
+        notes.end('fault');
         return resolveStarted({ ok: false, reason: message.fault, what: message.what });
       case 'head':
         return options.onHead(logId, message.head);
       case 'noted':
-        notedId = message.id;
-        for (const [id, give] of unnoted) {
-          if (id > notedId) continue;
-          unnoted.delete(id);
-          give('noted');
-        }
-        return;
+        return notes.told(message.id);
       case 'damaged_wallet':
         wallets.delete(message.publicKey);
         return options.onDamagedWallet(message.publicKey);
@@ -105,9 +97,7 @@ export function startSession(options: SessionOptions): SignerSession {
       resolveStarted({ ok: false, reason: 'ended', what });
       for (const give of waiting.values()) give(null);
       waiting.clear();
-      over ??= 'ended';
-      for (const give of unnoted.values()) give(over);
-      unnoted.clear();
+      notes.end('ended');
       resolve();
     };
     child.once('close', (code, signal) => end(signal ?? `exit code ${code}`));
@@ -132,11 +122,35 @@ export function startSession(options: SessionOptions): SignerSession {
         waiting.set(id, resolve);
         send({ id, ...request });
       }),
-    noted: (id) => {
-      if (id <= notedId) return Promise.resolve('noted');
-      return over === null ? new Promise((resolve) => unnoted.set(id, resolve)) : Promise.resolve(over);
-    },
+    noted: notes.of,
     end: () => void input.end(),
     kill,
+  };
+}
+
+/** How far the process has brought its log to the disk, and who waits for it. */
+function createNotes() {
+  const waiting = new Map<number, (noted: Noted) => void>();
+  let upTo = 0;
+  let over: Exclude<Noted, 'noted'> | null = null;
+  return {
+    of: (id: number): Promise<Noted> => {
+      if (id <= upTo) return Promise.resolve('noted');
+      return over === null ? new Promise((resolve) => waiting.set(id, resolve)) : Promise.resolve(over);
+    },
+    told: (newest: number): void => {
+      upTo = newest;
+      for (const [id, give] of waiting) {
+        if (id > upTo) continue;
+        waiting.delete(id);
+        give('noted');
+      }
+    },
+    /** The first word counts. */
+    end: (how: Exclude<Noted, 'noted'>): void => {
+      over ??= how;
+      for (const give of waiting.values()) give(over);
+      waiting.clear();
+    },
   };
 }
