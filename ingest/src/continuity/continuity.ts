@@ -1,5 +1,5 @@
 import type { TransactionLogs } from '../sources/source.ts';
-import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { PublishableEvent } from '../publisher/outgoing.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
 import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
@@ -11,8 +11,7 @@ export interface ContinuityStats {
   /** By what became of them. */
   readonly slots: SlotCounts;
   readonly gaps: GapCounts;
-  /** `kept`: events whose slot is not known to live yet. */
-  readonly forks: ForkCounts & { readonly kept: number };
+  readonly forks: ForkCounts;
 }
 
 export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<ForksParts, 'publish'>;
@@ -29,20 +28,21 @@ export class Continuity {
     this.#forks = new Forks({
       ledger,
       publish,
+      toldAt: (signature) => pipeline.dedupe.slotOf(signature),
       retell: (seen) => {
+        pipeline.dedupe.forget(seen.signature);
         pipeline.dedupe.see(seen.signature, seen.slot);
         pipeline.takeNew(seen);
       },
+      abandon: (slot) => pipeline.abandon(slot),
       unsettle: (poolAddress) => pipeline.unsettle(poolAddress),
-      forget: (signature) => pipeline.dedupe.forget(signature),
     });
     this.#filler = new GapFiller({ ...parts, ledger, forks: this.#forks });
   }
 
   get stats(): ContinuityStats {
     const { watermark, confirmed, counts } = this.#ledger;
-    const { kept } = this.#forks;
-    return { watermark, confirmed, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts, kept } };
+    return { watermark, confirmed, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
   }
 
   run(): Promise<void> {
@@ -65,9 +65,14 @@ export class Continuity {
     this.#forks.apply(this.#ledger.confirm(slot));
   }
 
+  /** What is told of a dead slot is of no interest. */
+  isDead(slot: number): boolean {
+    return this.#ledger.isDead(slot);
+  }
+
   /** A transaction was told for another slot than at first. */
-  again(seen: TransactionLogs, firstSlot: number): void {
-    this.#forks.hold(seen, firstSlot);
+  again(seen: TransactionLogs): void {
+    this.#forks.hold(seen);
   }
 
   /** The chain is seen again after it was not. */

@@ -77,6 +77,13 @@ export class SlotLedger {
     else this.confirmed = watermark;
   }
 
+  /** What is known of slots above one. */
+  decidedAbove(slot: number): Verdict {
+    const alive = [...this.#slots].flatMap(([at, { fate }]) => (at > slot && fate === 'alive' ? [at] : []));
+    const dead = [...this.#dead].filter((at) => at > slot);
+    return { alive: alive.toSorted((a, b) => a - b), dead: dead.toSorted((a, b) => a - b) };
+  }
+
   /** An endpoint told a slot. */
   told(slot: number, parent: number | null): void {
     if (slot <= this.watermark) return;
@@ -157,7 +164,10 @@ export class SlotLedger {
   }
 
   #judge(alive: readonly number[], dead: readonly number[]): Verdict {
-    for (const slot of alive) this.#at(slot).fate = 'alive';
+    for (const slot of alive) {
+      this.#at(slot).fate = 'alive';
+      this.#dead.delete(slot);
+    }
     for (const slot of dead) {
       this.#at(slot).fate = 'dead';
       this.#dead.add(slot);

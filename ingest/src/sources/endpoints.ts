@@ -23,6 +23,8 @@ export interface NotificationCounts {
   retold: number;
   /** Told before for another slot: it landed on two forks, or an endpoint is wrong. */
   moved: number;
+  /** Of a slot that is known to have died. */
+  died: number;
   accounts: number;
   /** Transactions that failed; of no interest. */
   failed: number;
@@ -39,7 +41,7 @@ export interface EndpointsOptions {
   readonly subscriptions: readonly Subscription[];
   readonly pipeline: Pipeline;
   readonly solUsd: SolUsdFeed;
-  readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'again' | 'sighted'>;
+  readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'isDead' | 'again' | 'sighted'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -54,6 +56,7 @@ export class Endpoints {
     repeats: 0,
     retold: 0,
     moved: 0,
+    died: 0,
     accounts: 0,
     failed: 0,
     placeholder: 0,
@@ -165,13 +168,14 @@ export class Endpoints {
   }
 
   #tell(seen: TransactionLogs, firstSlot: number | null): void {
-    if (firstSlot === null) {
+    if (this.#continuity.isDead(seen.slot)) this.counts.died++;
+    else if (firstSlot === null) {
       this.counts.logs++;
       this.#pipeline.dedupe.see(seen.signature, seen.slot);
       this.#pipeline.takeNew(seen);
     } else if (firstSlot !== seen.slot) {
       this.counts.moved++;
-      this.#continuity.again(seen, firstSlot);
+      this.#continuity.again(seen);
     } else if (this.#pipeline.isOpen(seen.signature)) {
       this.counts.retold++;
       this.#pipeline.takeAgain(seen);
