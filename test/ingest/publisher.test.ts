@@ -130,7 +130,14 @@ describe('Publisher', () => {
     const { publisher, lines } = startOn(real);
     const [first, second] = someEvents(2) as [PublishableEvent, PublishableEvent];
     publisher.push(first);
-    publisher.push({ ...first, id: 'large', type: 'newToken', uri: 'x'.repeat(2_000_000), name: '', symbol: '' } as unknown as PublishableEvent);
+    publisher.push({
+      ...first,
+      id: 'large',
+      type: 'newToken',
+      uri: 'x'.repeat(2_000_000),
+      name: '',
+      symbol: '',
+    } as unknown as PublishableEvent);
     publisher.push(second);
     await until('published', () => publisher.counts.published === 2);
     expect(publisher.counts.refused).toBe(1);

@@ -63,7 +63,7 @@ class Head {
   take(message: Message): void {
     const { slot } = message;
     if (message.kind === 'slot') this.#continuity.slot(slot, message.parent);
-    else if (message.kind === 'confirmed') this.#continuity.confirmed(slot);
+    else if (message.kind === 'confirmed') this.#continuity.confirmed(0, slot);
     else if (!this.#continuity.isDead(slot)) {
       const { signature, logs } = transactions[message.transaction]!;
       const seen = { signature, logs, slot, receivedUs: nowUs() };
@@ -242,7 +242,8 @@ describe('over any chain with forks, any order of what two processes hear, and a
           const last = said.at(-1)!;
           expect(last === 'retract' || chain.living.has(last)).toBe(true);
         }
-        for (const [transaction, at] of successor.saw) expect([transaction, says.get(tradeOf(transaction))?.at(-1)]).toEqual([transaction, at]);
+        for (const [transaction, at] of successor.saw)
+          expect([transaction, says.get(tradeOf(transaction))?.at(-1)]).toEqual([transaction, at]);
         await Promise.all(heads.splice(0).map(({ publisher }) => publisher.close(0)));
         await Promise.all(buses.splice(0).map((one) => one.close()));
       }),

@@ -1,5 +1,6 @@
 import type { TransactionLogs } from '../sources/source.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
+import { Confirmations } from './confirmations.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
 import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
@@ -8,6 +9,8 @@ export interface ContinuityStats {
   /** The highest slot up to which everything is known to be complete, and the newest confirmed one; 0 before any. */
   readonly watermark: number;
   readonly confirmed: number;
+  /** Slots that an endpoint confirmed and too few others ever did. */
+  readonly outvoted: number;
   /** By what became of them. */
   readonly slots: SlotCounts;
   readonly gaps: GapCounts;
@@ -19,6 +22,7 @@ export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<Fo
 /** What makes one unbroken stream of what endpoints tell: the fate of every slot, dead forks, and what was not seen. */
 export class Continuity {
   readonly #ledger = new SlotLedger();
+  readonly #confirmations = new Confirmations();
   readonly #forks: Forks;
   readonly #filler: GapFiller;
 
@@ -42,7 +46,8 @@ export class Continuity {
 
   get stats(): ContinuityStats {
     const { watermark, confirmed, counts } = this.#ledger;
-    return { watermark, confirmed, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
+    const { outvoted } = this.#confirmations;
+    return { watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
   }
 
   run(): Promise<void> {
@@ -61,8 +66,8 @@ export class Continuity {
   }
 
   /** An endpoint confirmed a slot. */
-  confirmed(slot: number): void {
-    this.#forks.apply(this.#ledger.confirm(slot));
+  confirmed(endpoint: number, slot: number): void {
+    if (this.#confirmations.take(endpoint, slot, performance.now())) this.#forks.apply(this.#ledger.confirm(slot));
   }
 
   /** What is told of a dead slot is of no interest. */

@@ -12,7 +12,8 @@ import type { Loss } from '../report.ts';
 import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
-import { confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
+import { answersOf, confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
+import { reachedBy } from './majority.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
@@ -135,11 +136,11 @@ export class GapFiller {
   }
 
   async #round(fence: number): Promise<void> {
-    const { ledger, forks, publisher } = this.#parts;
+    const { ledger, publisher } = this.#parts;
     const term = this.#term?.fence === fence ? this.#term : await this.#begin(fence);
     const { floor } = term;
     const { items, from, tip } = await this.#list(floor);
-    forks.apply(ledger.confirm(tip));
+    ledger.reach(tip);
     if (from > floor && ledger.watermark > 0) this.#tellGap(Math.max(floor, ledger.watermark + 1), from - 1);
     const missing = items.filter((item) => !this.#isTold(item, term));
     const startedAtMs = performance.now();
@@ -178,9 +179,9 @@ export class GapFiller {
 
   /** Finds out what was told before this process came to lead, and from where on it has to look. */
   async #readLog(term: Term): Promise<void> {
-    const { bus, genesis, publisher, ledger, forks, rpcs, signal } = this.#parts;
+    const { bus, genesis, publisher, ledger, forks } = this.#parts;
     const { fence } = term;
-    const flushed = await publisher.flushed(signal);
+    const flushed = await publisher.flushed(this.#parts.signal);
     const { standing } = publisher;
     if (!flushed || standing === null || publisher.fence !== fence) throw new Unreachable('It lost the lead.');
     readTold(standing, term);
@@ -194,7 +195,7 @@ export class GapFiller {
       term.lowest = term.floor = Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, standing.since));
       return;
     }
-    const now = await confirmedSlot(rpcs[0]!, signal);
+    const now = await this.#confirmedSlot();
     ledger.resume(now);
     // At once: whoever comes next has to know from where on everything was to be told.
     if (!(await writeWatermark(publisher, fence, genesis, now))) throw new Unreachable('It lost the lead.');
@@ -202,24 +203,26 @@ export class GapFiller {
     term.lowest = term.floor = now + 1;
   }
 
+  /** As far as the majority of the endpoints that answer have confirmed. */
+  async #confirmedSlot(): Promise<number> {
+    const { rpcs, signal } = this.#parts;
+    const { values, fault } = await answersOf(rpcs, (rpc) => confirmedSlot(rpc, signal));
+    if (values.length === 0) throw new Unreachable('No endpoint tells the confirmed slot.', { cause: fault });
+    return reachedBy(values);
+  }
+
   /** What the endpoints list from `floor` on: all that any of them has, and between which slots one of them has all. */
   async #list(floor: number): Promise<Listing> {
     const { rpcs, programs, signal } = this.#parts;
-    const faults: unknown[] = [];
-    const ofEndpoint = async (rpc: Rpc): Promise<readonly Listing[]> => {
-      try {
-        const tip = await confirmedSlot(rpc, signal);
-        return await Promise.all(programs.map((program) => listProgram(rpc, program, floor, tip, signal)));
-      } catch (error) {
-        faults.push(error);
-        return [];
-      }
-    };
-    const all = (await Promise.all(rpcs.map(ofEndpoint))).filter((listings) => listings.length > 0);
-    if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: faults[0] });
+    const { values: all, fault } = await answersOf(rpcs, async (rpc) => {
+      const tip = await confirmedSlot(rpc, signal);
+      return Promise.all(programs.map((program) => listProgram(rpc, program, floor, tip, signal)));
+    });
+    if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: fault });
     const reach = (listings: readonly Listing[]): number => Math.max(...listings.map((listing) => listing.from));
     const from = Math.min(...all.map(reach));
-    const tip = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));
+    const listed = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));
+    const tip = Math.min(listed, reachedBy(all.map(([first]) => first!.tip)));
     return { items: inChainOrder(all.flatMap((listings) => listings.map(({ items }) => items))), from, tip };
   }
 
@@ -229,19 +232,13 @@ export class GapFiller {
     const { unlinked } = ledger;
     if (unlinked === null || unlinked.from > to) return;
     const end = Math.min(to, unlinked.to);
-    let fault: unknown = null;
-    for (const rpc of rpcs) {
-      try {
-        const from = Math.min(end + 1, Math.max(unlinked.from, await firstAvailable(rpc, signal)));
-        const blocks = from > end ? [] : await listBlocks(rpc, from, end, signal);
-        const before = items.flatMap(({ slot }) => (slot < from ? [slot] : []));
-        forks.apply(ledger.settle(unlinked.from, end, [...before, ...blocks]));
-        return;
-      } catch (error) {
-        fault = error;
-      }
-    }
-    throw new Unreachable('No endpoint lists blocks.', { cause: fault });
+    const { values: lists, fault } = await answersOf(rpcs, async (rpc) => {
+      const from = Math.min(end + 1, Math.max(unlinked.from, await firstAvailable(rpc, signal)));
+      const blocks = from > end ? [] : await listBlocks(rpc, from, end, signal);
+      return [...items.flatMap(({ slot }) => (slot < from ? [slot] : [])), ...blocks];
+    });
+    if (lists.length === 0) throw new Unreachable('No endpoint lists blocks.', { cause: fault });
+    forks.apply(ledger.settle(unlinked.from, end, lists));
   }
 
   #isTold({ signature, slot }: Listed, { boundary, told, doubtfulFrom }: Term): boolean {

@@ -288,7 +288,7 @@ export class Publisher {
           // The bus refused the batch for some of them; the others are handed over at once.
           this.counts.refused += batch.length - taken.length;
           this.#log.error({ err: error, events: batch.length - taken.length }, 'events_refused_by_bus');
-          for (const { event } of batch) if ('id' in event && !taken.some((other) => other.event === event)) term.standing.drop(event.id);
+          term.standing.drop(batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])));
           batch = taken;
           continue;
         }

@@ -92,9 +92,9 @@ export class Standing {
     return admitted;
   }
 
-  /** It was admitted and did not come into the log. */
-  drop(id: string): void {
-    this.#remove(id);
+  /** They were admitted and did not come into the log. */
+  drop(refused: readonly Told[]): void {
+    for (const one of refused) if (one.type !== 'slots' && one.type !== 'retract') this.#remove(one.id);
   }
 
   #admit(event: PublishableEvent, into: Told[]): void {

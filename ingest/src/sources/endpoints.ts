@@ -1,7 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
-import { RpcSocket, type SlotTold } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type SlotTold, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '../clock.ts';
 import type { Continuity } from '../continuity/continuity.ts';
@@ -83,16 +83,18 @@ export class Endpoints {
     this.#solUsd = solUsd;
     this.#continuity = continuity;
     this.#log = log;
-    const handlers = {
+    const handlersOf = (index: number): SocketHandlers => ({
       takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
-        this.#take(method, params, receivedUs, subscription),
+        this.#take(index, method, params, receivedUs, subscription),
       onSlot: ({ slot, parent }: SlotTold): void => {
         this.#judgeSlots();
         if (slot <= this.#maxSlot) continuity.slot(slot, parent);
       },
-    };
-    this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, nowUs, log, signal }));
+    });
+    this.sockets = options.urls.map(
+      (url, index) => new RpcSocket({ url, index, subscriptions, handlers: handlersOf(index), nowUs, log, signal }),
+    );
   }
 
   /** The slot that the chain has reached; 0 before any was told. */
@@ -182,7 +184,7 @@ export class Endpoints {
     } else this.counts.repeats++;
   }
 
-  #take(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
+  #take(endpoint: number, method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
     if (method === 'logsNotification') this.#takeLogs(params, receivedUs);
     else if (method === 'programNotification') {
       const state = readProgramNotification(params, receivedUs);
@@ -193,8 +195,9 @@ export class Endpoints {
       }
     } else if (method === 'accountNotification' && subscription?.name === confirmedSubscription.name) {
       const slot = readNotifiedSlot(params);
-      if (slot === null || slot > this.#maxSlot) this.counts.malformed++;
-      else this.#continuity.confirmed(slot);
+      if (slot === null || slot > this.#maxSlot || (this.slot > 0 && slot > this.slot + laggingSlots)) this.counts.malformed++;
+      // One that lags would hold the others back.
+      else if (this.sockets[endpoint]!.state !== 'lagging') this.#continuity.confirmed(endpoint, slot);
     } else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
       const state = readAccountNotification(String(subscription.params[0]), params, receivedUs);
       if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;
