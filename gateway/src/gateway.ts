@@ -37,6 +37,7 @@ import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
+import { noSeenLog, openSeenLog } from './stream/seen-log.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
 import { orderEndpoints } from './trade/order-endpoints.ts';
 import { openTrading, type Custody } from './trade/trading.ts';
@@ -94,7 +95,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket();
-  const subscriber = await bus.subscriber();
+  const store = keys.dashboard?.store ?? null;
+  const seenLog = store === null || config.redisUrls === null ? noSeenLog : openSeenLog(store.dataDir, log);
+  const subscriber = await bus.subscriber({ seen: seenLog.seen });
   let transport: Transport | null = null;
   let phase: LifePhase = 'running';
   const hub = new Hub({
@@ -103,6 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     subscriber,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
+    onTerm: (place) => seenLog.enter(place),
     log,
   });
   const stopHearing = hearOfKeys(keys.authenticator, hub);
@@ -110,7 +114,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const reading = openReading({ ...options, market }, hub);
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
-  const store = keys.dashboard?.store ?? null;
   const trading = openTrading({ ...options, store, hub, simulated: () => reading.health.simulated === true });
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
@@ -148,12 +151,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await operations.close();
     await transport?.close();
     await trading.close();
+    seenLog.close(subscriber.sighting);
     await subscriber.close();
     await fleet.close();
     await keys.close();
   };
   try {
     await hub.start();
+    if (seenLog.seen.some(({ epoch }) => epoch !== hub.epoch)) log.warn({ epoch: hub.epoch }, 'epoch_ended_while_away');
+    seenLog.settle();
     await reading.health.start();
     await trading.start();
     signal.throwIfAborted();

@@ -2,18 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom, type Random } from '../simnet/market/random.ts';
 import { until } from '../support/gateway.ts';
 import type { ChaosWorld } from './chaos-world.ts';
-import { linkFaults, processFaults } from './faults.ts';
+import { linkFaults, memoryFaults, processFaults } from './faults.ts';
 import { Judge } from './judge.ts';
-import { ResumingClient, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
+import { Readers, type ReadersReport } from './readers.ts';
+import { ResumingClient, type FaultKind, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
 
 export interface ChaosReport {
   /** Empty where nothing was lost in silence, doubled, or invented. */
   readonly faults: readonly string[];
+  /** Of those: frames or events. */
+  readonly silentGaps: number;
+  readonly duplicates: number;
   /** What was done, and how often. */
   readonly done: Readonly<Record<string, number>>;
   readonly emitted: number;
   readonly deliveries: number;
-  readonly gaps: Readonly<Record<string, number>>;
+  /** Deliveries that took an event back. */
+  readonly retractions: number;
+  /** Events that were told in an epoch and again in a later one, which a client tells by their ids. */
+  readonly toldAgain: number;
+  readonly gapsTold: Readonly<Record<string, number>>;
   readonly resumes: number;
   readonly closes: Readonly<Record<string, number>>;
   readonly awayMs: { readonly p50: number; readonly p99: number; readonly max: number };
@@ -21,57 +29,146 @@ export interface ChaosReport {
 
 export interface ChaosOptions {
   readonly seed: string;
+  /** With everything but a Redis that forgets: not one gap may be told. */
   readonly durationMs: number;
+  /** After that, with a Redis that forgets as well. */
+  readonly forgetfulMs: number;
+  /** Clients that read all of each event. */
   readonly clients: number;
+  /** Processes of light clients, and how many each has. */
+  readonly readers: { readonly processes: number; readonly each: number };
   /** Told of each fault before it begins. */
   readonly tell: (text: string) => void;
 }
 
 const minSol = 0.5;
-const settleWithinMs = 30_000;
+const settleWithinMs = 60_000;
+const lookEveryMs = 250;
 /** Longest pause between two faults of a kind. */
 const maxPauseMs = 1_500;
+const maxMemoryPauseMs = 6_000;
 const mintClients = 2;
 const mintsEach = 10;
 
 const filtered = 'filtered';
+const confirmed = 'confirmed';
 
 const passes = ({ type, solAmount }: Frame['event']): boolean => type !== 'trade' || Number(solAmount) >= minSol;
 
-function clientOptions(world: ChaosWorld, at: number, judge: Judge, random: Random): ResumingClientOptions {
-  const kinds: readonly { readonly name: string; readonly subscriptions: readonly Subscription[] }[] = [
-    { name: 'all', subscriptions: [{ channel: 'trades' }, { channel: 'newTokens' }, { channel: 'migrations' }] },
-    { name: 'trades', subscriptions: [{ channel: 'trades' }] },
-    { name: filtered, subscriptions: [{ channel: 'trades', filter: { minSol } }] },
-  ];
-  const { name, subscriptions } = kinds[at % kinds.length]!;
-  return {
-    ...commonOptions(world, judge, random),
-    name: `${name}-${at}`,
-    format: at % 2 === 0 ? 'json' : 'msgpack',
-    batch: at % 4 > 1,
-    subscriptions,
-  };
-}
+const allChannels = [{ channel: 'trades' }, { channel: 'newTokens' }, { channel: 'migrations' }] as const;
+const kinds: readonly { readonly name: string; readonly subscriptions: readonly Subscription[] }[] = [
+  { name: 'all', subscriptions: allChannels },
+  { name: 'trades', subscriptions: [{ channel: 'trades' }] },
+  { name: filtered, subscriptions: [{ channel: 'trades', filter: { minSol } }] },
+  { name: confirmed, subscriptions: allChannels.map((subscription) => ({ ...subscription, commitment: confirmed })) },
+];
+/** Light clients know no amounts, so none of them filters; most follow all trades. */
+const readerKinds = [kinds[0]!, kinds[1]!, kinds[3]!, kinds[1]!, kinds[1]!, kinds[1]!];
 
-function commonOptions({ gateways, apiKey }: ChaosWorld, judge: Judge, random: Random) {
-  return { hosts: gateways.map(({ clients }) => `127.0.0.1:${clients!.port}`), apiKey, witness: judge, random: () => random.next() };
+const hostsOf = ({ gateways }: ChaosWorld): string[] => gateways.map(({ clients }) => `127.0.0.1:${clients!.port}`);
+
+/** Everybody who listens to the stream, and the judge of them all. */
+class Audience {
+  readonly judge: Judge;
+  readonly clients: ResumingClient[] = [];
+  readonly readers: readonly Readers[];
+  readonly #world: ChaosWorld;
+  readonly #random: Random;
+  readonly #seed: string;
+
+  constructor(world: ChaosWorld, { seed, readers }: ChaosOptions) {
+    this.#world = world;
+    this.#seed = seed;
+    this.#random = createRandom(`${seed} clients`);
+    this.judge = new Judge({
+      passes,
+      partOf: (client) => (client.startsWith(filtered) ? 'passing' : client.startsWith(confirmed) ? 'standing' : 'all'),
+    });
+    this.readers = Array.from({ length: readers.processes }, (_, at) => new Readers(`readers ${at}`, this.judge));
+  }
+
+  /** Resolves when all follow. */
+  async come(count: number, readersEach: number): Promise<void> {
+    for (let at = 0; at < count; at++) {
+      const { name, subscriptions } = kinds[at % kinds.length]!;
+      this.#add({ name: `${name}-${at}`, format: at % 2 === 0 ? 'json' : 'msgpack', batch: at % 8 > 3, subscriptions });
+    }
+    this.#addReaders(readersEach, (at) => readerKinds[at % readerKinds.length]!);
+    await this.#followed();
+  }
+
+  /** Those who follow single coins, once there are some. */
+  async comeLate(readersEach: number): Promise<void> {
+    await until('some tokens', () => this.judge.mints.length >= mintsEach * mintClients, settleWithinMs);
+    const mints = this.judge.mints;
+    const some = (at: number): readonly string[] =>
+      Array.from({ length: mintsEach }, (_, i) => mints[(at * mintsEach + i) % mints.length]!);
+    for (let at = 0; at < mintClients; at++)
+      this.#add({ name: `mints-${at}`, format: 'json', batch: at % 2 === 1, subscriptions: [{ channel: 'trades', mints: some(at) }] });
+    this.#addReaders(readersEach, (at) => ({
+      name: 'mints',
+      subscriptions: [
+        { channel: 'trades', mints: some(at) },
+        { channel: 'prices', mints: some(at) },
+      ],
+    }));
+    await this.#followed();
+  }
+
+  forgot(): void {
+    this.judge.forgot();
+    for (const readers of this.readers) readers.forgot();
+  }
+
+  /** Everybody has everything that happened, as far as it is known here. */
+  async isSettled(): Promise<boolean> {
+    const { judge, clients } = this;
+    if (!clients.every(({ isFollowing }) => isFollowing) || !judge.isWhole(this.#world.emitted) || !judge.isCaughtUp()) return false;
+    const reports = await Promise.all(this.readers.map((readers) => readers.judge(judge.ends, { final: false })));
+    return reports.every((answer) => answer?.isFollowing === true && answer.isCaughtUp);
+  }
+
+  close(): void {
+    for (const client of this.clients) client.close();
+    for (const readers of this.readers) readers.close();
+  }
+
+  #add(options: Pick<ResumingClientOptions, 'name' | 'format' | 'batch' | 'subscriptions'>): void {
+    const { apiKey } = this.#world;
+    const random = (): number => this.#random.next();
+    const client = new ResumingClient({ ...options, hosts: hostsOf(this.#world), apiKey, witness: this.judge, random });
+    this.clients.push(client);
+    client.start();
+  }
+
+  #addReaders(each: number, kindOf: (at: number) => (typeof kinds)[number]): void {
+    for (const [at, process] of this.readers.entries()) {
+      const readers = Array.from({ length: each }, (_, i) => {
+        const { name, subscriptions } = kindOf(at * each + i);
+        return { name: `${name}-reader-${at}-${i}`, subscriptions };
+      });
+      process.follow({ hosts: hostsOf(this.#world), apiKey: this.#world.apiKey, seed: `${this.#seed} ${at}`, readers });
+    }
+  }
+
+  async #followed(): Promise<void> {
+    const all = (): boolean => [...this.clients, ...this.readers].every(({ isFollowing }) => isFollowing);
+    await until('all clients to follow', all, settleWithinMs);
+  }
 }
 
 /** Does one fault after the other until the time is over. */
 async function plague(
   world: ChaosWorld,
   makes: typeof linkFaults,
-  random: Random,
-  endMs: number,
-  note: (kind: string, name: string) => void,
+  { random, endMs, pauseMs, note }: { random: Random; endMs: number; pauseMs: number; note: (kind: string, name: string) => void },
 ): Promise<void> {
-  const kinds = Object.keys(makes);
+  const names = Object.keys(makes);
   // Each kind once, in an order of the seed, before any comes again.
   let line: string[] = [];
   while (performance.now() < endMs) {
     if (line.length === 0)
-      line = kinds
+      line = names
         .map((kind) => ({ kind, at: random.next() }))
         .toSorted((a, b) => a.at - b.at)
         .map(({ kind }) => kind);
@@ -79,86 +176,80 @@ async function plague(
     const fault = makes[kind]!(world, random);
     note(kind, fault.name);
     await fault.run();
-    await delay(random.below(maxPauseMs));
+    await delay(random.below(pauseMs));
   }
 }
 
 /** Lets all of it go wrong for a time, then lets everything come to rest, and judges. */
-export async function runChaos(world: ChaosWorld, { seed, durationMs, clients: count, tell }: ChaosOptions): Promise<ChaosReport> {
-  const judge = new Judge({ passes, isFiltered: (client) => client.startsWith(filtered) });
-  const random = createRandom(`${seed} clients`);
-  const clients = Array.from({ length: count }, (_, at) => new ResumingClient(clientOptions(world, at, judge, random)));
+export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promise<ChaosReport> {
+  const { seed, durationMs, forgetfulMs, clients, readers, tell } = options;
+  const audience = new Audience(world, options);
   const done: Record<string, number> = {};
   const startedAtMs = performance.now();
   const note = (kind: string, name: string): void => {
     done[kind] = (done[kind] ?? 0) + 1;
     tell(`${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s: ${kind}: ${name}`);
   };
-  const follow = async (fresh: readonly ResumingClient[]): Promise<void> => {
-    for (const client of fresh) client.start();
-    await until('all clients to follow', () => fresh.every((client) => client.isFollowing), settleWithinMs);
-  };
   try {
-    await follow(clients);
+    await audience.come(clients, readers.each);
     world.simnet.chain.start();
-    await until('some tokens', () => judge.mints.size >= mintsEach * mintClients, settleWithinMs);
-    const mints = [...judge.mints.keys()];
-    const late = Array.from({ length: mintClients }, (_, at) => {
-      const subscriptions = [{ channel: 'trades', mints: mints.slice(at * mintsEach, (at + 1) * mintsEach) }] as const;
-      return new ResumingClient({
-        ...commonOptions(world, judge, random),
-        name: `mints-${at}`,
-        format: 'json',
-        batch: at % 2 === 1,
-        subscriptions,
-      });
-    });
-    clients.push(...late);
-    await follow(late);
-    const endMs = performance.now() + durationMs;
-    await Promise.all([
-      plague(world, processFaults, createRandom(`${seed} processes`), endMs, note),
-      plague(world, linkFaults, createRandom(`${seed} links`), endMs, note),
-    ]);
+    await audience.comeLate(Math.ceil(readers.each / 10));
+    const forgetsAtMs = performance.now() + durationMs;
+    const way = (name: string, endMs: number, pauseMs = maxPauseMs) => ({ random: createRandom(`${seed} ${name}`), endMs, pauseMs, note });
+    const inProcesses = async (): Promise<void> => {
+      await plague(world, processFaults, way('processes', forgetsAtMs));
+      const forget = (): void => audience.forgot();
+      await plague(world, memoryFaults(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
+    };
+    await Promise.all([inProcesses(), plague(world, linkFaults, way('links', forgetsAtMs + forgetfulMs))]);
     await world.sighted();
     await delay(1_000);
-    world.simnet.chain.stop();
-    await settle(world, judge, clients);
-    return report(world, judge, clients, done);
+    world.rest();
+    const untilMs = performance.now() + settleWithinMs;
+    while (performance.now() < untilMs && !(await audience.isSettled())) await delay(lookEveryMs);
+    return await report(world, audience, done);
   } finally {
     world.simnet.chain.stop();
-    for (const client of clients) client.close();
+    audience.close();
   }
 }
 
-/** Resolves when everybody has everything, or when that did not come to be in time. */
-async function settle({ emitted }: ChaosWorld, judge: Judge, clients: readonly ResumingClient[]): Promise<void> {
-  const isSettled = (): boolean =>
-    clients.every((client) => client.isFollowing) &&
-    [...emitted].every(([topic, ids]) => judge.told(topic) >= ids.size) &&
-    judge.isCaughtUp();
-  // What is missing then is what the judge says.
-  await until('everybody to have everything', isSettled, settleWithinMs).catch((error: unknown) => judge.onFault('the end', String(error)));
-}
-
-function report(
+/** What is missing or wrong at the end is what the judges say. */
+async function report(
   { emitted, deaths }: ChaosWorld,
-  judge: Judge,
-  clients: readonly ResumingClient[],
+  { judge, clients, readers }: Audience,
   done: Record<string, number>,
-): ChaosReport {
-  const away = clients.flatMap(({ awayMs }) => awayMs).toSorted((a, b) => a - b);
+): Promise<ChaosReport> {
+  const answers = await Promise.all(readers.map((process) => process.judge(judge.ends, { final: true })));
+  const others = answers.filter((answer) => answer !== null);
+  const faults = judge.judge(emitted);
+  const { toldAgain } = judge;
+  const silent = answers.length === others.length ? [] : [`${answers.length - others.length} processes of readers gave no answer`];
+  const sum = (own: number, of: (report: ReadersReport) => number): number => others.reduce((total, answer) => total + of(answer), own);
+  const count = (kind: FaultKind): number => sum(judge.counts[kind], ({ counts }) => counts[kind]);
+  const away = [...clients, ...others].flatMap(({ awayMs }) => awayMs).toSorted((a, b) => a - b);
   const at = (share: number): number => Math.round(away[Math.min(away.length - 1, Math.floor(away.length * share))] ?? 0);
-  const closes: Record<string, number> = {};
-  for (const client of clients) for (const [code, times] of client.closes) closes[code] = (closes[code] ?? 0) + times;
   return {
-    faults: [...judge.judge(emitted), ...deaths],
+    faults: [...faults, ...others.flatMap((answer) => answer.faults), ...deaths, ...silent],
+    silentGaps: count('gap'),
+    duplicates: count('double'),
     done,
-    emitted: [...emitted.values()].reduce((sum, { size }) => sum + size, 0),
-    deliveries: judge.deliveries,
-    gaps: Object.fromEntries(judge.gaps),
-    resumes: clients.reduce((sum, { counts }) => sum + counts.resumes, 0),
-    closes,
+    emitted: [...emitted.values()].reduce((total, { size }) => total + size, 0),
+    deliveries: sum(judge.deliveries, ({ deliveries }) => deliveries),
+    retractions: sum(judge.retractions, ({ retractions }) => retractions),
+    toldAgain,
+    gapsTold: tally([Object.fromEntries(judge.gaps), ...others.map(({ gaps }) => gaps)]),
+    resumes: sum(
+      clients.reduce((total, { counts }) => total + counts.resumes, 0),
+      ({ resumes }) => resumes,
+    ),
+    closes: tally([...clients.map(({ closes }) => Object.fromEntries(closes)), ...others.map(({ closes }) => closes)]),
     awayMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
   };
+}
+
+function tally(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const [name, times] of counts.flatMap((some) => Object.entries(some))) all[name] = (all[name] ?? 0) + times;
+  return all;
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import type { Chain } from '../simnet/chain.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
@@ -42,8 +43,10 @@ export interface ChaosWorld {
   readonly ingests: readonly Part[];
   readonly gateways: readonly Part[];
   readonly apiKey: string;
-  /** What the chain emitted so far: topic to `<type> <id>`, and when (as `performance.now()`). */
+  /** What the chain emitted so far and did not take back: topic to `<type> <id>`, and when (as `performance.now()`). */
   readonly emitted: Emitted;
+  /** No trader acts any more; slots go on, so that all that happened is confirmed. */
+  readonly rest: () => void;
   /** Processes that ended by themselves once they were at work, in words. */
   readonly deaths: readonly string[];
   /** Resolves when both ingest processes are subscribed at both of their nodes. */
@@ -160,6 +163,24 @@ async function openPart(
   };
 }
 
+/** Keeps what every block emitted, and takes back what a dead one did. */
+function recordEmitted(chain: Chain, emitted: ReadonlyMap<string, Map<string, number>>): void {
+  const undecided = new Map<number, readonly (readonly [topic: string, key: string])[]>();
+  chain.listen({
+    onFrozen: ({ slot, transactions }) => {
+      const events = transactions.flatMap(happenedIn).map(({ id, kind }) => [topics[kind], `${kind} ${id}`] as const);
+      for (const [topic, key] of events) emitted.get(topic)!.set(key, performance.now());
+      undecided.set(slot, events);
+    },
+    onDead: (slots) => {
+      for (const slot of slots) for (const [topic, key] of undecided.get(slot) ?? []) emitted.get(topic)!.delete(key);
+    },
+    onFinalized: (slot) => {
+      for (const decided of undecided.keys()) if (decided <= slot) undecided.delete(decided);
+    },
+  });
+}
+
 interface Common {
   readonly redis: TestRedis;
   readonly simnet: Simnet;
@@ -185,13 +206,11 @@ export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOption
   async function open(): Promise<ChaosWorld> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
-    const chain = createChain({ seed, slotMs, market: { tradesPerSecond, newTokensPerSecond: 1, completeEverySeconds: 10 } });
+    let atRest = false;
+    const market = { tradesPerSecond, newTokensPerSecond: 1, completeEverySeconds: 10, isAtRest: () => atRest };
+    const chain = createChain({ seed, slotMs, market });
     const emitted = new Map<string, Map<string, number>>(Object.values(topics).map((topic) => [topic, new Map()]));
-    chain.listen({
-      onFrozen: ({ transactions }) => {
-        for (const { id, kind } of transactions.flatMap(happenedIn)) emitted.get(topics[kind])!.set(`${kind} ${id}`, performance.now());
-      },
-    });
+    recordEmitted(chain, emitted);
     const simnet = await startSimnet({ chain, autoStart: false, seed });
     closers.push(() => simnet.close());
     const redis = await startRedis({ appendOnly: true });
@@ -212,6 +231,7 @@ export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOption
       await until('both ingest processes to see the chain', () => simnet.subscriptions('logs') === subscriptions, readyWithinMs);
     };
     await sighted();
-    return { simnet, redis, ingests, gateways, apiKey, emitted, deaths, sighted, close };
+    const rest = (): void => void (atRest = true);
+    return { simnet, redis, ingests, gateways, apiKey, emitted, rest, deaths, sighted, close };
   }
 }

@@ -91,11 +91,13 @@ function weatherOf(random: Random): { readonly name: string; readonly weather: W
   ]);
 }
 
-async function weathered(proxy: TcpProxy, { refuses, ...weather }: Weather, ms: number): Promise<void> {
-  proxy.set(refuses === true ? { refuses } : weather);
-  if (refuses === true) proxy.cut();
+async function weathered(proxies: readonly TcpProxy[], { refuses, ...weather }: Weather, ms: number): Promise<void> {
+  for (const proxy of proxies) {
+    proxy.set(refuses === true ? { refuses } : weather);
+    if (refuses === true) proxy.cut();
+  }
   await delay(ms);
-  proxy.clear();
+  for (const proxy of proxies) proxy.clear();
 }
 
 function linkFault(part: Part, proxy: TcpProxy, random: Random, settle: () => Promise<void>): Fault {
@@ -113,13 +115,25 @@ function linkFault(part: Part, proxy: TcpProxy, random: Random, settle: () => Pr
   return {
     name: `${part.name}, ${name} for ${ms} ms`,
     run: async () => {
-      await weathered(proxy, weather, ms);
+      await weathered([proxy], weather, ms);
       await settle();
     },
   };
 }
 
 const nothing = async (): Promise<void> => undefined;
+
+/** Many links at once, for a moment or for as long as it takes to be noticed. */
+function allCut(proxies: readonly TcpProxy[], random: Random, settle: () => Promise<void>): Fault {
+  const ms = random.chance(0.3) ? 0 : between(random, 300, 6_000);
+  return {
+    name: `${ms} ms`,
+    run: async () => {
+      await weathered(proxies, { refuses: true }, ms);
+      await settle();
+    },
+  };
+}
 
 /** What happens to links between parts, and to what a node tells. */
 export const linkFaults: Readonly<Record<string, Make>> = {
@@ -139,6 +153,18 @@ export const linkFaults: Readonly<Record<string, Make>> = {
     const part = random.pick(gateways);
     return linkFault(part, part.redis, random, nothing);
   },
+  'all nodes': ({ ingests, sighted }, random) =>
+    allCut(
+      ingests.flatMap(({ nodes }) => nodes),
+      random,
+      sighted,
+    ),
+  'all gateways to Redis': ({ gateways }, random) =>
+    allCut(
+      gateways.map(({ redis }) => redis),
+      random,
+      nothing,
+    ),
   'client to gateway': ({ gateways }, random) => {
     const part = random.pick(gateways);
     return linkFault(part, part.clients!, random, nothing);
@@ -155,4 +181,69 @@ export const linkFaults: Readonly<Record<string, Make>> = {
       },
     };
   },
+  'node drops': ({ simnet }, random) => {
+    const ms = between(random, 300, 3_000);
+    const share = random.pick([0.05, 0.3, 1]);
+    return {
+      name: `${share * 100} % of the logs, ${ms} ms`,
+      run: async () => {
+        simnet.control.drop({ share, kinds: ['logs'] });
+        await delay(ms);
+        simnet.control.clear('drop');
+      },
+    };
+  },
+  fork: ({ simnet }, random) => {
+    const [slots, replay, times] = [between(random, 1, 2), random.chance(0.7), between(random, 1, 3)];
+    return {
+      name: `${slots} slots${replay ? ', which land again' : ''}, ${times} times`,
+      run: async () => {
+        for (let time = 0; time < times; time++) {
+          simnet.control.fork({ slots, replay });
+          await delay(between(random, 100, 400));
+        }
+      },
+    };
+  },
 };
+
+/** What makes Redis forget what it had answered for: clients are told of it by a gap. `forget` is called when it may have begun. */
+export const memoryFaults = (forget: () => void): Readonly<Record<string, Make>> => ({
+  'Redis flushed': (world, random) => {
+    const beside = somebodyKilled(world, random);
+    return {
+      name: beside.name,
+      run: async () => {
+        forget();
+        await Promise.all([world.redis.command('FLUSHALL'), beside.run()]);
+      },
+    };
+  },
+  'Redis back in time': (world, random) => {
+    const beside = somebodyKilled(world, random);
+    const bytes = between(random, 2_000, 200_000);
+    return {
+      name: `without the last ${bytes} bytes of its file, ${beside.name}`,
+      run: async () => {
+        const { redis } = world;
+        forget();
+        await redis.kill();
+        redis.cutFile(bytes);
+        await Promise.all([redis.restart(), beside.run()]);
+      },
+    };
+  },
+});
+
+/** Every second time a process dies in the same moment. */
+function somebodyKilled({ ingests, gateways, sighted }: ChaosWorld, random: Random): Fault {
+  if (random.chance(0.5)) return { name: 'and nothing else', run: nothing };
+  const part = random.pick([...ingests, ...gateways]);
+  return {
+    name: `and ${part.name} killed`,
+    run: async () => {
+      await part.crash();
+      await sighted();
+    },
+  };
+}

@@ -4,17 +4,21 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { until } from '../support/gateway.ts';
 import { Judge } from './judge.ts';
-import { ResumingClient } from './resuming-client.ts';
+import { ResumingClient, type ResumingClientOptions } from './resuming-client.ts';
 
 const topic = 'trades';
 const frame = (seq: number, id = `e${seq}`, more: object = {}): object => ({ topic, seq, ...more, data: { type: 'trade', id, mint: 'm' } });
+const retract = (seq: number, id: string): object => ({ topic, seq, data: { type: 'retract', id } });
 const heartbeat = (seq: number, epoch = 'a'): object => ({ op: 'heartbeat', ts: 0, positions: { [topic]: { epoch, seq } } });
 const gap = (from: number, to: number | null, epoch = 'a', reason = 'trimmed'): object => ({ op: 'gap', topic, from, to, reason, epoch });
 
 type Answer = (since: { readonly epoch: string; readonly seq: number } | null, link: number) => readonly object[];
 
 /** A server that answers each subscription with a script: what the judge says of a client that was told it. */
-async function judged(answer: Answer, filter?: object): Promise<{ judge: Judge; client: ResumingClient; sinces: unknown[] }> {
+async function judged(
+  answer: Answer,
+  { filter, ...more }: Partial<Pick<ResumingClientOptions, 'format' | 'batch'>> & { filter?: object } = {},
+): Promise<{ judge: Judge; client: ResumingClient; sinces: unknown[] }> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   onTestFinished(() => server.close());
   await once(server, 'listening');
@@ -31,13 +35,14 @@ async function judged(answer: Answer, filter?: object): Promise<{ judge: Judge; 
         socket.send(JSON.stringify({ ...message, ...('op' in message && message.op === 'subscribed' ? { id: command.id } : {}) }));
     });
   });
-  const judge = new Judge({ passes: () => true, isFiltered: () => false });
+  const judge = new Judge({ passes: () => true, partOf: () => 'all' });
   const client = new ResumingClient({
     name: 'one',
     hosts: [`127.0.0.1:${(server.address() as AddressInfo).port}`],
     apiKey: 'k',
     format: 'json',
     batch: false,
+    ...more,
     subscriptions: [{ channel: 'trades', ...(filter && { filter: filter as Readonly<Record<string, unknown>> }) }],
     witness: judge,
     random: () => 0.5,
@@ -60,11 +65,14 @@ describe('the resuming client and the judge', () => {
     ['a last frame left out', [frame(1), heartbeat(2)], /the heartbeat names 2, the last frame was 1/],
     ['an epoch that changed in silence', [frame(1), heartbeat(1, 'b')], /heartbeat is of b/],
     ['an event under two numbers', [frame(1, 'x'), frame(2, 'x')], /x stands at 1 and at 2/],
+    ['what takes back an event that nobody was told of', [frame(1), retract(2, 'z')], /retract z at 2, which did not stand/],
     ['a refusal', [{ op: 'error', id: 's0', error: { code: 'FORBIDDEN', retryable: false } }], /refused/],
   ])('notice %s', async (_, messages, fault) => {
-    const { judge } = await judged(() => [subscribed(0), ...messages]);
-    await until('the fault', () => judge.faults.length > 0);
-    expect(judge.faults[0]).toMatch(fault);
+    for (const format of ['json', 'light'] as const) {
+      const { judge } = await judged(() => [subscribed(0), ...messages], { format });
+      await until('the fault', () => judge.faults.length + judge.judge(new Map()).length > 0);
+      expect(judge.faults[0]).toMatch(fault);
+    }
   });
 
   it('take a gap for told, and go on behind it', async () => {
@@ -77,8 +85,12 @@ describe('the resuming client and the judge', () => {
       frame(3),
       heartbeat(3, 'b'),
     ]);
+    judge.forgot();
     await until('the frames', () => judge.deliveries === 3);
     expect([judge.faults, Object.fromEntries(judge.gaps)]).toEqual([[], { trimmed: 1, epoch: 1 }]);
+    const { judge: strict } = await judged(() => [subscribed(0), frame(1), gap(2, null, 'b', 'epoch'), frame(1)]);
+    await until('the frames', () => strict.deliveries === 2);
+    expect(strict.faults.join()).toMatch(/a gap was told \(epoch\), and no Redis forgot anything/);
   });
 
   it('come back with the last position, after a heartbeat that told of a lost frame too', async () => {
@@ -96,21 +108,23 @@ describe('the resuming client and the judge', () => {
   });
 
   it('hold frames under a filter together by `prev`', async () => {
-    const good = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), heartbeat(5), frame(9, 'i', { prev: 5 })], { minSol: 1 });
+    const good = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), heartbeat(5), frame(9, 'i', { prev: 5 })], {
+      filter: { minSol: 1 },
+    });
     await until('the frames', () => good.judge.deliveries === 2);
     expect(good.judge.faults).toEqual([]);
-    const bad = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), frame(9, 'i', { prev: 7 })], { minSol: 1 });
+    const bad = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), frame(9, 'i', { prev: 7 })], { filter: { minSol: 1 } });
     await until('the fault', () => bad.judge.faults.length > 0);
   });
 
   it('know what was emitted and never told, told and never emitted, or told to some only', async () => {
-    const judge = new Judge({ passes: () => true, isFiltered: () => false });
+    const judge = new Judge({ passes: () => true, partOf: () => 'all' });
     const event = (id: string): { topic: string; epoch: string; event: { type: string; id: string } } => ({
       topic,
       epoch: 'a',
       event: { type: 'trade', id },
     });
-    for (const client of ['one', 'two']) judge.onFollow(client, topic, 0);
+    for (const client of ['one', 'two']) judge.onFollow(client, topic, { epoch: 'a', seq: 0 });
     for (const client of ['one', 'two']) judge.onFrame(client, { ...event('a'), seq: 1 });
     expect(judge.isCaughtUp()).toBe(true);
     judge.onFrame('one', { ...event('x'), seq: 2 });
@@ -129,8 +143,91 @@ describe('the resuming client and the judge', () => {
     );
     expect(faults.join('\n')).toMatch(/2 is trade y, and trade x for another/);
     expect(faults.join('\n')).toMatch(/nobody was told of trade b/);
-    expect(faults.join('\n')).toMatch(/never happened: trade x/);
+    expect(faults.join('\n')).toMatch(/never happened or died: trade x/);
     judge.onFrame('one', { ...event('z'), seq: 3 });
     expect(judge.judge(new Map()).join('\n')).toMatch(/two: trades: has 2 of 3 frames/);
+  });
+
+  describe('by what each client has', () => {
+    const took = (judge: Judge, client: string, ...frames: readonly (readonly [seq: number, type: string, id: string])[]): void => {
+      for (const [seq, type, id] of frames) judge.onFrame(client, { topic, epoch: 'a', seq, event: { type, id } });
+    };
+    const emitted = (...ids: readonly string[]) => new Map([[topic, new Map(ids.map((id) => [`trade ${id}`, 0]))]]);
+    const withClients = (...clients: readonly string[]): Judge => {
+      const judge = new Judge({ passes: () => true, partOf: (client) => (client === 'confirmed' ? 'standing' : 'all') });
+      for (const client of clients) judge.onFollow(client, topic, { epoch: 'a', seq: 0 });
+      return judge;
+    };
+    const landed = [
+      [1, 'trade', 'a'],
+      [2, 'trade', 'b'],
+      [3, 'retract', 'b'],
+      [4, 'trade', 'b'],
+      [5, 'trade', 'c'],
+      [6, 'retract', 'c'],
+    ] as const;
+
+    it('take what was taken back for gone, and what landed again for one', () => {
+      const judge = withClients('one', 'confirmed');
+      took(judge, 'one', ...landed);
+      expect(judge.isCaughtUp()).toBe(false);
+      took(judge, 'confirmed', [1, 'trade', 'a'], [4, 'trade', 'b']);
+      expect([judge.isCaughtUp(), judge.isWhole(emitted('a', 'b'))]).toEqual([true, true]);
+      expect([judge.judge(emitted('a', 'b')), judge.counts]).toEqual([[], { gap: 0, double: 0, other: 0 }]);
+    });
+
+    it('notice a dead event that is confirmed, one that is not taken back, and one that never comes again', () => {
+      const one = withClients('one', 'confirmed');
+      took(one, 'one', ...landed);
+      took(one, 'confirmed', [1, 'trade', 'a'], [2, 'trade', 'b']);
+      expect(one.judge(emitted('a', 'b')).join()).toMatch(/confirmed: trades: has 2 of 2 frames .* not the same/);
+      const two = withClients('one');
+      took(two, 'one', ...landed.slice(0, 5));
+      expect(two.judge(emitted('a', 'b')).join()).toMatch(/never happened or died: trade c/);
+      const three = withClients('one');
+      took(three, 'one', ...landed.slice(0, 3));
+      expect(three.judge(emitted('a', 'b')).join()).toMatch(/nobody was told of trade b/);
+      expect([one.counts.gap, two.counts.other, three.counts.gap]).toEqual([1, 1, 1]);
+    });
+
+    it('count what is doubled, and what others were told to the end of', () => {
+      const judge = withClients('one', 'two');
+      for (const client of ['one', 'two']) took(judge, client, [1, 'trade', 'a']);
+      took(judge, 'two', [1, 'trade', 'a']);
+      expect(judge.judge(emitted('a')).join()).toMatch(/two: trades: has 2 of 1 frames/);
+      expect(judge.counts.double).toBe(1);
+      const short = withClients('one');
+      took(short, 'one', [1, 'trade', 'a']);
+      expect(short.isCaughtUp()).toBe(true);
+      short.expectEnds([{ topic, epoch: 'a', seq: 2 }]);
+      expect(short.isCaughtUp()).toBe(false);
+      short.judgeClients();
+      expect(short.counts.gap).toBe(1);
+    });
+
+    it('hold what processes beside them were told against the same log', () => {
+      const judge = withClients('one');
+      took(judge, 'one', [1, 'trade', 'a']);
+      judge.learn('another', { topic, epoch: 'a', seq: 1, key: 'trade z' });
+      judge.learn('another', { topic, epoch: 'a', seq: 2, key: 'trade b' });
+      expect(judge.judge(emitted('a', 'b')).join()).toMatch(/another: trades: 1 is trade z, and trade a.*one: trades: has 1 of 2 frames/);
+    });
+
+    it('miss what was lost beside a Redis that forgot, and nothing else', () => {
+      const judge = withClients('one');
+      took(judge, 'one', [1, 'trade', 'a']);
+      judge.forgot();
+      const nowMs = performance.now();
+      const happened = (ms: number) => new Map([[topic, new Map([['trade b', ms]])]]);
+      expect([judge.isWhole(happened(nowMs)), judge.isWhole(happened(nowMs - 60_000)), judge.isWhole(happened(nowMs + 10_000))]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      judge.onGap('one', { topic, epoch: 'b', from: 1, to: null, reason: 'epoch' });
+      judge.onFrame('one', { topic, epoch: 'b', seq: 4, event: { type: 'trade', id: 'a' } });
+      judge.learn('another', { topic, epoch: 'b', seq: 5, key: 'trade c' });
+      expect([judge.judge(new Map()).join(), judge.toldAgain]).toMatchObject([expect.stringMatching(/one: trades: has 1 of 2/), 1]);
+    });
   });
 });

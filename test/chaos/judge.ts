@@ -1,171 +1,267 @@
-import type { Frame, Witness } from './resuming-client.ts';
+import type { FaultKind, Frame, Witness } from './resuming-client.ts';
+import { idOf, TopicLog, walk, type Part } from './topic-log.ts';
 
-/** What stands under the numbers of one topic in one epoch: the same for everybody, or there is a fault. */
-interface Log {
-  /** By `seq`. */
-  readonly ids: Map<number, string>;
-  readonly seqs: Map<string, number>;
-  /** How many of them pass the filter that clients use. */
-  passing: number;
-  last: number;
-}
-
-/** What one client has of one topic in one epoch. */
-interface Share {
-  frames: number;
-  last: number;
-}
-
-/** One client's way through one topic. */
+/** One client's way through one topic, since it began or was told of a gap whose length is not known. */
 interface Way {
-  /** Its first frame is the one after. */
-  readonly after: number;
-  readonly epochs: Map<string, Share>;
-  gaps: number;
+  readonly part: Part;
+  epoch: string;
+  /** Its first frame is one that comes after; null until there is one, behind such a gap. */
+  after: number | null;
+  frames: number;
+  sum: number;
+  /** It was told that frames in between are gone. */
+  lacks: boolean;
 }
 
 export interface JudgeOptions {
   /** The filter of those clients that use one. */
   readonly passes: (event: Frame['event']) => boolean;
-  readonly isFiltered: (client: string) => boolean;
+  readonly partOf: (client: string) => Part;
+  /** Told of each frame of a log once, when the first client receives it. */
+  readonly onLearned?: (learned: Learned) => void;
 }
 
-/** What the chain emitted on each topic: `<type> <id>` of every event, and when. */
+/** What stands under one number, as some client was told. */
+export interface Learned extends LogEnd {
+  /** `<type> <id>`. */
+  readonly key: string;
+}
+
+export interface LogEnd {
+  readonly topic: string;
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+/** What the chain emitted on each topic and did not take back: `<type> <id>` of every event, and when. */
 export type Emitted = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const maxFaults = 100;
 /** Ids that one fault names. */
 const namedIds = 3;
+/** What the chain emitted so long before and after a Redis forgot may be gone with its memory; clients were told of a gap. */
+const declaredBeforeMs = 30_000;
+const declaredAfterMs = 5_000;
 
 /** Holds all clients' streams against each other as they come, and against what the chain emitted at the end. */
 export class Judge implements Witness {
   /** What must not be, in words; the first hundred. */
   readonly faults: string[] = [];
+  readonly counts: Record<FaultKind, number> = { gap: 0, double: 0, other: 0 };
   /** Gaps that were told, by reason. */
   readonly gaps = new Map<string, number>();
-  /** Trades on the topic of all trades, by mint. */
-  readonly mints = new Map<string, number>();
   deliveries = 0;
+  /** Frames that took events back, over all clients. */
+  retractions = 0;
   readonly #startedAtMs = performance.now();
   readonly #options: JudgeOptions;
-  /** `<topic> <epoch>` to what stands there. */
-  readonly #logs = new Map<string, Log>();
-  /** `<client> <topic>` to its way. */
-  readonly #ways = new Map<string, Way>();
+  /** By topic, in the order of the epochs. */
+  readonly #logs = new Map<string, Map<string, TopicLog>>();
+  /** By client, then by topic. */
+  readonly #ways = new Map<string, Map<string, Way>>();
+  /** Id of a trade to its mint. */
+  readonly #mintOf = new Map<string, string>();
+  readonly #forgotAtMs: number[] = [];
+  #toldAgain = 0;
+  readonly #ends = new Map<string, number>();
 
   constructor(options: JudgeOptions) {
     this.#options = options;
   }
 
-  onFollow(client: string, topic: string, seq: number): void {
-    this.#ways.set(`${client} ${topic}`, { after: seq, epochs: new Map(), gaps: 0 });
+  /** Events that were told in one epoch and again in a later one, by the last judgement. */
+  get toldAgain(): number {
+    return this.#toldAgain;
+  }
+
+  /** Mints that were traded. */
+  get mints(): readonly string[] {
+    return [...new Set(this.#mintOf.values())];
+  }
+
+  /** A Redis lost what it had stored: from now on a gap may be told, and what was lost with it is not missed. */
+  forgot(): void {
+    this.#forgotAtMs.push(performance.now());
+  }
+
+  onFollow(client: string, topic: string, { epoch, seq }: { readonly epoch: string; readonly seq: number }): void {
+    const ways = this.#ways.get(client) ?? new Map<string, Way>();
+    this.#ways.set(client, ways);
+    ways.set(topic, { part: this.#options.partOf(client), epoch, after: seq, frames: 0, sum: 0, lacks: false });
   }
 
   onFrame(client: string, { topic, epoch, seq, event }: Frame): void {
     this.deliveries++;
-    const log = this.#log(topic, epoch);
-    const id = `${event.type} ${event.id}`;
-    const known = log.ids.get(seq);
-    if (known === undefined) {
-      const before = log.seqs.get(id);
-      if (before !== undefined) this.#fault(`${client}: ${topic}: ${id} stands at ${before} and at ${seq}`);
-      log.ids.set(seq, id);
-      log.seqs.set(id, seq);
-      log.last = Math.max(log.last, seq);
-      if (this.#options.passes(event)) log.passing++;
-      if (topic === 'trades') this.#countMint(String(event['mint']));
-    } else if (known !== id) this.#fault(`${client}: ${topic}: ${seq} is ${id}, and ${known} for another`);
-    const { epochs } = this.#way(client, topic);
-    const share = epochs.get(epoch) ?? { frames: 0, last: 0 };
-    epochs.set(epoch, share);
-    share.frames++;
-    share.last = Math.max(share.last, seq);
+    const key = `${event.type} ${event.id}`;
+    const { mint } = event;
+    if (event.type === 'retract') this.retractions++;
+    else if (topic === 'trades' && typeof mint === 'string' && !this.#mintOf.has(event.id)) this.#mintOf.set(event.id, mint);
+    const log = this.#learn({ topic, epoch, seq, key }, client);
+    if (this.#options.passes(event)) log.pass(seq);
+    const way = this.#way(client, topic);
+    if (way === null) return;
+    if (way.epoch !== epoch) this.#fault('other', `${client}: ${topic}: a frame of ${epoch}, where it is in ${way.epoch}`);
+    way.after ??= seq - 1;
+    way.frames++;
+    way.sum += seq;
   }
 
-  onGap(client: string, { topic, reason }: Parameters<Witness['onGap']>[1]): void {
+  onGap(client: string, { topic, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
     this.gaps.set(reason, (this.gaps.get(reason) ?? 0) + 1);
-    this.#way(client, topic).gaps++;
+    if (this.#forgotAtMs.length === 0) this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}), and no Redis forgot anything`);
+    const way = this.#way(client, topic);
+    if (way === null) return;
+    if (to !== null && epoch === way.epoch) way.lacks = true;
+    else Object.assign(way, { epoch, after: null, frames: 0, sum: 0, lacks: to !== null });
   }
 
-  onFault(client: string, what: string): void {
-    this.#fault(`${client}: ${what}`);
+  onFault(client: string, kind: FaultKind, what: string): void {
+    this.#fault(kind, `${client}: ${what}`);
   }
 
-  /** Every client that was told of no gap has all that the longest log of a topic has, from where it began. */
+  /** What clients of another process were told. */
+  learn(source: string, learned: Learned): void {
+    this.#learn(learned, source);
+  }
+
+  /** Where each log ends of which somebody was told. */
+  get ends(): readonly LogEnd[] {
+    return [...this.#logs].flatMap(([topic, logs]) => [...logs].map(([epoch, { last: seq }]) => ({ topic, epoch, seq })));
+  }
+
+  /** Where logs end by what clients of another process were told: those here have to come as far. */
+  expectEnds(ends: readonly LogEnd[]): void {
+    for (const { topic, epoch, seq } of ends) this.#ends.set(`${topic} ${epoch}`, seq);
+  }
+
+  /** Every client has all of its part of the logs from where it began. */
   isCaughtUp(): boolean {
-    return [...this.#ways].every(([name, way]) => this.#lack(name, way) === null);
+    for (const [client, ways] of this.#ways) for (const [topic, way] of ways) if (this.#lack(client, topic, way) !== null) return false;
+    return true;
+  }
+
+  /** What each client lacks by itself, told as faults. */
+  judgeClients(): void {
+    for (const [client, ways] of this.#ways) {
+      for (const [topic, way] of ways) {
+        const lack = this.#lack(client, topic, way);
+        if (lack !== null) this.#fault(lack.kind, lack.text);
+      }
+    }
   }
 
   /** The last word: what each client lacks, and what the logs lack or have too much of what was emitted. */
   judge(emitted: Emitted): readonly string[] {
-    for (const [name, way] of this.#ways) {
-      const lack = this.#lack(name, way);
-      if (lack !== null) this.#fault(lack);
+    this.judgeClients();
+    if (this.#forgotAtMs.length === 0) this.#judgeMints();
+    for (const topic of this.#logs.keys()) {
+      const { doubled, wrong, toldAgain: times } = this.#walk(topic);
+      for (const what of doubled) this.#fault('double', `${topic}: ${what}`);
+      for (const what of wrong) this.#fault('other', `${topic}: ${what}`);
+      this.#toldAgain += times;
     }
-    if (this.gaps.size === 0) this.#judgeMints();
-    for (const [topic, ids] of emitted) {
-      const told = this.#idsOf(topic);
-      const missing = [...ids.keys()].filter((id) => !told.has(id));
-      const invented = [...told].filter((id) => id.startsWith(`${typeOf(ids)} `) && !ids.has(id));
-      if (missing.length > 0 && this.gaps.size === 0) {
-        const [first, last] = [missing[0]!, missing.at(-1)!].map((id) => Math.round(ids.get(id)! - this.#startedAtMs));
-        this.#fault(`${topic}: nobody was told of ${list(missing)}, from ${first} to ${last} ms`);
-      }
-      if (invented.length > 0) this.#fault(`${topic}: never happened: ${list(invented)}`);
-    }
+    for (const [topic, ids] of emitted) this.#judgeTopic(topic, ids);
     return this.faults;
   }
 
-  /** Ids of a topic that somebody was told of. */
-  told(topic: string): number {
-    return this.#idsOf(topic).size;
+  /** All that was emitted stands in what was told, and nothing else does. */
+  isWhole(emitted: Emitted): boolean {
+    return [...emitted].every(([topic, ids]) => {
+      const { standing } = this.#walk(topic);
+      return this.#missing(standing, ids).length === 0 && this.#invented(standing, ids).length === 0;
+    });
+  }
+
+  #judgeTopic(topic: string, ids: ReadonlyMap<string, number>): void {
+    const { standing } = this.#walk(topic);
+    const missing = this.#missing(standing, ids);
+    if (missing.length > 0) {
+      const [first, last] = [missing[0]!, missing.at(-1)!].map((id) => Math.round(ids.get(id)! - this.#startedAtMs));
+      this.#fault('gap', `${topic}: nobody was told of ${list(missing)}, from ${first} to ${last} ms`, missing.length);
+    }
+    const invented = this.#invented(standing, ids);
+    if (invented.length > 0) this.#fault('other', `${topic}: stands, and never happened or died: ${list(invented)}`, invented.length);
+  }
+
+  #missing(standing: ReadonlySet<string>, ids: ReadonlyMap<string, number>): string[] {
+    return [...ids].flatMap(([key, atMs]) => (standing.has(key) || this.#isDeclared(atMs) ? [] : [key]));
+  }
+
+  #invented(standing: ReadonlySet<string>, ids: ReadonlyMap<string, number>): string[] {
+    // What takes an event back may have been forgotten like anything else.
+    if (this.#forgotAtMs.length > 0) return [];
+    const prefix = `${typeOf(ids)} `;
+    return [...standing].filter((key) => key.startsWith(prefix) && !ids.has(key));
+  }
+
+  #isDeclared(atMs: number): boolean {
+    return this.#forgotAtMs.some((forgotMs) => atMs > forgotMs - declaredBeforeMs && atMs < forgotMs + declaredAfterMs);
   }
 
   /** A mint's trades are numbered by themselves: as many as there are among all trades. */
   #judgeMints(): void {
-    for (const [key, { last }] of this.#logs) {
-      const mint = /^trades:(\S+) /.exec(key)?.[1];
-      const trades = mint === undefined ? last : (this.mints.get(mint) ?? 0);
-      if (trades !== last) this.#fault(`${key}: ends at ${last}, and ${trades} trades happened`);
+    const counts = new Map<string, number>();
+    for (const log of this.#logsOf('trades')) {
+      for (const key of log.entries.values()) {
+        const mint = this.#mintOf.get(idOf(key)) ?? '';
+        counts.set(mint, (counts.get(mint) ?? 0) + 1);
+      }
+    }
+    for (const [topic, logs] of this.#logs) {
+      const mint = /^trades:(.+)$/.exec(topic)?.[1];
+      if (mint === undefined) continue;
+      for (const { last } of logs.values()) {
+        const wanted = counts.get(mint) ?? 0;
+        if (last < wanted) this.#fault('gap', `${topic}: ends at ${last}, and ${wanted} trades happened`);
+        if (last > wanted) this.#fault('double', `${topic}: ends at ${last}, and ${wanted} trades happened`);
+      }
     }
   }
 
-  #lack(name: string, { after, epochs, gaps }: Way): string | null {
-    const [client = '', topic = ''] = name.split(' ');
-    for (const [key, log] of this.#logs) {
-      if (!key.startsWith(`${topic} `)) continue;
-      const share = epochs.get(key.slice(topic.length + 1)) ?? { frames: 0, last: 0 };
-      const isFiltered = this.#options.isFiltered(client);
-      const wanted = isFiltered ? log.passing : log.last - after;
-      if (gaps === 0 && share.frames !== wanted)
-        return `${client}: ${topic}: has ${share.frames} of ${wanted} frames after ${after}, without a gap`;
-      if (share.frames > wanted) return `${client}: ${topic}: has ${share.frames} frames where there are ${wanted}`;
-    }
-    return null;
+  #lack(client: string, topic: string, way: Way): { readonly kind: FaultKind; readonly text: string } | null {
+    const { part, epoch, after, frames, sum, lacks } = way;
+    const log = this.#logs.get(topic)?.get(epoch);
+    const end = this.#ends.get(`${topic} ${epoch}`) ?? 0;
+    if (end > (after ?? 0) && end > (log?.last ?? 0))
+      return { kind: 'gap', text: `${client}: ${topic}: ${epoch} goes to ${end}, and nobody beside it has more than ${log?.last ?? 0}` };
+    if (after === null || log === undefined) return null;
+    const wanted = log.tally(part, after);
+    const text = `${client}: ${topic}: has ${frames} of ${wanted.frames} frames after ${after} in ${epoch}`;
+    if (frames > wanted.frames) return { kind: 'double', text };
+    if (lacks) return null;
+    if (frames < wanted.frames) return { kind: 'gap', text };
+    return sum === wanted.sum ? null : { kind: 'gap', text: `${text}, and they are not the same` };
   }
 
-  #countMint(mint: string): void {
-    this.mints.set(mint, (this.mints.get(mint) ?? 0) + 1);
+  #learn({ topic, epoch, seq, key }: Learned, source: string): TopicLog {
+    const logs = this.#logs.get(topic) ?? new Map<string, TopicLog>();
+    this.#logs.set(topic, logs);
+    const log = logs.get(epoch) ?? new TopicLog();
+    logs.set(epoch, log);
+    const known = log.entries.get(seq);
+    if (known === undefined) {
+      log.add(seq, key);
+      this.#options.onLearned?.({ topic, epoch, seq, key });
+    } else if (known !== key) this.#fault('other', `${source}: ${topic}: ${seq} is ${key}, and ${known} for another`);
+    return log;
   }
 
-  #idsOf(topic: string): ReadonlySet<string> {
-    return new Set([...this.#logs].flatMap(([key, { seqs }]) => (key.startsWith(`${topic} `) ? [...seqs.keys()] : [])));
+  #walk(topic: string): ReturnType<typeof walk> {
+    return walk(this.#logsOf(topic));
   }
 
-  #log(topic: string, epoch: string): Log {
-    const key = `${topic} ${epoch}`;
-    const found = this.#logs.get(key) ?? { ids: new Map(), seqs: new Map(), passing: 0, last: 0 };
-    this.#logs.set(key, found);
-    return found;
+  #logsOf(topic: string): readonly TopicLog[] {
+    return [...(this.#logs.get(topic)?.values() ?? [])];
   }
 
-  #way(client: string, topic: string): Way {
-    const found = this.#ways.get(`${client} ${topic}`);
-    if (found === undefined) throw new Error(`${client} does not follow ${topic}`);
-    return found;
+  #way(client: string, topic: string): Way | null {
+    const found = this.#ways.get(client)?.get(topic);
+    if (found === undefined) this.#fault('other', `${client} was told of ${topic}, which it does not follow`);
+    return found ?? null;
   }
 
-  #fault(what: string): void {
+  #fault(kind: FaultKind, what: string, times = 1): void {
+    this.counts[kind] += times;
     if (this.faults.length < maxFaults) this.faults.push(what);
   }
 }

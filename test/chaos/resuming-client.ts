@@ -1,13 +1,18 @@
 import { unpack } from 'msgpackr';
 import { WebSocket } from 'ws';
 import type { Message } from '../support/stream-client.ts';
+import { readLight } from './light-frames.ts';
 
 /** What a client asks for, beside `since`. */
 export interface Subscription {
   readonly channel: 'trades' | 'newTokens' | 'migrations' | 'prices';
   readonly mints?: readonly string[];
   readonly filter?: Readonly<Record<string, unknown>>;
+  readonly commitment?: 'confirmed';
 }
+
+/** What is wrong with a stream: something is missing and nobody said so, something came twice, or it is none of both. */
+export type FaultKind = 'gap' | 'double' | 'other';
 
 export interface Frame {
   readonly topic: string;
@@ -16,13 +21,21 @@ export interface Frame {
   readonly event: NonNullable<Message['data']>;
 }
 
+export interface Gap {
+  readonly topic: string;
+  readonly epoch: string;
+  readonly from: number;
+  readonly to: number | null;
+  readonly reason: string;
+}
+
 /** Whoever hears what a client takes as true: its stream after merging. */
 export interface Witness {
-  /** It follows a topic for the first time; its first frame is `seq` + 1. */
-  onFollow(client: string, topic: string, seq: number): void;
+  /** It follows a topic for the first time; its first frame comes after. */
+  onFollow(client: string, topic: string, after: { readonly epoch: string; readonly seq: number }): void;
   onFrame(client: string, frame: Frame): void;
-  onGap(client: string, gap: { readonly topic: string; readonly from: number; readonly to: number | null; readonly reason: string }): void;
-  onFault(client: string, what: string): void;
+  onGap(client: string, gap: Gap): void;
+  onFault(client: string, kind: FaultKind, what: string): void;
 }
 
 export interface ResumingClientOptions {
@@ -30,7 +43,8 @@ export interface ResumingClientOptions {
   /** Addresses of the gateways; another one after each loss. */
   readonly hosts: readonly string[];
   readonly apiKey: string;
-  readonly format: 'json' | 'msgpack';
+  /** `light`: JSON of which no more is read than numbers and ids. */
+  readonly format: 'json' | 'msgpack' | 'light';
   readonly batch: boolean;
   readonly subscriptions: readonly Subscription[];
   readonly witness: Witness;
@@ -65,6 +79,8 @@ const lookEveryMs = 250;
 const firstPauseMs = 20;
 const maxPauseMs = 500;
 const goneForGood = 4_500;
+/** 505 is the native server's answer to a request line that came in pieces. */
+const refusedForNow: ReadonlySet<number> = new Set([429, 503, 505]);
 
 /**
  * A client of the stream that does what PROTOCOL.md says and no more: it keeps a position for each topic, checks each `seq`
@@ -126,7 +142,7 @@ export class ResumingClient {
     if (this.#closed) return;
     const { hosts, apiKey, format, batch } = this.#options;
     const host = hosts[this.#turn++ % hosts.length]!;
-    const query = `format=${format}${batch ? '&batch=1' : ''}`;
+    const query = `format=${format === 'msgpack' ? format : 'json'}${batch ? '&batch=1' : ''}`;
     const socket = new WebSocket(`ws://${host}/api/data?${query}`, {
       headers: { authorization: `Bearer ${apiKey}` },
       handshakeTimeout: openWithinMs,
@@ -150,7 +166,7 @@ export class ResumingClient {
     this.counts.connects++;
     this.#options.subscriptions.forEach((subscription, at) => {
       const id = `s${at}`;
-      const { channel, mints, filter } = subscription;
+      const { channel, mints, filter, commitment } = subscription;
       const topics = mints === undefined ? [channel] : mints.map((mint) => `${channel}:${mint}`);
       const since = Object.fromEntries(
         topics.flatMap((topic) => {
@@ -159,7 +175,14 @@ export class ResumingClient {
         }),
       );
       link.asked.set(id, subscription);
-      const command = { id, op: 'subscribe', channel, ...(mints && { mints }), ...(filter && { filter }) };
+      const command = {
+        id,
+        op: 'subscribe',
+        channel,
+        ...(mints && { mints }),
+        ...(filter && { filter }),
+        ...(commitment && { commitment }),
+      };
       link.socket.send(JSON.stringify(Object.keys(since).length === 0 ? command : { ...command, since }));
     });
   }
@@ -170,7 +193,7 @@ export class ResumingClient {
     this.#lostAtMs ??= link.lastHeardAtMs;
     this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
     if (code >= goneForGood && code < 5_000) return this.#fault(`closed for good: ${code} ${reason}`);
-    if (refusal !== null && refusal !== 429 && refusal !== 503) return this.#fault(`the handshake was refused: ${refusal}`);
+    if (refusal !== null && !refusedForNow.has(refusal)) return this.#fault(`the handshake was refused: ${refusal}`);
     if (code >= 4_000 && code < goneForGood) this.#attempts = Math.min(this.#attempts, 1);
     const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#attempts, 8)) * (0.5 + this.#options.random() / 2);
     setTimeout(() => this.#connect(), pauseMs);
@@ -187,6 +210,10 @@ export class ResumingClient {
   #onMessage(link: Link, data: Buffer, binary: boolean): void {
     if (this.#link !== link) return;
     link.lastHeardAtMs = performance.now();
+    if (this.#options.format === 'light' && !binary) {
+      for (const message of readLight(data.toString('utf8'))) this.#take(link, message);
+      return;
+    }
     const whole: unknown = binary ? unpack(data) : JSON.parse(data.toString('utf8'));
     for (const message of Array.isArray(whole) ? (whole as Message[]) : [whole as Message]) this.#take(link, message);
   }
@@ -216,7 +243,7 @@ export class ResumingClient {
       const place = this.#places.get(topic);
       if (place === undefined) {
         this.#places.set(topic, { epoch, seq, isOpen: false, known: 0 });
-        this.#options.witness.onFollow(this.name, topic, seq);
+        this.#options.witness.onFollow(this.name, topic, { epoch, seq });
       } else if (recovered === true) {
         if (epoch !== place.epoch || seq !== place.seq)
           this.#fault(`${topic}: recovered at ${epoch} ${seq}, not ${place.epoch} ${place.seq}`);
@@ -246,7 +273,7 @@ export class ResumingClient {
     const place = this.#places.get(topic);
     if (place === undefined) return this.#fault(`a gap of ${topic}, which is not followed`);
     this.counts.gaps++;
-    this.#options.witness.onGap(this.name, { topic, from, to, reason });
+    this.#options.witness.onGap(this.name, { topic, epoch, from, to, reason });
     link.owed.delete(topic);
     if (epoch !== place.epoch) place.known = 0;
     place.epoch = epoch;
@@ -257,16 +284,16 @@ export class ResumingClient {
   }
 
   #onHeartbeat(link: Link, { positions = {} }: Message): void {
-    for (const topic of link.owed) this.#fault(`${topic}: not recovered, and no gap came before the heartbeat`);
+    for (const topic of link.owed) this.#fault(`${topic}: not recovered, and no gap came before the heartbeat`, 'gap');
     link.owed.clear();
     for (const [topic, { epoch, seq }] of Object.entries(positions)) {
       const place = this.#places.get(topic);
       if (place === undefined) continue;
       if (epoch !== place.epoch) this.#fault(`${topic}: the heartbeat is of ${epoch}, the frames of ${place.epoch}`);
-      else if (this.#isFiltered(topic)) place.seq = Math.max(place.seq, seq);
+      else if (this.#hasHoles(topic)) place.seq = Math.max(place.seq, seq);
       else if (seq > place.seq && !place.isOpen) {
         // Everything up to there was to be sent before.
-        this.#fault(`${topic}: the heartbeat names ${seq}, the last frame was ${place.seq}`);
+        this.#fault(`${topic}: the heartbeat names ${seq}, the last frame was ${place.seq}`, 'gap');
         link.socket.terminate();
         return;
       }
@@ -278,13 +305,13 @@ export class ResumingClient {
     const place = this.#places.get(topic);
     if (place === undefined || data === undefined) return this.#fault(`a frame of ${topic}, which is not followed`);
     if (link.owed.has(topic)) {
-      this.#fault(`${topic}: not recovered, and a frame came before the gap`);
+      this.#fault(`${topic}: not recovered, and a frame came before the gap`, 'gap');
       link.owed.delete(topic);
     }
     if (!place.isOpen) {
-      if (seq <= place.seq) this.#fault(`${topic}: ${seq} came after ${place.seq}`);
+      if (seq <= place.seq) this.#fault(`${topic}: ${seq} came after ${place.seq}`, 'double');
       else if (prev === undefined ? seq !== place.seq + 1 : prev > place.seq)
-        this.#fault(`${topic}: ${seq} (prev ${prev}) came after ${place.seq} without a gap`);
+        this.#fault(`${topic}: ${seq} (prev ${prev}) came after ${place.seq} without a gap`, 'gap');
     }
     place.isOpen = false;
     place.seq = seq;
@@ -297,13 +324,15 @@ export class ResumingClient {
     this.#options.witness.onFrame(this.name, { topic, epoch: place.epoch, seq, event: data });
   }
 
-  #isFiltered(topic: string): boolean {
+  /** Its frames are held together by `prev`. */
+  #hasHoles(topic: string): boolean {
     return this.#options.subscriptions.some(
-      ({ channel, filter }) => filter !== undefined && (topic === channel || topic.startsWith(`${channel}:`)),
+      ({ channel, filter, commitment }) =>
+        (filter !== undefined || commitment !== undefined) && (topic === channel || topic.startsWith(`${channel}:`)),
     );
   }
 
-  #fault(what: string): void {
-    this.#options.witness.onFault(this.name, `${what} (at ${this.#link?.host ?? 'no gateway'})`);
+  #fault(what: string, kind: FaultKind = 'other'): void {
+    this.#options.witness.onFault(this.name, kind, `${what} (at ${this.#link?.host ?? 'no gateway'})`);
   }
 }

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,8 @@ export interface TestRedis {
   kill(): Promise<void>;
   /** Starts it again on the same port and directory, after `kill`. */
   restart(): Promise<void>;
+  /** Takes so many bytes from the end of the file that it appends to, after `kill`: a disk that lost what was written last. */
+  cutFile(bytes: number): void;
   /** SIGSTOP: connections stay open, nothing answers. */
   pause(): void;
   /** SIGCONT. */
@@ -105,6 +107,16 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
       const next = await launch(port, directory, options);
       if (next === null) throw new Error(`redis-server did not start again on port ${port}.`);
       ({ child, watcher } = next);
+    },
+    cutFile: (bytes) => {
+      const folder = join(directory, 'appendonlydir');
+      // Two of them while it rewrites the file; the numbers grow.
+      const [file] = readdirSync(folder)
+        .filter((name) => name.endsWith('.incr.aof'))
+        .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
+      if (file === undefined) throw new Error('It appends to no file.');
+      const path = join(folder, file);
+      truncateSync(path, Math.max(0, statSync(path).size - bytes));
     },
     pause: () => signal(child.pid as number, 'SIGSTOP'),
     resume: () => signal(child.pid as number, 'SIGCONT'),

@@ -1,4 +1,4 @@
-import { busLimits, type BusCounters, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type BusCounters, type BusHandlers, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -35,6 +35,8 @@ export interface HubOptions {
   readonly subscriber: BusSubscriber;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
+  /** What is handed out from here on was written in this term of the log. */
+  readonly onTerm: NonNullable<BusHandlers['onTerm']>;
   readonly log: Logger;
 }
 
@@ -155,6 +157,7 @@ export class Hub {
     await this.#bus.start({
       onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
       onLost: (lost) => this.#onLost(lost),
+      onTerm: this.#options.onTerm,
       onLink: (up) => {
         this.#linkUp = up;
         this.#options.log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');

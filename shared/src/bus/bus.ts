@@ -3,7 +3,8 @@
  *
  * - every entry a dense `offset` in the log, and every topic of an entry the next `seq` of that topic, atomically
  *   with storing and announcing it: a topic's `seq` is its predecessor's plus one on every subscriber alike;
- * - one `epoch` for the log: when the log's memory is lost, a new epoch begins and all counters start at 1;
+ * - one `epoch` for the log: when the log's memory, or the end of it that somebody has seen, is lost, a new epoch begins and all
+ *   counters start at 1;
  * - delivery to a subscriber in log order, each entry once; what a connection lost is filled from history; what
  *   history no longer has is reported by `onLost`, never passed over.
  */
@@ -53,6 +54,20 @@ export interface BusHandlers {
   onLost(lost: { readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }): void;
   /** The link to the bus went up or down. */
   onLink?(up: boolean): void;
+  /** What is handed on from here on was written in this term: see `Sighting`. Not called where memory is never kept. */
+  onTerm?(place: Pick<Sighting, 'epoch' | 'term'>): void;
+}
+
+/**
+ * What somebody has seen of the log. A term is what one memory of the bus wrote: the next one may begin without the end
+ * of what was announced in it, and the numbers of that end would be given twice. Whoever tells what it has seen of a term
+ * is safe from that: where the log lacks some of it, a new epoch begins.
+ */
+export interface Sighting {
+  readonly epoch: string;
+  readonly term: string;
+  /** Null where it is not known any more how far that was: then anything but the same term may lack some of it. */
+  readonly offset: number | null;
 }
 
 /** What a subscriber met since its start. */
@@ -74,6 +89,8 @@ export interface BusSubscriber {
   readonly epoch: string;
   /** The last `seq` of a topic as far as this subscriber has followed the log; 0 where none was ever published. */
   position(topic: string): number;
+  /** All that it has seen. */
+  readonly sighting: Sighting;
   readonly counters: BusCounters;
   close(): Promise<void>;
 }
@@ -115,6 +132,8 @@ export interface SubscriberOptions {
    * topic's position is 0 until an entry of the topic came.
    */
   readonly after?: LogPosition;
+  /** What was seen of the log before, by others who are not there any more. */
+  readonly seen?: readonly Sighting[];
 }
 
 /** A place in the log: behind the entry with this offset. */

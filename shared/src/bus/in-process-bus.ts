@@ -10,6 +10,7 @@ import {
   type LogEntry,
   type LogPosition,
   type PublisherOptions,
+  type Sighting,
   type SubscriberOptions,
 } from './bus.ts';
 import { BusError, closedError, fencedError } from './bus-error.ts';
@@ -177,6 +178,10 @@ class InProcessSubscriber implements BusSubscriber {
 
   position(topic: string): number {
     return this.#positions.get(topic) ?? 0;
+  }
+
+  get sighting(): Sighting {
+    return { epoch: this.epoch, term: this.epoch, offset: this.#last };
   }
 
   wake(): void {

@@ -13,7 +13,7 @@ import {
 import { closedError, fencedError } from './bus-error.ts';
 import { databaseOf } from './redis-connect.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { RedisHistory } from './redis-history.ts';
+import { nothingSeen, RedisHistory } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
 import { liveChannel, redisKeys, statusesScript } from './redis-scripts.ts';
@@ -27,7 +27,7 @@ import { RedisSubscriber } from './redis-subscriber.ts';
 export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
   const connection = await RedisConnection.open(urls, 'bus', log);
   try {
-    await new RedisHistory(connection, () => {}).state({ epoch: '', offset: 0 });
+    await new RedisHistory(connection, () => {}).state(nothingSeen);
   } catch (error) {
     connection.close();
     throw error;
@@ -74,7 +74,7 @@ class RedisBus implements Bus {
     return new RedisHistory(this.#connection, () => {}).tail(Math.min(maxEntries, busLimits.maxTailEntries));
   }
 
-  async subscriber({ after }: SubscriberOptions = {}): Promise<BusSubscriber> {
+  async subscriber(options: SubscriberOptions = {}): Promise<BusSubscriber> {
     this.#assertOpen();
     // Its own connection: pages of history must not stand in the way of what is published.
     const reader = await RedisConnection.open(this.#urls, 'reader', this.#log);
@@ -83,7 +83,7 @@ class RedisBus implements Bus {
       throw closedError();
     }
     const forget = (): boolean => this.#parts.delete(subscriber);
-    const subscriber = new RedisSubscriber(this.#channel, reader, this.#log, forget, after);
+    const subscriber = new RedisSubscriber(this.#channel, reader, this.#log, forget, options);
     this.#parts.add(subscriber);
     return subscriber;
   }

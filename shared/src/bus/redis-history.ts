@@ -1,4 +1,4 @@
-import { busLimits, type LogEntry } from './bus.ts';
+import { busLimits, type LogEntry, type Sighting } from './bus.ts';
 import { BusError, RedisFault } from './bus-error.ts';
 import { newEpoch } from './epoch.ts';
 import { decodeHead, decodeMessage, formatVersion, type LogMessage, type MessageHead } from './message.ts';
@@ -15,9 +15,20 @@ const headsBytesPerCall = 4 * 1024 * 1024;
 /** Counters that one call reads. */
 const countersPerCall = 2_000;
 
+/** Where the log stands. */
 export interface LogState {
   readonly epoch: string;
   readonly offset: number;
+  /** The term that is written now, and all of the epoch: a message of another one is not of this log. */
+  readonly term: string;
+  readonly terms: ReadonlySet<string>;
+}
+
+export const nothingSeen: Sighting = { epoch: '', term: '', offset: 0 };
+
+/** As the scripts take it. */
+export function sightingArguments({ epoch, term, offset }: Sighting): [string, string, number] {
+  return [epoch, term, offset ?? -1];
 }
 
 /** Reads of the log in Redis. All methods reject when the link fails; `state` also with `INCOMPATIBLE`. */
@@ -31,14 +42,16 @@ export class RedisHistory {
     this.#onMalformed = onMalformed;
   }
 
-  /** Where the log stands; begins a new epoch where it has none or is behind what `seen` names of its epoch. */
-  async state(seen: LogState): Promise<LogState> {
+  /** Where the log stands; begins a new epoch where it has none or lacks what was `seen` of its epoch. */
+  async state(seen: Sighting): Promise<LogState> {
     try {
-      const reply = (await this.#connection.run(stateScript, logKeys, [formatVersion, newEpoch(), seen.epoch, seen.offset])) as [
+      const reply = (await this.#connection.run(stateScript, logKeys, [formatVersion, newEpoch(), ...sightingArguments(seen)])) as [
         Buffer,
         number,
+        Buffer,
       ];
-      return { epoch: reply[0].toString('latin1'), offset: reply[1] };
+      const terms = termsOf(reply[2].toString('latin1'));
+      return { epoch: reply[0].toString('latin1'), offset: reply[1], term: terms.at(-1) as string, terms: new Set(terms) };
     } catch (error) {
       throw asIncompatible(error);
     }
@@ -52,14 +65,14 @@ export class RedisHistory {
   /** The newest entries, at most `maxEntries`, oldest first. */
   async tail(maxEntries: number): Promise<readonly LogEntry[]> {
     const newestFirst: LogEntry[] = [];
-    let epoch: string | null = null;
+    const { terms } = await this.state(nothingSeen);
     let before = '+';
     while (newestFirst.length < maxEntries) {
       const { messages, lastId } = await this.#read('xrevrange', before, '-');
-      epoch ??= messages[0]?.epoch ?? null;
-      // A log that began anew meanwhile has nothing older.
-      if (lastId === null || messages.some((message) => message.epoch !== epoch)) break;
-      for (const { entries } of messages) newestFirst.push(...entries.toReversed());
+      // What a term wrote that began meanwhile is newer than the call; a log that began anew has nothing older.
+      const own = messages.filter(({ term }) => terms.has(term));
+      if (lastId === null || (newestFirst.length > 0 && own.length < messages.length)) break;
+      for (const { entries } of own) newestFirst.push(...entries.toReversed());
       before = `(${lastId}`;
     }
     return newestFirst.slice(0, maxEntries).toReversed();
@@ -94,14 +107,14 @@ export class RedisHistory {
    * already. The counters in Redis run on while they are read, so those of topics that appear from `from` on are taken
    * from the messages themselves; a topic that does not appear has not moved. Null when the epoch changed meanwhile.
    */
-  async positionsBefore(from: number, held: readonly LogMessage[], seen: LogState): Promise<Map<string, number> | null> {
+  async positionsBefore(from: number, held: readonly LogMessage[], seen: Sighting): Promise<Map<string, number> | null> {
     const positions = await this.#counters();
-    const { epoch, offset } = await this.state(seen);
+    const { epoch, offset, terms } = await this.state(seen);
     if (epoch !== seen.epoch) return null;
     const appeared = new Set<string>();
-    const heads = held.flatMap((message) => (message.epoch === epoch ? [message.head] : []));
+    const heads = held.flatMap(({ term, head }) => (terms.has(term) ? [head] : []));
     for (let next = from; heads.length > 0 || next <= offset;) {
-      if (heads.length === 0) heads.push(...(await this.#heads(next, offset)).filter((head) => head.epoch === epoch && head.first >= next));
+      if (heads.length === 0) heads.push(...(await this.#heads(next, offset)).filter((head) => terms.has(head.term) && head.first >= next));
       if (heads.length === 0) break;
       for (const { names, bases, last } of heads.splice(0)) {
         names.forEach((name, place) => {
@@ -136,6 +149,11 @@ export class RedisHistory {
     }
     return heads;
   }
+}
+
+/** Names of terms, with the offset at which each but the last ended between them. */
+function termsOf(text: string): string[] {
+  return text.split(' ').filter((_, place) => place % 2 === 0);
 }
 
 /** Copies bytes that are a small view of a large buffer, so that keeping them does not keep the rest of it. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
-import type { BusEntry, BusPublisher } from './bus.ts';
+import type { BusEntry, BusPublisher, Sighting } from './bus.ts';
 import { BusError, closedError, fencedError, RedisFault, partlyStored } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
 import { newEpoch } from './epoch.ts';
@@ -8,7 +8,7 @@ import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type Encod
 import { pause } from './pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { asIncompatible, type LogState } from './redis-history.ts';
+import { asIncompatible, sightingArguments } from './redis-history.ts';
 import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
 import { setStatus, type Holding } from './redis-status.ts';
 
@@ -68,7 +68,7 @@ export class RedisPublisher implements BusPublisher {
   #running: Promise<void> | null = null;
   #accepting = true;
   #batchNumber = 0;
-  #seen: LogState = { epoch: '', offset: 0 };
+  #seen: Sighting = { epoch: '', term: '', offset: 0 };
 
   constructor(connection: RedisConnection, channel: string, limits: LogLimits, holding: Holding | null, log: Logger, forget: () => void) {
     this.#connection = connection;
@@ -206,13 +206,11 @@ export class RedisPublisher implements BusPublisher {
   }
 
   async #send(batch: EncodedBatch, entries: number): Promise<void> {
-    const { epoch, offset } = this.#seen;
     const { counts } = batch;
     const args = [
       formatVersion,
       newEpoch(),
-      epoch,
-      offset,
+      ...sightingArguments(this.#seen),
       this.#batchNumber,
       this.#channel,
       counts,
@@ -225,8 +223,8 @@ export class RedisPublisher implements BusPublisher {
       this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
     ];
     try {
-      const reply = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
-      this.#seen = { epoch: reply[0].toString('latin1'), offset: reply[1] };
+      const reply = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number, Buffer];
+      this.#seen = { epoch: reply[0].toString('latin1'), term: reply[2].toString('latin1'), offset: reply[1] };
     } catch (error) {
       if (this.#holding !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#holding.name);
       throw asIncompatible(error);

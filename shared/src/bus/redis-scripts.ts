@@ -23,6 +23,8 @@ export const redisKeys = {
    * its second, so that a bare offset is an id everywhere (ranges, and MINID for trimming by offset).
    */
   log: '{sluice}:log',
+  /** See `terms` below. */
+  terms: '{sluice}:terms',
   status: '{sluice}:status',
   publisher: (id: string): string => `{sluice}:publisher:${id}`,
   /** The fence of the present holding; gone when nobody holds the lease. */
@@ -36,52 +38,80 @@ export function liveChannel(database: number): string {
   return database === 0 ? '{sluice}:live' : `{sluice}:live:${database}`;
 }
 
-export const logKeys = [redisKeys.version, redisKeys.epoch, redisKeys.offset, redisKeys.seq, redisKeys.log] as const;
+export const logKeys = [redisKeys.version, redisKeys.epoch, redisKeys.offset, redisKeys.seq, redisKeys.log, redisKeys.terms] as const;
 /** Error replies of these scripts begin with one of these words. */
 export const versionMismatch = 'SLUICEVERSION';
 export const fenced = 'SLUICEFENCED';
 
+/** Characters of `terms`, some 30 terms at least: beyond, the oldest is forgotten, or a new epoch begins where the log still has entries of it. */
+const maxTermsLength = 1_000;
+
 /**
- * Reads where the log stands. A part that is missing means that memory was lost, and a log behind what the caller has
- * seen of the same epoch means that it went back in time (a restart from an older file, a failover to a replica that
- * lagged): seqs would be given out twice. Both begin a new epoch.
+ * Reads where the log stands, for a caller that says what it has seen of it: epoch, term and offset, which is -1 where
+ * it does not know any more.
+ *
+ * A term is a stretch of the log that one memory wrote: it ends where Redis starts anew or another node takes its place
+ * (`master_replid` is then another), for what such a memory begins with may lack the end of what the one before it
+ * announced. `terms` names them all, each with the offset at which it ended, `<term> <end> … <term> <memory>`, and every
+ * message carries its own; the first has the name of the epoch. So a caller that has seen more of a term than stands in the log is known
+ * as such, however far the log has grown since: seqs were given out twice. That begins a new epoch, and so does a part
+ * that is missing, which means that memory was lost.
  */
 const state = `
-local function begin_epoch(version, name)
+local function begin_epoch(version, name, memory)
   redis.call('UNLINK', KEYS[4], KEYS[5])
-  redis.call('MSET', KEYS[1], version, KEYS[2], name, KEYS[3], '0')
+  redis.call('MSET', KEYS[1], version, KEYS[2], name, KEYS[3], '0', KEYS[6], name .. ' ' .. memory)
 end
-local function read_state(version, fresh, known_epoch, known_offset)
-  local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+local function end_of(term, terms)
+  local _, at = string.find(terms, term .. ' ', 1, true)
+  return at and tonumber(string.match(terms, '^%d+', at + 1)) or -1
+end
+local function without_oldest(terms)
+  local till, rest = string.match(terms, '^%S+ (%d+) (.*)$')
+  local oldest = redis.call('XRANGE', KEYS[5], '-', '+', 'COUNT', 1)[1]
+  if oldest and tonumber(string.match(oldest[1], '^%d+')) <= tonumber(till) then return nil end
+  return rest
+end
+local function read_state(version, fresh, known_epoch, known_term, known_offset)
+  local memory = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or '-'
+  local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
   local epoch, offset = got[2], got[3]
   if got[1] and got[1] ~= version then
-    return nil, nil, redis.error_reply('${versionMismatch} ' .. got[1])
+    return {refused = redis.error_reply('${versionMismatch} ' .. got[1])}
   end
-  local whole = got[1] and epoch and offset
-  if whole then
+  if got[1] and epoch and offset then
+    local terms, written_by = string.match(got[4] or (epoch .. ' ' .. memory), '^(.*) (%S+)$')
+    if written_by ~= memory then terms = terms .. ' ' .. offset .. ' ' .. fresh end
+    if #terms > ${maxTermsLength} then terms = without_oldest(terms) end
     offset = tonumber(offset)
-    if offset > 0 and redis.call('EXISTS', KEYS[4]) == 0 then whole = false end
-    if epoch == known_epoch and offset < known_offset then whole = false end
+    local term = terms and string.sub(terms, -${epochLength})
+    local whole = term and (offset == 0 or redis.call('EXISTS', KEYS[4]) == 1)
+    if whole and epoch == known_epoch then
+      local till = offset
+      if known_term ~= term then till = end_of(known_term, terms) end
+      whole = known_offset <= till and (known_offset >= 0 or known_term == term)
+    end
+    if whole then
+      if written_by ~= memory or not got[4] then redis.call('SET', KEYS[6], terms .. ' ' .. memory) end
+      return {epoch = epoch, offset = offset, term = term, terms = terms, memory = memory}
+    end
   end
-  if not whole then
-    begin_epoch(version, fresh)
-    return fresh, 0, nil
-  end
-  return epoch, offset, nil
+  begin_epoch(version, fresh, memory)
+  return {epoch = fresh, offset = 0, term = fresh, terms = fresh, memory = memory}
 end
 `;
 
-/** KEYS: logKeys. ARGV: version, name for a new epoch, epoch and offset that the caller has seen. -> [epoch, offset] */
+/** KEYS: logKeys. ARGV: version, name for a new epoch or term, epoch, term and offset that the caller has seen. -> [epoch, offset, terms] */
 export const stateScript = script(`${state}
-local epoch, offset, refused = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
-if refused then return refused end
-return {epoch, offset}
+local log = read_state(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
+if log.refused then return log.refused end
+return {log.epoch, log.offset, log.terms}
 `);
 
 /**
  * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease where the publisher is bound to one.
- * ARGV: version, name for a new epoch, epoch and offset that the caller has seen, number of the batch, channel, `counts`,
- * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body. -> [epoch, offset]
+ * ARGV: version, name for a new epoch or term, epoch, term and offset that the caller has seen, number of the batch, channel, `counts`,
+ * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body. -> [epoch, offset, term]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
  * stored also where the lease was lost since. What can
@@ -89,12 +119,13 @@ return {epoch, offset}
  * doubles here: exact up to 2^53.
  */
 export const publishScript = script(`${state}
-local epoch, offset, refused = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
-if refused then return refused end
-if offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {epoch, offset} end
-if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[13] then return redis.error_reply('${fenced} ' .. ARGV[13]) end
+local log = read_state(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
+if log.refused then return log.refused end
+local epoch, offset, term = log.epoch, log.offset, log.term
+if offset > 0 and redis.call('GET', KEYS[7]) == ARGV[6] then return {epoch, offset, term} end
+if KEYS[8] and redis.call('GET', KEYS[8]) ~= ARGV[14] then return redis.error_reply('${fenced} ' .. ARGV[14]) end
 
-local body, topics = ARGV[15], tonumber(ARGV[9])
+local body, topics = ARGV[16], tonumber(ARGV[10])
 local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
@@ -109,18 +140,18 @@ for from = 1, topics, step do
     if seq then seqs[i] = tonumber(seq) else seqs[i] = 0; missing = missing + 1 end
   end
 end
-if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[11]) then
-  begin_epoch(ARGV[1], ARGV[2])
-  epoch, offset = ARGV[2], 0
+if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[12]) then
+  begin_epoch(ARGV[1], ARGV[2], log.memory)
+  epoch, offset, term = ARGV[2], 0, ARGV[2]
   for i = 1, topics do seqs[i] = 0 end
 end
 
-local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), epoch, offset + 1), ARGV[7]}
+local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), term, offset + 1), ARGV[8]}
 for i = 1, topics do parts[i + 2] = struct.pack('>I6', seqs[i]) end
 parts[topics + 3] = body
 local message = table.concat(parts)
-local last = offset + tonumber(ARGV[8])
-local oldest = math.max(0, last - tonumber(ARGV[10]))
+local last = offset + tonumber(ARGV[9])
+local oldest = math.max(0, last - tonumber(ARGV[11]))
 redis.call('XADD', KEYS[5], 'MINID', '~', string.format('%.0f', oldest), string.format('%.0f-0', offset + 1), 'm', message)
 for from = 1, topics, step do
   local fields, n = {}, 0
@@ -131,9 +162,9 @@ for from = 1, topics, step do
   redis.call('HSET', KEYS[4], unpack(fields))
 end
 redis.call('SET', KEYS[3], last)
-redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[12])
-redis.call(ARGV[14], ARGV[6], message)
-return {epoch, last}
+redis.call('SET', KEYS[7], ARGV[6], 'PX', ARGV[13])
+redis.call(ARGV[15], ARGV[7], message)
+return {epoch, last, term}
 `);
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from '../log/log.ts';
-import type { BusHandlers, BusSubscriber, LogPosition } from './bus.ts';
+import type { BusHandlers, BusSubscriber, LogPosition, Sighting, SubscriberOptions } from './bus.ts';
 import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { LogFollower } from './log-follower.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from './message.ts';
@@ -7,7 +7,7 @@ import { PendingMessages } from './pending-messages.ts';
 import { pause } from './pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { ownBytes, RedisHistory } from './redis-history.ts';
+import { nothingSeen, ownBytes, RedisHistory, type LogState } from './redis-history.ts';
 import { LiveConnection } from './redis-live.ts';
 
 /** How often the end of the log is compared with what was delivered: a lost last message shows in no later one. */
@@ -27,6 +27,7 @@ export class RedisSubscriber implements BusSubscriber {
   readonly #closing = new AbortController();
   readonly #forget: () => void;
   readonly #after: LogPosition | undefined;
+  readonly #seenBefore: readonly Sighting[];
   #live: LiveConnection | null = null;
   #handlers: BusHandlers | null = null;
   #follower: LogFollower;
@@ -41,12 +42,13 @@ export class RedisSubscriber implements BusSubscriber {
   /** End of the log at the check before this one. */
   #tail = 0;
 
-  constructor(channel: string, reader: RedisConnection, log: Logger, forget: () => void, after?: LogPosition) {
+  constructor(channel: string, reader: RedisConnection, log: Logger, forget: () => void, { after, seen = [] }: SubscriberOptions = {}) {
     this.#channel = channel;
     this.#reader = reader;
     this.#log = log;
     this.#forget = forget;
     this.#after = after;
+    this.#seenBefore = seen;
     this.#history = new RedisHistory(reader, () => {
       this.counters.malformed += 1;
     });
@@ -55,6 +57,10 @@ export class RedisSubscriber implements BusSubscriber {
 
   get epoch(): string {
     return this.#follower.epoch;
+  }
+
+  get sighting(): Sighting {
+    return this.#follower.sighting;
   }
 
   position(topic: string): number {
@@ -136,7 +142,7 @@ export class RedisSubscriber implements BusSubscriber {
     this.#handlers?.onLink?.(up);
   }
 
-  #refill(cause: 'hole' | 'epoch' | 'link' | 'tail'): void {
+  #refill(cause: 'hole' | 'term' | 'link' | 'tail'): void {
     this.counters.refills += 1;
     this.#log.debug({ cause, epoch: this.epoch, offset: this.#follower.last }, 'bus_refill');
     void this.#sync(false);
@@ -170,14 +176,22 @@ export class RedisSubscriber implements BusSubscriber {
       const waiting = this.#pending.length;
       this.#pending.overflowed = false;
       this.#syncAgain = false;
-      const { epoch, offset } = await this.#history.state({ epoch: follower.epoch, offset: follower.last });
+      const state = await this.#state();
       if (this.#closed) return;
-      if (epoch !== follower.epoch && !(await this.#enterEpoch(epoch, offset))) continue;
-      // Those were announced before the state was read, so an epoch other than the state's is a past one.
-      this.#pending.dropOtherEpochs(epoch, waiting);
-      if (follower.last < offset && !(await this.#readTo(offset))) continue;
+      if (state.epoch !== follower.epoch && !(await this.#enterEpoch(state))) continue;
+      follower.enterTerm(state);
+      // Those were announced before the state was read, so a term other than the state's is a past one.
+      this.#pending.dropOtherTerms(state.term, waiting);
+      if (follower.last < state.offset && !(await this.#readTo(state.offset))) continue;
       this.#join();
     } while (this.#syncing && !this.#closed);
+  }
+
+  /** Where the log stands, after it was told all that has been seen of it. */
+  async #state(): Promise<LogState> {
+    if (this.#follower.epoch !== '') return this.#history.state(this.#follower.sighting);
+    for (const sighting of this.#seenBefore) await this.#history.state(sighting);
+    return this.#history.state(nothingSeen);
   }
 
   /** Reads history up to `offset`; false when the state must be read again. */
@@ -188,8 +202,8 @@ export class RedisSubscriber implements BusSubscriber {
       const messages = await this.#history.page(from);
       if (this.#closed) return false;
       for (const [index, message] of messages.entries()) {
-        if (message.epoch !== follower.epoch) {
-          if (await this.#epochChanged()) return false;
+        if (!follower.terms.has(message.term)) {
+          if (await this.#termChanged()) return false;
           this.counters.malformed += 1;
           continue;
         }
@@ -201,19 +215,18 @@ export class RedisSubscriber implements BusSubscriber {
     return true;
   }
 
-  async #epochChanged(): Promise<boolean> {
-    const follower = this.#follower;
-    const { epoch } = await this.#history.state({ epoch: follower.epoch, offset: follower.last });
-    return epoch !== follower.epoch || this.#closed;
+  async #termChanged(): Promise<boolean> {
+    const { term } = await this.#state();
+    return term !== this.#follower.term || this.#closed;
   }
 
   /** Reports everything up to `to` as lost; `held` are the messages that follow. False when the epoch changed meanwhile. */
   async #lose(to: number, held: readonly LogMessage[]): Promise<boolean> {
     const follower = this.#follower;
     const from = follower.last + 1;
-    const positions = await this.#history.positionsBefore(to + 1, held, { epoch: follower.epoch, offset: follower.last });
+    const positions = await this.#history.positionsBefore(to + 1, held, follower.sighting);
     if (positions === null || this.#closed) return false;
-    follower.moveTo(follower.epoch, to, positions);
+    follower.moveTo(to, positions);
     this.#reportTrimmed(from, to);
     return true;
   }
@@ -221,10 +234,10 @@ export class RedisSubscriber implements BusSubscriber {
   /** Nothing readable is stored after the last entry, though the log is longer: what is up to its end is gone. */
   async #loseRest(): Promise<boolean> {
     const follower = this.#follower;
-    const { epoch, offset } = await this.#history.state({ epoch: follower.epoch, offset: follower.last });
-    if (epoch !== follower.epoch || this.#closed) return false;
+    const { term, terms, offset } = await this.#state();
+    if (term !== follower.term || this.#closed) return false;
     const messages = await this.#history.page(follower.last + 1);
-    if (messages.some((message) => message.epoch === epoch)) return false;
+    if (messages.some((message) => terms.has(message.term))) return false;
     return this.#lose(offset, []);
   }
 
@@ -238,22 +251,24 @@ export class RedisSubscriber implements BusSubscriber {
    * Goes to the oldest entry of an epoch, with the positions of that place; false when it changed again meanwhile.
    * At the start nothing is reported: what was trimmed before was never this subscriber's.
    */
-  async #enterEpoch(epoch: string, offset: number): Promise<boolean> {
+  async #enterEpoch(state: LogState): Promise<boolean> {
     const follower = this.#follower;
-    if (follower.epoch === '' && this.#after?.epoch === epoch && this.#after.offset <= offset) return this.#enterAfter(this.#after, offset);
-    const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => message.epoch === epoch);
+    const { epoch, offset, term, terms } = state;
+    if (follower.epoch === '' && this.#after?.epoch === epoch && this.#after.offset <= offset) return this.#enterAfter(this.#after, state);
+    const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => terms.has(message.term));
     if (this.#closed) return false;
     const last = stored[0] === undefined ? offset : stored[0].first - 1;
     const positions =
-      last === 0 ? new Map<string, number>() : await this.#history.positionsBefore(last + 1, stored, { epoch, offset: last });
+      last === 0 ? new Map<string, number>() : await this.#history.positionsBefore(last + 1, stored, { epoch, term, offset: last });
     if (positions === null || this.#closed) return false;
     if (follower.epoch === '') {
-      follower.moveTo(epoch, last, positions);
+      follower.moveTo(last, positions);
       return true;
     }
     const missingTo = this.#finishEpoch();
     const from = follower.last + 1;
-    follower.moveTo(epoch, last, positions);
+    follower.enterTerm(state);
+    follower.moveTo(last, positions);
     this.#tail = 0;
     this.counters.epochChanges += 1;
     this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
@@ -263,12 +278,12 @@ export class RedisSubscriber implements BusSubscriber {
   }
 
   /** Goes to the message with the entry that follows a position, or the oldest; no topic's position is known there. */
-  async #enterAfter(after: LogPosition, offset: number): Promise<boolean> {
+  async #enterAfter(after: LogPosition, { offset, terms }: LogState): Promise<boolean> {
     // A message is found by its first entry; the one wanted may stand in the midst of it.
     const page = await this.#history.page(Math.max(0, after.offset + 2 - maxBatchEntries));
     if (this.#closed) return false;
-    const first = page.find(({ epoch }) => epoch === after.epoch)?.first ?? offset + 1;
-    this.#follower.moveTo(after.epoch, first - 1, new Map());
+    const first = page.find(({ term }) => terms.has(term))?.first ?? offset + 1;
+    this.#follower.moveTo(first - 1, new Map());
     return true;
   }
 
@@ -277,7 +292,7 @@ export class RedisSubscriber implements BusSubscriber {
     const follower = this.#follower;
     let heardOf = follower.last;
     this.#pending.drain((message) => {
-      if (message.epoch !== follower.epoch) return false;
+      if (message.term !== follower.term) return false;
       follower.deliver(message, false);
       heardOf = Math.max(heardOf, message.last);
       return true;
@@ -303,21 +318,21 @@ export class RedisSubscriber implements BusSubscriber {
     this.#checking = true;
     void this.#live?.ping();
     const follower = this.#follower;
-    const seen = { epoch: follower.epoch, offset: follower.last };
+    const seen = follower.sighting;
     const outcome = await this.#history.state(seen).then(
       (state) => ({ state, error: null }),
       (error: unknown) => ({ state: null, error }),
     );
     this.#checking = false;
-    if (this.#syncing || this.#closed || follower.epoch !== seen.epoch) return;
+    if (this.#syncing || this.#closed || follower.term !== seen.term) return;
     if (outcome.state === null) {
       if (!(outcome.error instanceof BusError)) throw outcome.error;
       this.#refill('link');
       return;
     }
-    const { epoch, offset } = outcome.state;
-    if (epoch !== follower.epoch) this.#refill('epoch');
+    const { term, offset } = outcome.state;
+    if (term !== follower.term) this.#refill('term');
     else if (follower.last < this.#tail) this.#refill('tail');
-    this.#tail = epoch === follower.epoch ? offset : 0;
+    this.#tail = term === follower.term ? offset : 0;
   }
 }

@@ -19,6 +19,8 @@ export interface MarketOptions {
   readonly wallets?: number;
   /** How many coins there are at a time; `defaultCoinBounds` where not given. */
   readonly coins?: CoinBounds;
+  /** While it answers true only the price of SOL moves. */
+  readonly isAtRest?: () => boolean;
 }
 
 export interface Market {
@@ -71,6 +73,10 @@ export function createMarket(seed: string, slotMs: number, options: MarketOption
     genesis: genesisOf(actors),
     beforeSlot(chain) {
       actors.begin(chain);
+      if (options.isAtRest?.() === true) {
+        if (slots++ % priceMoveEverySlots === 0) actors.movePrice();
+        return;
+      }
       const active = rates.newTokensPerSecond > 0;
       const newCoins = slots === 0 && active ? firstCoins : random.poisson(rates.newTokensPerSecond * slotSeconds);
       for (let i = 0; i < newCoins; i++) actors.createCoin();

@@ -1,0 +1,77 @@
+import { createRandom } from '../simnet/market/random.ts';
+import { Judge, type Learned } from './judge.ts';
+import type { ReadersOrder, ReadersReport, ReadersTelling } from './readers.ts';
+import { ResumingClient } from './resuming-client.ts';
+
+/** A process full of light clients, told what to do and asked by messages (`readers.ts`). Ends with the process that started it. */
+const tellEveryMs = 100;
+const stateEveryMs = 500;
+
+const confirmed = 'confirmed';
+const clients: ResumingClient[] = [];
+let learned: Learned[] = [];
+const judge = new Judge({
+  passes: () => false,
+  partOf: (client) => (client.startsWith(confirmed) ? 'standing' : 'all'),
+  onLearned: (entry) => void learned.push(entry),
+});
+
+const tell = (telling: ReadersTelling): void => void process.send!(telling);
+
+function tellLearned(): void {
+  if (learned.length > 0) tell({ kind: 'learned', learned });
+  learned = [];
+}
+
+function report(): ReadersReport {
+  const closes: Record<string, number> = {};
+  for (const client of clients) for (const [code, times] of client.closes) closes[code] = (closes[code] ?? 0) + times;
+  const { user, system } = process.cpuUsage();
+  return {
+    readers: clients.length,
+    isFollowing: clients.every(({ isFollowing }) => isFollowing),
+    isCaughtUp: judge.isCaughtUp(),
+    deliveries: judge.deliveries,
+    retractions: judge.retractions,
+    resumes: clients.reduce((sum, { counts }) => sum + counts.resumes, 0),
+    gaps: Object.fromEntries(judge.gaps),
+    closes,
+    awayMs: clients.flatMap(({ awayMs }) => awayMs),
+    counts: judge.counts,
+    faults: judge.faults,
+    rssBytes: process.memoryUsage.rss(),
+    cpuSeconds: (user + system) / 1e6,
+  };
+}
+
+function follow({ hosts, apiKey, seed, readers }: Extract<ReadersOrder, { kind: 'follow' }>): void {
+  const random = createRandom(seed);
+  for (const [at, { name, subscriptions }] of readers.entries()) {
+    const client = new ResumingClient({
+      name,
+      hosts,
+      apiKey,
+      format: 'light',
+      batch: at % 4 !== 0,
+      subscriptions,
+      witness: judge,
+      random: () => random.next(),
+    });
+    clients.push(client);
+    client.start();
+  }
+}
+
+process.on('message', (order: ReadersOrder) => {
+  if (order.kind === 'follow') follow(order);
+  else if (order.kind === 'forgot') judge.forgot();
+  else {
+    judge.expectEnds(order.ends);
+    if (order.final) judge.judgeClients();
+    tellLearned();
+    tell({ kind: 'answer', report: report() });
+  }
+});
+process.on('disconnect', () => process.exit(0));
+setInterval(tellLearned, tellEveryMs);
+setInterval(() => tell({ kind: 'state', report: report() }), stateEveryMs);

@@ -1,0 +1,52 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestRedis } from '../support/redis.ts';
+import { startProxy } from './bus-proxy.ts';
+
+/** A way to Redis that can be held: no byte passes until it is let go. */
+export interface HeldWay {
+  readonly url: string;
+  hold(): void;
+  letGo(): void;
+  close(): Promise<void>;
+}
+
+export async function heldWay(redis: TestRedis): Promise<HeldWay> {
+  let opened = Promise.resolve();
+  let letGo = (): void => {};
+  const proxy = await startProxy(redis.port, () => opened);
+  return {
+    url: proxy.url,
+    hold: () => {
+      opened = new Promise((resolve) => {
+        letGo = resolve;
+      });
+      proxy.cut();
+    },
+    letGo: () => letGo(),
+    close: () => {
+      letGo();
+      return proxy.close();
+    },
+  };
+}
+
+/** The file of what was written, to which it can be cut back: as after a power failure, or on a replica that lagged. */
+export interface RedisFile {
+  readonly size: number;
+  cutTo(size: number): void;
+}
+
+export async function fileOf(redis: TestRedis): Promise<RedisFile> {
+  const folder = join((await redis.command('CONFIG', 'GET', 'dir')).split('\r\n')[4]!, 'appendonlydir');
+  const path = join(
+    folder,
+    readdirSync(folder).find((name) => name.endsWith('.incr.aof'))!,
+  );
+  return {
+    get size() {
+      return statSync(path).size;
+    },
+    cutTo: (size) => truncateSync(path, size),
+  };
+}
