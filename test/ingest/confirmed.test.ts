@@ -25,7 +25,7 @@ describe('a confirmed slot', () => {
     const votes = new Confirmations();
     for (const endpoint of [0, 1, 2]) votes.take(endpoint, 100, 0);
     for (let slot = 101; slot < 1_000; slot++) {
-      const nowMs = slot * 400;
+      const nowMs = (slot - 101) * 400;
       for (const invented of [2 * slot + 1, 2 * slot + 1_001]) expect(votes.take(0, invented, nowMs)).toBe(false);
       expect([votes.take(1, 2 * slot, nowMs), votes.take(2, 2 * slot, nowMs)]).toEqual([false, true]);
     }
