@@ -72,7 +72,7 @@ function endpointMetrics({ index, state, slotsBehind, frames, malformedFrames, c
 
 function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
   if (continuity === null) return [];
-  const { watermark, slots, gaps } = continuity;
+  const { watermark, outvoted, slots, gaps } = continuity;
   const { open, seen, filled, skipped, dead, unjudged } = slots;
   return [
     gauge('watermark_slot', 'Slot up to which everything is known to be complete; 0 before the first.', watermark),
@@ -90,6 +90,7 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
         { kind: fate },
       ),
     ),
+    counter('confirmations_outvoted_total', 'Slots that an endpoint confirmed and too few others ever did.', outvoted),
     counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),
     counter('gap_transactions_lost_total', 'Transactions not seen live that no endpoint shows.', gaps.lostTransactions),
     counter('gap_slots_lost_total', 'Slots not seen live that no endpoint lists any more.', gaps.lostSlots),
