@@ -46,6 +46,8 @@ export class ToldChain {
   #confirmed = firstSlot - 1;
   #tickSlot = 0;
   readonly #dead = new Set<number>();
+  /** Slots of which something was read from history: they live. */
+  readonly #certain = new Set<number>();
 
   constructor(mint: string, steps: readonly Step[]) {
     this.#mint = mint;
@@ -74,6 +76,7 @@ export class ToldChain {
       const slot = this.#slot - step.back;
       if (this.#dead.has(slot)) return;
       const isLate = step.does === 'late';
+      if (isLate) this.#certain.add(slot);
       const { tokens, price } = step;
       const trade = tradeOf({
         mint: this.#mint,
@@ -109,7 +112,7 @@ export class ToldChain {
   #die(relands: boolean): void {
     let slot = this.#confirmed + 1;
     while (this.#dead.has(slot)) slot++;
-    if (slot > this.#slot) return;
+    if (slot > this.#slot || this.#certain.has(slot)) return;
     this.#dead.add(slot);
     const gone = this.#trades.filter((trade) => trade.slot === slot && trade.commitment === 'processed');
     for (const trade of gone.toReversed()) {
