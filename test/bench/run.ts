@@ -19,7 +19,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   market: () => import('./market.ts'),
   fanout: () => import('./fanout.ts'),
   load: () => import('./load.ts'),
-  continuity: async () => ({ run: (await import('./load.ts')).runContinuity }),
+  continuity: () => import('./continuity.ts'),
   latency: () => import('./latency.ts'),
   limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),
