@@ -33,12 +33,13 @@ describe('what no node shows of the chain', () => {
       await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint, other] });
       await client.ask({ op: 'subscribe', channel: 'orders' });
     }
-    const { signature } = tradeEvent(mint);
+    const signature = tradeEvent(mint).signature!;
     await server.publish([...trades(mint, 2), lost({ from: 700, to: 702, signatures: [signature] }), ...trades(mint, 1)]);
     for (const client of followers) {
       expect(seqs(await client.framesTo(topic, 3))).toEqual(run(1, 3));
       const gaps = gapsOf(client);
-      expect(gaps.map(({ topic: of }) => of).toSorted()).toEqual([topic, tradesTopic(other)].toSorted());
+      expect(gaps).toHaveLength(2);
+      expect(new Set(gaps.map(({ topic: of }) => of))).toEqual(new Set([topic, tradesTopic(other)]));
       expect(gaps.map(({ topic: of }) => of)).not.toContain(ordersTopic(goodKey));
       const gap = gaps.find(({ topic: of }) => of === topic)!;
       expect(gap).toMatchObject({ from: 3, to: null, reason: 'unseen', slots: { from: 700, to: 702 }, signatures: [signature] });
