@@ -20,6 +20,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   fanout: () => import('./fanout.ts'),
   load: () => import('./load.ts'),
   continuity: async () => ({ run: (await import('./load.ts')).runContinuity }),
+  drain: () => import('./drain.ts'),
   latency: () => import('./latency.ts'),
   limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),

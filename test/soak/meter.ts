@@ -1,0 +1,22 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { isMainThread } from 'node:worker_threads';
+import type { Metered } from './sampler.ts';
+
+/** Loaded into a process before its program: at SIGUSR2 it collects its garbage and logs what is left. */
+if (isMainThread) {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  let number = 0;
+  process.on('SIGUSR2', () => {
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    const metered: Metered = {
+      msg: 'metered',
+      number: ++number,
+      heldBytes: heapUsed + external,
+      resources: process.getActiveResourcesInfo().length,
+    };
+    process.stderr.write(`${JSON.stringify(metered)}\n`);
+  });
+}
