@@ -158,8 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     await hub.start();
-    if (seenLog.seen.some(({ epoch }) => epoch !== hub.epoch)) log.warn({ epoch: hub.epoch }, 'epoch_ended_while_away');
-    seenLog.settle();
+    seenLog.settle(hub.epoch);
     await reading.health.start();
     await trading.start();
     signal.throwIfAborted();

@@ -29,7 +29,7 @@ describe('what gateways have seen of the log', () => {
     third.close(at(6));
     const last = open(folder);
     expect(last.seen).toEqual([at(8), at(9), at(6)]);
-    last.settle();
+    last.settle('e');
     expect(readdirSync(join(folder, 'gateways')).filter((name) => name.endsWith('.seen'))).toEqual(['0.seen']);
     const beside = open(folder);
     expect(beside.seen).toEqual([]);

@@ -1,16 +1,18 @@
 import * as fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
-import { History } from '@sluice/gateway/stream/history.ts';
+import { History, historyLimits } from '@sluice/gateway/stream/history.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { Session } from '@sluice/gateway/stream/protocol.ts';
 import { TopicMap } from '@sluice/gateway/stream/topic-map.ts';
 import { WorkBudget } from '@sluice/gateway/stream/work-budget.ts';
 import { decodeMsgpackCommand } from '@sluice/shared/wire/msgpack-command.ts';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { ErrorReply } from '@sluice/shared/wire/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
+import { addressOf, tradeEvent } from '../support/stream-events.ts';
 
 const isErrorReply = validator(ErrorReply);
 const grant = { commandsPerSecond: 200, keyWork: null };
@@ -262,12 +264,12 @@ describe('history', () => {
         const maxBytes = 12 * 1024 * 1024;
         const history = new History({ maxEntries: 40, maxBytes });
         const seqs: Record<string, number> = {};
-        const all: { topics: { topic: string; seq: number }[]; json: Uint8Array }[] = [];
+        const all: { topics: { topic: string; seq: number }[]; json: Uint8Array; msgpack: Uint8Array }[] = [];
         for (const [at, { topics, size, hole }] of steps.entries()) {
           const numbered = topics.map((topic) => ({ topic, seq: (seqs[topic] = (seqs[topic] ?? 0) + (hole === 0 ? 2 : 1)) }));
-          const json = Buffer.alloc(size, at);
-          all.push({ topics: numbered, json });
-          history.append({ offset: at + 1, topics: numbered, json, msgpack: Buffer.from([at]) });
+          const { json, msgpack } = encodeEvent({ type: 'retract', id: `${at}`.padEnd(size, 'x') });
+          all.push({ topics: numbered, json, msgpack });
+          history.append({ offset: at + 1, topics: numbered, json, msgpack });
         }
         expect(history.bytes).toBeLessThanOrEqual(maxBytes);
         for (const topic of ['a', 'b', 'c', 'd']) {
@@ -278,7 +280,8 @@ describe('history', () => {
             const expected = all.find(({ topics }) => topics.some((one) => one.topic === topic && one.seq === seq))!;
             const found = history.read(topic, seq)!;
             expect(Buffer.compare(found.json, expected.json)).toBe(0);
-            expect(found.msgpack[0]).toBe(all.indexOf(expected));
+            expect(Buffer.compare(found.msgpack, expected.msgpack)).toBe(0);
+            expect(Buffer.compare(history.read(topic, seq)!.msgpack, expected.msgpack)).toBe(0);
           }
           expect(history.read(topic, oldest - 1)).toBeNull();
           expect(history.read(topic, newest + 1)).toBeNull();
@@ -288,6 +291,12 @@ describe('history', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('has room for two minutes of 2,000 trades a second, the longest of them', () => {
+    const { json } = encodeEvent(tradeEvent(addressOf(1), { feePayer: addressOf(2), late: true, simulated: true }));
+    expect(historyLimits.maxEntries).toBeGreaterThan(120 * 2_000);
+    expect(historyLimits.maxBytes / json.length).toBeGreaterThan(120 * 2_000);
   });
 });
 

@@ -10,6 +10,8 @@ import type { StreamStats } from './stats.ts';
 
 /** Frames replayed in one turn of the loop, to all connections together: live frames go between. */
 const framesPerTurn = 512;
+/** For how many a frame counts in MessagePack, which the history makes of its JSON. */
+const msgpackFrames = 8;
 /** A replay waits while more than this waits for its client. */
 const waitingBytes = 512 * 1024;
 /** A client may be ahead of a gateway that lags another by this many frames … */
@@ -128,8 +130,9 @@ export class CatchUps {
       // Behind the others in the next turn.
       this.#queue.delete(catchUp);
       this.#queue.add(catchUp);
-      const looked = this.#advance(catchUp, Math.min(budget, streamLimits.batchEvents));
-      budget -= Math.max(looked, 1);
+      const weight = catchUp.group.format === 'msgpack' ? msgpackFrames : 1;
+      const looked = this.#advance(catchUp, Math.min(Math.ceil(budget / weight), streamLimits.batchEvents));
+      budget -= Math.max(looked, 1) * weight;
       if (looked > 0) moved = true;
     }
     if (moved || budget <= 0) this.wake();

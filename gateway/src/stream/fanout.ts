@@ -45,6 +45,7 @@ export interface Group {
 export type BusPosition = Pick<BusSubscriber, 'epoch' | 'position'>;
 
 type Encoded = Pick<LogEntry, 'json' | 'msgpack'>;
+const nothing = new Uint8Array(0);
 
 export type Publish = (room: string, message: Uint8Array, binary: boolean) => void;
 
@@ -167,6 +168,7 @@ export class Fanout {
   /** Hands out what is decided of a topic, up to the first event that is not. */
   #advance(topic: TopicState): void {
     const { topic: name } = topic;
+    const wantsMsgpack = topic.groups.some(({ format }) => format === 'msgpack');
     for (const newest = this.#history.newest(name); topic.seq < newest;) {
       const seq = topic.seq + 1;
       const stored = this.#history.read(name, seq);
@@ -180,7 +182,7 @@ export class Fanout {
       if (this.slots.fateOf(cell.event) === 'wait') return;
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
-      this.#handOut(topic, seq, stored, cell);
+      this.#handOut(topic, seq, { json: stored.json, msgpack: wantsMsgpack ? stored.msgpack : nothing }, cell);
     }
   }
 

@@ -1,14 +1,22 @@
-import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import { msgpackOf } from '@sluice/shared/wire/codec.ts';
 
 export interface HistoryLimits {
   readonly maxEntries: number;
   readonly maxBytes: number;
 }
 
+/** As much as the log has, at 1,300 bytes an event: a trade has some 1,250 (JSON), the price that follows it 830. */
+export const historyLimits: HistoryLimits = { maxEntries: busLimits.maxEntries, maxBytes: 320 * 1024 * 1024 };
+
+/** Events whose MessagePack is kept, those made first go first: who comes back at the same time wants the same ones. */
+const maxPacked = 8_192;
+
 export interface StoredEvent {
   /** Of its entry in the log. */
   readonly offset: number;
   readonly json: Uint8Array;
+  /** Made from the JSON: to be asked for only where it is wanted. */
   readonly msgpack: Uint8Array;
 }
 
@@ -23,8 +31,6 @@ interface Segment {
   readonly firstIndex: number;
   readonly offsets: number[];
   readonly starts: number[];
-  readonly jsonLengths: number[];
-  readonly msgpackLengths: number[];
   /** The topics of every entry, one after the other: each loses its oldest event once for each time it stands here. */
   readonly topics: TopicHistory[];
 }
@@ -39,7 +45,7 @@ interface TopicHistory {
 }
 
 /**
- * The newest events in memory, found by topic and `seq`. Beyond its bounds the oldest segment is dropped. A topic's
+ * The newest events in memory, in one of their two forms, found by topic and `seq`. Beyond its bounds the oldest segment is dropped. A topic's
  * retained events are always dense: after a hole only what follows it is found.
  */
 export class History {
@@ -49,6 +55,8 @@ export class History {
   #entries = 0;
   #bytes = 0;
   #nextIndex = 0;
+  /** Index of the event -> its MessagePack. */
+  readonly #packed = new Map<number, Uint8Array>();
 
   constructor(limits: HistoryLimits) {
     this.#limits = limits;
@@ -68,14 +76,11 @@ export class History {
   }
 
   append(entry: LogEntry): void {
-    const length = entry.json.length + entry.msgpack.length;
+    const { length } = entry.json;
     const segment = this.#segmentFor(length);
     segment.offsets.push(entry.offset);
     segment.starts.push(segment.used);
-    segment.jsonLengths.push(entry.json.length);
-    segment.msgpackLengths.push(entry.msgpack.length);
     segment.buffer.set(entry.json, segment.used);
-    segment.buffer.set(entry.msgpack, segment.used + entry.json.length);
     segment.used += length;
     for (const { topic, seq } of entry.topics) segment.topics.push(this.#index(topic, seq));
     this.#nextIndex++;
@@ -100,18 +105,30 @@ export class History {
     if (index === undefined) return null;
     const segment = this.#segmentOf(index);
     const at = index - segment.firstIndex;
-    const start = segment.starts[at]!;
-    const middle = start + segment.jsonLengths[at]!;
+    const json = segment.buffer.subarray(segment.starts[at], segment.starts[at + 1] ?? segment.used);
+    const pack = (): Uint8Array => this.#pack(index, json);
     return {
       offset: segment.offsets[at]!,
-      json: segment.buffer.subarray(start, middle),
-      msgpack: segment.buffer.subarray(middle, middle + segment.msgpackLengths[at]!),
+      json,
+      get msgpack() {
+        return pack();
+      },
     };
+  }
+
+  #pack(index: number, json: Uint8Array): Uint8Array {
+    const found = this.#packed.get(index);
+    if (found !== undefined) return found;
+    const msgpack = msgpackOf(json);
+    this.#packed.set(index, msgpack);
+    if (this.#packed.size > maxPacked) this.#packed.delete(this.#packed.keys().next().value!);
+    return msgpack;
   }
 
   clear(): void {
     this.#topics.clear();
     this.#segments.length = 0;
+    this.#packed.clear();
     this.#entries = 0;
     this.#bytes = 0;
   }
@@ -138,8 +155,6 @@ export class History {
       firstIndex: this.#nextIndex,
       offsets: [],
       starts: [],
-      jsonLengths: [],
-      msgpackLengths: [],
       topics: [],
     };
     this.#segments.push(segment);

@@ -1,4 +1,4 @@
-import { busLimits, type BusCounters, type BusHandlers, type BusSubscriber, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusCounters, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -19,7 +19,7 @@ import { EventCell } from './event-cell.ts';
 import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
 import { HeldMessages } from './held-messages.ts';
-import { History } from './history.ts';
+import { History, historyLimits } from './history.ts';
 import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
 import { usedOutOfReach } from './plan-reach.ts';
@@ -66,7 +66,7 @@ function grantOf({ plan }: Principal, usage: KeyUsage): SessionGrant {
 /** All connections of the stream, what they follow, and the one flow of events to them. */
 export class Hub {
   readonly stats = new StreamStats();
-  readonly history = new History({ maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes });
+  readonly history = new History(historyLimits);
   readonly fanout: Fanout;
   readonly dialect: Dialect;
   readonly #options: HubOptions;

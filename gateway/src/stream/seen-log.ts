@@ -17,8 +17,8 @@ const maxKept = 64;
 export interface SeenLog {
   /** What gateways on this folder have seen that are gone. */
   readonly seen: readonly Sighting[];
-  /** All of `seen` was told to the bus. */
-  settle(): void;
+  /** All of `seen` was told to the bus, whose log is of this epoch now. */
+  settle(epoch: string): void;
   /** From here on entries of this term are shown; how many is not known, should this process not come to `close`. */
   enter(place: Pick<Sighting, 'epoch' | 'term'>): void;
   /** Nothing is shown any more. */
@@ -47,7 +47,8 @@ export function openSeenLog(dataDir: string, log: Logger): SeenLog {
   };
   return {
     seen: places.flatMap(({ seen }) => seen),
-    settle: () => {
+    settle: (epoch) => {
+      if (places.some(({ seen }) => seen.some((one) => one.epoch !== epoch))) log.warn({ epoch }, 'epoch_ended_while_away');
       const others = places.splice(1);
       for (const { file } of others) rmSync(file, { force: true });
       letGo(others);

@@ -161,9 +161,9 @@ export interface Bus {
 
 /** Bounds of the log. Beyond them the oldest entries are dropped first. */
 export const busLimits = {
-  /** Entries kept in history. 120 s at 2,000 events a second. */
-  maxEntries: 240_000,
-  /** Bytes kept in history by the in-process bus and by a gateway's memory. */
+  /** Entries kept in history. 120 s at 2,000 events a second, and what stands in the log beside them. */
+  maxEntries: 250_000,
+  /** Bytes kept in history by the in-process bus. */
   maxBytes: 256 * 1024 * 1024,
   /** Topics whose counters are kept. One more begins a new epoch. */
   maxTopics: 1_000_000,

@@ -21,6 +21,12 @@ export function encodeEvent(event: StreamEvent): EncodedEvent {
   return { json: Buffer.from(JSON.stringify(event)), msgpack: packr.pack(event) };
 }
 
+/** The MessagePack of an event whose JSON is at hand: the very bytes that `encodeEvent` made of it. */
+export function msgpackOf(json: Uint8Array): Uint8Array {
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
+  return encodeEvent(JSON.parse(text) as StreamEvent).msgpack;
+}
+
 function encodeTrade(event: TradeEvent): EncodedEvent {
   const sighting = sightingOf(event);
   const values = valuationOf(event);
