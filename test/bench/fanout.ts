@@ -1,17 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import type { BusEntry } from '@sluice/shared/bus/bus.ts';
-import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { makeKey, openEmbeddedStore } from '../support/keys.ts';
-import { startRedis } from '../support/redis.ts';
 import { addressOf } from '../support/stream-events.ts';
 import type { LoadOrder } from './load-client.ts';
 import type { BenchRow } from './row.ts';
-import { canPin, cpuUs, gatewayMain, here, leaveServerCore, pace, startLoad, startServer, stop, type Server } from './stream-rig.ts';
+import { canPin, cpuUs, pace, startLoad, stop, type Load } from './stream-rig.ts';
+import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
 /** Sockets that follow the one topic. */
 const subscribers = 1_000;
@@ -30,84 +23,48 @@ const idleSockets = 9_000;
 /** Gateways whose idle memory is measured, one after the other. */
 const idleRounds = 3;
 
-type Subject = 'reference' | 'gateway' | 'gateway, batch=1';
-
 function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
 }
 
-interface Setup {
-  readonly redisUrl: string;
-  readonly dataDir: string;
-  readonly key: string;
-}
-
-async function startSubject(subject: Subject, { redisUrl, dataDir }: Setup): Promise<Server> {
-  if (subject === 'reference') return await startServer(here('reference/forward.ts'), [redisUrl], {});
-  return await startServer(gatewayMain, [], { REDIS_URL: redisUrl, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info' });
-}
-
-async function publisherFor(subject: Subject, redisUrl: string): Promise<{ publish: (entry: BusEntry) => void; close(): Promise<void> }> {
-  if (subject === 'reference') {
-    const redis = new Redis(redisUrl);
-    return {
-      publish: ({ json }) => void redis.publish('bench-events', Buffer.from(json.buffer, json.byteOffset, json.byteLength)),
-      close: async () => void (await redis.quit()),
-    };
-  }
-  const bus = await createBus({ redisUrls: [redisUrl], log: createLog({ level: 'silent', name: 'bench' }) });
-  const publisher = await bus.publisher();
-  return {
-    publish: (entry) => void publisher.publish([entry]),
-    close: async () => {
-      await publisher.close();
-      await bus.close();
-    },
-  };
-}
-
-/** One server with its sockets and whoever publishes to it. */
+/** A server with its sockets. */
 interface Rig {
-  readonly server: Server;
-  readonly publisher: Awaited<ReturnType<typeof publisherFor>>;
-  readonly load: Awaited<ReturnType<typeof startLoad>>;
+  readonly subject: Subject;
+  readonly load: Load;
   /** Events that should have reached sockets so far. */
   expected: number;
 }
 
-async function startRig(subject: Subject, setup: Setup): Promise<Rig> {
-  const server = await startSubject(subject, setup);
-  const publisher = await publisherFor(subject, setup.redisUrl);
-  const own = subject !== 'reference';
+async function startRig(subject: Subject, options = ''): Promise<Rig> {
   const load = await startLoad({
-    port: server.port,
-    path: own ? `/api/data?api-key=${setup.key}${subject === 'gateway' ? '' : '&batch=1'}` : '/',
+    port: subject.server.port,
+    path: subject.path + options,
     sockets: subscribers,
-    command: own ? '{"id":1,"op":"subscribe","channel":"trades"}' : null,
+    command: '{"id":1,"op":"subscribe","channel":"trades"}',
     keys: [],
+    sampleEvery: 16,
   });
-  return { server, publisher, load, expected: 0 };
+  return { subject, load, expected: 0 };
 }
 
-async function stopRig({ server, publisher, load }: Rig): Promise<void> {
-  await publisher.close();
+async function stopRig({ subject, load }: Rig): Promise<void> {
   await stop(load.process);
-  await stop(server.process);
+  await subject.stop();
 }
 
 /** One turn: CPU microseconds of the server for each event that reached a socket; all of them must. */
 async function turn(rig: Rig, durationMs: number): Promise<number> {
-  const pid = rig.server.process.pid!;
+  const pid = rig.subject.server.process.pid!;
   const before = cpuUs(pid);
-  const delivered = (await pace(durationMs, eventsPerSecond, rig.publisher.publish)) * subscribers;
+  const delivered = (await pace(durationMs, eventsPerSecond, (entry) => rig.subject.publish([entry]))) * subscribers;
   rig.expected += delivered;
   await arrived(rig.load, rig.expected);
   return (cpuUs(pid) - before) / delivered;
 }
 
 /** The two forms of the gateway each beside the reference, turn by turn. Two gateways at a time would share one log. */
-async function compare(subject: Subject, setup: Setup): Promise<{ own: number[]; reference: number[] }> {
-  const rigs = { own: await startRig(subject, setup), reference: await startRig('reference', setup) };
+async function compare(stage: Stage, options: string): Promise<{ own: number[]; reference: number[] }> {
+  const rigs = { own: await startRig(await stage.startGateway(), options), reference: await startRig(await stage.startReference(0)) };
   const figures = { own: [] as number[], reference: [] as number[] };
   const sides = ['own', 'reference'] as const;
   try {
@@ -122,7 +79,7 @@ async function compare(subject: Subject, setup: Setup): Promise<{ own: number[];
 }
 
 /** Waits until exactly this many events have reached the sockets, and all of them are open. */
-async function arrived(load: Awaited<ReturnType<typeof startLoad>>, expected: number): Promise<void> {
+async function arrived(load: Load, expected: number): Promise<void> {
   const endMs = performance.now() + arrivalMs;
   for (;;) {
     const { events, closed } = await load.count();
@@ -137,17 +94,18 @@ async function arrived(load: Awaited<ReturnType<typeof startLoad>>, expected: nu
  * Resident memory that each of many idle, authenticated, subscribed connections adds to a gateway that had none. What it allocates
  * once is in it; what the start had freed is used again, which takes from it: of several gateways the highest figure counts.
  */
-async function idleMemory(setup: Setup): Promise<number> {
-  const server = await startSubject('gateway', setup);
+async function idleMemory(stage: Stage): Promise<number> {
+  const { server, path, stop: stopServer } = await stage.startGateway();
   const order = (sockets: number): LoadOrder => ({
     port: server.port,
-    path: `/api/data?api-key=${setup.key}`,
+    path,
     sockets,
     command: '{"id":1,"op":"subscribe","channel":"trades","mints":["#"]}',
     keys: Array.from({ length: 100 }, (_, i) => addressOf(i)),
+    sampleEvery: 16,
   });
   const pid = server.process.pid!;
-  let load: Awaited<ReturnType<typeof startLoad>> | null = null;
+  let load: Load | null = null;
   try {
     await delay(3_000);
     const before = residentBytes(pid);
@@ -158,7 +116,7 @@ async function idleMemory(setup: Setup): Promise<number> {
     return (after - before) / idleSockets;
   } finally {
     if (load !== null) await stop(load.process);
-    await stop(server.process);
+    await stopServer();
   }
 }
 
@@ -189,29 +147,16 @@ function rowOf(name: string, { own, reference }: { own: readonly number[]; refer
 }
 
 /** CPU of the fan-out beside the smallest program that forwards Redis messages, and memory of idle connections. */
-export async function run(): Promise<BenchRow[]> {
-  leaveServerCore();
-  const redis = await startRedis();
-  // Redis as a test starts it keeps no process from ending, not even while it is being stopped.
-  const awake = setInterval(() => undefined, 1_000);
-  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  try {
-    const store = await openEmbeddedStore(dataDir);
-    const { key } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'bench' });
-    await store.close();
-    const setup = { redisUrl: redis.url, dataDir, key };
-    const plain = await compare('gateway', setup);
-    const batched = await compare('gateway, batch=1', setup);
+export function run(): Promise<BenchRow[]> {
+  return onStage(async (stage) => {
+    const plain = await compare(stage, '');
+    const batched = await compare(stage, '&batch=1');
     const idle: number[] = [];
-    for (let round = 0; round < idleRounds; round++) idle.push(await idleMemory(setup));
+    for (let round = 0; round < idleRounds; round++) idle.push(await idleMemory(stage));
     return [
       rowOf('fan-out, CPU per delivered event', plain, 1.15),
       rowOf('fan-out with `?batch=1`, CPU per delivered event', batched, 0.7),
       idleRow(idle),
     ];
-  } finally {
-    await redis.stop();
-    clearInterval(awake);
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }

@@ -13,6 +13,8 @@ export interface LoadOrder {
   readonly keys: readonly string[];
   /** So many of them, the first, read nothing after the handshake. */
   readonly stalled?: number;
+  /** Of one in so many events the time is taken. */
+  readonly sampleEvery: number;
 }
 
 export type LoadReport =
@@ -33,14 +35,13 @@ const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 let events = 0;
 let bytes = 0;
 let closed = 0;
-/** From `ts.published` to the read that brought the event, of the oldest event in one of so many reads; since the last count. */
-const sampleEvery = 16;
+/** From `ts.published` to the read that brought the event, of one in `sampleEvery` events; since the last count. */
+let sampleEvery = 1;
 const publishedMark = Buffer.from('"published":');
-let reads = 0;
 let latencyMs: number[] = [];
 
-function sample(chunk: Buffer): void {
-  const at = chunk.indexOf(publishedMark);
+function sample(chunk: Buffer, from: number): void {
+  const at = chunk.indexOf(publishedMark, from);
   if (at === -1) return;
   const published = Number.parseInt(chunk.toString('latin1', at + publishedMark.length, at + publishedMark.length + 20), 10);
   // Cut by the end of the read.
@@ -64,7 +65,9 @@ function counter(): (chunk: Buffer) => void {
     bytes += chunk.length;
     const head = Math.min(chunk.length, mark.length - 1);
     if (tail.length > 0 && Buffer.concat([tail, chunk.subarray(0, head)]).includes(mark)) events++;
-    for (let at = chunk.indexOf(mark); at !== -1; at = chunk.indexOf(mark, at + mark.length)) events++;
+    for (let at = chunk.indexOf(mark); at !== -1; at = chunk.indexOf(mark, at + mark.length)) {
+      if (++events % sampleEvery === 0) sample(chunk, at);
+    }
     const rest = chunk.length < mark.length ? Buffer.concat([tail, chunk]) : chunk;
     tail = Buffer.from(rest.subarray(Math.max(0, rest.length - mark.length + 1)));
   };
@@ -85,7 +88,7 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
           const chunk = Buffer.from(buffer.buffer, buffer.byteOffset, length);
           if (upgraded) {
             count(chunk);
-            if (++reads % sampleEvery === 0) sample(chunk);
+            resolve(socket);
           } else {
             answer += chunk.toString('latin1');
             if (!answer.includes('\r\n\r\n')) return true;
@@ -96,7 +99,9 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
             upgraded = true;
             const key = order.keys[number % Math.max(1, order.keys.length)] ?? '';
             if (order.command !== null) socket.write(frameOf(order.command.replace('#', key)));
+            // With a command it is open once something answers it.
             if (number < (order.stalled ?? 0)) socket.pause();
+            else if (order.command !== null) return true;
             resolve(socket);
           }
           return true;
@@ -115,6 +120,7 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
 
 async function start(order: LoadOrder): Promise<void> {
   const shared = Buffer.allocUnsafeSlow(readBytes);
+  ({ sampleEvery } = order);
   const perStep = 50;
   const sockets: Socket[] = [];
   for (let at = 0; at < order.sockets; at += perStep) {

@@ -816,6 +816,20 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(double);
     });
 
+    it('beats for each of many who follow one topic, also after most of them left', async () => {
+      const mint = fresh();
+      const followers = await Promise.all(Array.from({ length: 230 }, () => opened()));
+      await Promise.all(followers.map((client) => client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })));
+      await server.publish(trades(mint, 1));
+      const beats = (client: StreamClient): number =>
+        client.messages.filter(({ op, positions }) => op === 'heartbeat' && positions![tradesTopic(mint)]?.seq === 1).length;
+      await until('a heartbeat for all', () => followers.every((client) => beats(client) > 0));
+      const staying = followers.filter((_, n) => n % 60 === 7);
+      for (const client of followers) if (!staying.includes(client)) client.close();
+      const before = staying.map(beats);
+      await until('more for who stayed', () => staying.every((client, n) => beats(client) > before[n]! + 1));
+    });
+
     it('beyond a hundred topics a heartbeat names those that moved', async () => {
       const client = await opened();
       const mints = Array.from({ length: 150 }, fresh);

@@ -45,7 +45,7 @@ export class Connection implements SocketHandlers {
   dialectTopics: Set<string> | null = null;
   heartbeatRoom: HeartbeatRoom | null = null;
   heartbeatAtTick = 0;
-  /** Which tenth of a second its heartbeats and checks fall on. */
+  /** Which part of a second its heartbeats and checks fall on. */
   readonly slice: number;
   /** Checks since the last sign of life. */
   silentChecks = 0;

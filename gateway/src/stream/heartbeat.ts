@@ -1,39 +1,50 @@
 import type { Format } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Heartbeat } from '@sluice/shared/wire/replies.ts';
+import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
 import { nowUs } from '../clock.ts';
 import { CatchUp } from './catch-up.ts';
 import { groupOf, type Connection } from './connection.ts';
-import { encodeBytes } from './encode.ts';
-import { newRoom, type BusPosition, type Fanout } from './fanout.ts';
+import { newRoom, type BusPosition, type Fanout, type Publish, type TopicState } from './fanout.ts';
 
-/** Parts of a heartbeat's second: each tick serves one, so that many connections make no pause. */
-export const heartbeatSlices = 10;
+/** Parts of a heartbeat's second, served one after the other, so that many connections make no pause that an event would notice. */
+export const heartbeatSlices = 100;
 
-/** Connections with the same single topic (or none), who share one heartbeat. */
-export interface HeartbeatRoom {
+/** Connections that share one heartbeat, at most: written to so many at once, it makes no pause either. */
+const maxRoomMembers = 100;
+
+const writer = new HeartbeatWriter();
+
+/** What connections have in common whose heartbeats are the same: one topic or none, and the form. */
+interface HeartbeatKind {
   readonly key: string;
-  readonly room: string;
-  readonly topic: string | null;
-  readonly confirmed: boolean;
+  /** It stands for as long as there is a member. */
+  readonly topic: TopicState | null;
   readonly format: Format;
   readonly batch: boolean;
+}
+
+/** Connections of one kind. */
+export interface HeartbeatRoom extends HeartbeatKind {
+  readonly room: string;
   readonly slice: number;
   members: number;
 }
 
 /** Rooms for the connections whose heartbeats are the same; the others are told one by one. */
 export class HeartbeatRooms {
+  /** By `key`, the one that takes further members. */
   readonly #rooms = new Map<string, HeartbeatRoom>();
+  readonly #slices: readonly Set<HeartbeatRoom>[] = Array.from({ length: heartbeatSlices }, () => new Set<HeartbeatRoom>());
   #made = 0;
 
-  /** Puts a connection into the room that fits what it follows now, or into none. */
+  /** Puts a connection into a room that fits what it follows now, or into none. */
   place(connection: Connection): void {
-    const room = shares(connection) ? this.#roomOf(connection) : null;
+    const kind = shares(connection) ? kindOf(connection) : null;
     const before = connection.heartbeatRoom;
-    if (before === room) return;
+    if (before?.key === kind?.key && before?.topic === kind?.topic) return;
     this.remove(connection);
-    if (room === null) return;
+    if (kind === null) return;
+    const room = this.#roomOf(kind);
     room.members++;
     connection.heartbeatRoom = room;
     connection.enter(room.room);
@@ -44,29 +55,34 @@ export class HeartbeatRooms {
     if (room === null) return;
     connection.leave(room.room);
     connection.heartbeatRoom = null;
-    if (--room.members === 0) this.#rooms.delete(room.key);
+    if (--room.members > 0) return;
+    if (this.#rooms.get(room.key) === room) this.#rooms.delete(room.key);
+    this.#slices[room.slice]!.delete(room);
   }
 
-  beat(slice: number, fanout: Fanout, bus: BusPosition, publish: (room: string, message: Uint8Array, binary: boolean) => void): void {
-    for (const { room, topic, confirmed, format, batch, slice: own } of this.#rooms.values()) {
-      if (own !== slice) continue;
-      const positions = topic === null ? {} : { [topic]: { epoch: bus.epoch, seq: fanout.position(topic, confirmed) } };
-      const heartbeat: Heartbeat = { op: 'heartbeat', ts: nowUs(), positions };
-      publish(room, encodeBytes(heartbeat, format, batch), format === 'msgpack');
+  beat(slice: number, { batcher }: Fanout, bus: BusPosition, publish: Publish): void {
+    for (const { room, topic, format, batch } of this.#slices[slice]!) {
+      if (topic !== null && batch) flushTopic(topic, batcher);
+      writer.begin(format, batch, nowUs());
+      if (topic !== null) writer.add(topic.head, bus.epoch, topic.seq);
+      publish(room, writer.end(), format === 'msgpack');
     }
   }
 
-  #roomOf({ topics, format, batch }: Connection): HeartbeatRoom {
-    const [topic, following] = topics?.entries().next().value ?? [null, null];
-    const confirmed = following !== null && groupOf(following).topic.confirmed;
-    const key = `${format}${batch ? '+' : '-'}${confirmed ? '!' : ''}${topic ?? ''}`;
-    let room = this.#rooms.get(key);
-    if (room === undefined) {
-      room = { key, room: newRoom(), topic, confirmed, format, batch, slice: this.#made++ % heartbeatSlices, members: 0 };
-      this.#rooms.set(key, room);
-    }
+  #roomOf(kind: HeartbeatKind): HeartbeatRoom {
+    const known = this.#rooms.get(kind.key);
+    if (known !== undefined && known.topic === kind.topic && known.members < maxRoomMembers) return known;
+    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice: this.#made++ % heartbeatSlices, members: 0 };
+    this.#rooms.set(room.key, room);
+    this.#slices[room.slice]!.add(room);
     return room;
   }
+}
+
+function kindOf({ topics, format, batch }: Connection): HeartbeatKind {
+  const [name, following] = topics?.entries().next().value ?? ['', null];
+  const topic = following === null ? null : groupOf(following).topic;
+  return { key: `${format}${batch ? '+' : '-'}${topic?.confirmed === true ? '!' : ''}${name}`, topic, format, batch };
 }
 
 /** Heartbeats are for those who use `op`. Whoever replays has positions of its own. */
@@ -78,18 +94,27 @@ export function wantsHeartbeat({ session }: Connection): boolean {
   return session.authenticated && session.usesOps;
 }
 
-/** The heartbeat of one connection: all of its topics, or beyond a bound those that moved since its last one. */
-export function heartbeatFor(connection: Connection, bus: BusPosition): Heartbeat {
-  const positions: Heartbeat['positions'] = {};
-  const { topics, heartbeatAtTick } = connection;
+/** A heartbeat names positions: what batches still hold goes first. */
+function flushTopic({ groups }: TopicState, batcher: Fanout['batcher']): void {
+  for (const { batch } of groups) if (batch !== null) batcher.flush(batch);
+}
+
+/**
+ * The heartbeat of one connection: all of its topics, or beyond a bound those that moved since its last one. Its bytes may be used until
+ * the next heartbeat.
+ */
+export function heartbeatFor(connection: Connection, { batcher }: Fanout, { epoch }: BusPosition): Uint8Array {
+  const { topics, heartbeatAtTick, format, batch } = connection;
+  writer.begin(format, batch, nowUs());
   if (topics !== null) {
     const all = topics.size <= streamLimits.heartbeatTopics;
-    for (const [name, following] of topics.entries()) {
+    for (const [, following] of topics.entries()) {
       const replays = following instanceof CatchUp;
-      const topic = replays ? following.group.topic : following.topic;
+      const { topic } = groupOf(following);
       if (!all && topic.movedAtTick < heartbeatAtTick) continue;
-      positions[name] = { epoch: bus.epoch, seq: replays ? following.next - 1 : topic.seq };
+      if (batch && !replays) flushTopic(topic, batcher);
+      writer.add(topic.head, epoch, replays ? following.next - 1 : topic.seq);
     }
   }
-  return { op: 'heartbeat', ts: nowUs(), positions };
+  return writer.end();
 }

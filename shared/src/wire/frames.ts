@@ -8,8 +8,8 @@ export const formats = ['json', 'msgpack'] as const satisfies readonly Format[];
 
 /** The parts of a topic's frames that never change. */
 export interface FrameHead {
-  readonly json: Uint8Array;
-  readonly msgpack: Uint8Array;
+  readonly json: Buffer;
+  readonly msgpack: Buffer;
 }
 
 const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
@@ -20,14 +20,28 @@ const msgpackPrev = latin1('\xa4prev');
 const msgpackData = latin1('\xa4data');
 /** Two numbers of at most 16 digits and the fixed parts. */
 const overhead = 64;
+const jsonHead = ['{"topic":', ',"seq":'] as const;
+const msgpackHead = ['\xa5topic', '\xa3seq'] as const;
 
 export function frameHead(topic: string): FrameHead {
   const name = Buffer.from(topic);
   if (name.length > 0xff) throw new Error('a topic has at most 255 bytes');
   return {
-    json: Buffer.from(`{"topic":${JSON.stringify(topic)},"seq":`),
-    msgpack: Buffer.concat([latin1('\xa5topic'), Buffer.from([0xd9, name.length]), name, latin1('\xa3seq')]),
+    json: Buffer.from(jsonHead.join(JSON.stringify(topic))),
+    msgpack: Buffer.concat([latin1(msgpackHead[0]), Buffer.from([0xd9, name.length]), name, latin1(msgpackHead[1])]),
   };
+}
+
+/** An upper bound of the bytes of a topic's name in either form. */
+export function nameBytes(head: FrameHead): number {
+  return head.json.length;
+}
+
+/** Writes a topic's name alone, as a string in either form, and returns where it ends. */
+export function writeName(target: Buffer, at: number, head: FrameHead, format: Format): number {
+  const [before, after] = format === 'json' ? jsonHead : msgpackHead;
+  const bytes = head[format];
+  return at + bytes.copy(target, at, before.length, bytes.length - after.length);
 }
 
 /** An upper bound of a frame's bytes. */
@@ -75,7 +89,7 @@ export function writeMsgpackFrame(
   return at + msgpack.length;
 }
 
-function writeDecimal(target: Buffer, at: number, value: number): number {
+export function writeDecimal(target: Buffer, at: number, value: number): number {
   let end = at + 1;
   for (let bound = 10; value >= bound; bound *= 10) end++;
   for (let place = end - 1; place >= at; place--) {
@@ -87,7 +101,7 @@ function writeDecimal(target: Buffer, at: number, value: number): number {
 }
 
 /** Integers beyond 32 bits as float64, as events carry them: decoders read uint64 as a big integer. */
-function writeUnsigned(target: Buffer, at: number, value: number): number {
+export function writeUnsigned(target: Buffer, at: number, value: number): number {
   if (value < 0x80) {
     target[at] = value;
     return at + 1;

@@ -1,0 +1,98 @@
+import { nameBytes, writeDecimal, writeName, writeUnsigned, type Format, type FrameHead } from './frames.ts';
+
+const initialBytes = 16 * 1024;
+/** What stands around the names: the message's own parts, and an epoch and two numbers of at most 16 digits for each position. */
+const overhead = 128;
+
+const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
+const brace = 0x7d;
+const comma = 0x2c;
+const jsonOpen = latin1('{"op":"heartbeat","ts":');
+const jsonPositions = latin1(',"positions":{');
+const msgpackOpen = latin1('\x83\xa2op\xa9heartbeat\xa2ts');
+/** With the header of a `map 16`, whose count is known at the end. */
+const msgpackPositions = latin1('\xa9positions\xde\x00\x00');
+
+/** The part of a position in front of its `seq`. */
+interface EpochPart {
+  readonly epoch: string;
+  readonly json: Uint8Array;
+  readonly msgpack: Uint8Array;
+}
+
+function epochPart(epoch: string): EpochPart {
+  return {
+    epoch,
+    json: Buffer.from(`:{"epoch":${JSON.stringify(epoch)},"seq":`),
+    msgpack: Buffer.concat([latin1('\x82\xa5epoch\xd9'), Buffer.from([epoch.length]), Buffer.from(epoch), latin1('\xa3seq')]),
+  };
+}
+
+/**
+ * Writes heartbeats position by position, out of the parts of their topics' frames: once a second each client's, with many topics, they
+ * would cost more than the events if an object were made of each. At most 65,535 positions.
+ */
+export class HeartbeatWriter {
+  #buffer = Buffer.allocUnsafeSlow(initialBytes);
+  #at = 0;
+  #format: Format = 'json';
+  #batch = false;
+  #countAt = 0;
+  #count = 0;
+  #epoch = epochPart('');
+
+  /** `batch`: as the only element of an array. */
+  begin(format: Format, batch: boolean, ts: number): void {
+    this.#at = 0;
+    this.#count = 0;
+    this.#format = format;
+    this.#batch = batch;
+    if (format === 'json') {
+      if (batch) this.#buffer[this.#at++] = 0x5b;
+      this.#put(jsonOpen);
+      this.#at = writeDecimal(this.#buffer, this.#at, ts);
+      this.#put(jsonPositions);
+    } else {
+      if (batch) this.#buffer[this.#at++] = 0x91;
+      this.#put(msgpackOpen);
+      this.#at = writeUnsigned(this.#buffer, this.#at, ts);
+      this.#put(msgpackPositions);
+      this.#countAt = this.#at - 2;
+    }
+  }
+
+  add(head: FrameHead, epoch: string, seq: number): void {
+    if (epoch !== this.#epoch.epoch) this.#epoch = epochPart(epoch);
+    this.#makeRoom(nameBytes(head) + overhead);
+    const json = this.#format === 'json';
+    if (json && this.#count > 0) this.#buffer[this.#at++] = comma;
+    this.#count++;
+    this.#at = writeName(this.#buffer, this.#at, head, this.#format);
+    this.#put(json ? this.#epoch.json : this.#epoch.msgpack);
+    this.#at = json ? writeDecimal(this.#buffer, this.#at, seq) : writeUnsigned(this.#buffer, this.#at, seq);
+    if (json) this.#buffer[this.#at++] = brace;
+  }
+
+  /** The whole message; its bytes may be used until the next `begin`. */
+  end(): Uint8Array {
+    if (this.#format === 'msgpack') this.#buffer.writeUInt16BE(this.#count, this.#countAt);
+    else {
+      this.#buffer[this.#at++] = brace;
+      this.#buffer[this.#at++] = brace;
+      if (this.#batch) this.#buffer[this.#at++] = 0x5d;
+    }
+    return this.#buffer.subarray(0, this.#at);
+  }
+
+  #put(bytes: Uint8Array): void {
+    this.#buffer.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(this.#buffer.length * 2);
+    grown.set(this.#buffer.subarray(0, this.#at));
+    this.#buffer = grown;
+  }
+}

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { Unpackr } from 'msgpackr';
+import { describe, expect, it } from 'vitest';
+import { formats, frameHead } from '@sluice/shared/wire/frames.ts';
+import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
+
+const unpackr = new Unpackr({ useRecords: false });
+const seq = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const heartbeat = fc.record({
+  ts: seq,
+  batch: fc.boolean(),
+  epoch: fc.string({ unit: 'grapheme-ascii', maxLength: 40 }),
+  positions: fc.array(fc.tuple(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), seq), { maxLength: 400 }),
+});
+
+/** What the protocol has in place of it: positions of the same topic only once. */
+function expected({ ts, batch, epoch, positions }: typeof heartbeat extends fc.Arbitrary<infer T> ? T : never) {
+  const whole = { op: 'heartbeat', ts, positions: Object.fromEntries(positions.map(([topic, at]) => [topic, { epoch, seq: at }])) };
+  return batch ? [whole] : whole;
+}
+
+describe('the writer of heartbeats', () => {
+  for (const format of formats) {
+    it(`writes what any decoder reads as ${format}, whatever it wrote before`, () => {
+      const writer = new HeartbeatWriter();
+      fc.assert(
+        fc.property(heartbeat, (one) => {
+          writer.begin(format, one.batch, one.ts);
+          for (const [topic, at] of one.positions) writer.add(frameHead(topic), one.epoch, at);
+          const bytes = Buffer.from(writer.end());
+          const read: unknown = format === 'json' ? JSON.parse(bytes.toString('utf8')) : unpackr.unpack(bytes);
+          expect(read).toEqual(expected(one));
+        }),
+      );
+    });
+  }
+});
