@@ -17,6 +17,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
+import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
@@ -27,6 +28,7 @@ const airdropSol = 100n;
 
 /** Everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
 async function start(config: Config): Promise<void> {
+  yieldEngineThreads();
   const lock = lockDataDir(config);
   const log = createLog({ level: config.logLevel, name: 'sluice' });
   const closers = new Closers();

@@ -6,6 +6,7 @@ import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { endReadyKey } from './auth/ready-key.ts';
 import { startGateway } from './gateway.ts';
 import { endWithinMs } from './life.ts';
@@ -15,6 +16,7 @@ const requires = { REDIS_URL: 'a gateway process of its own needs the bus that i
 
 /** A gateway as a process of its own; SIGTERM and SIGINT drain it. */
 async function main(config: Config): Promise<void> {
+  yieldEngineThreads();
   const log = createLog({ level: config.logLevel, name: 'gateway' });
   const ending = new AbortController();
   endOnSignals(ending, log);

@@ -6,6 +6,7 @@ import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import { serveOperations } from '@sluice/shared/operations/server.ts';
+import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { startIngest, type Ingest } from './ingest.ts';
 
 const requires = {
@@ -15,6 +16,7 @@ const requires = {
 
 /** Ingest as a process of its own; SIGTERM and SIGINT end it. */
 async function main(config: Config): Promise<void> {
+  yieldEngineThreads();
   const log = createLog({ level: config.logLevel, name: 'ingest' });
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());

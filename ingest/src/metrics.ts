@@ -45,6 +45,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     counter('publish_failures_total', 'Times that the bus did not take events.', publisher.failures),
     counter('dropped_total', 'Events dropped because the bus took none for too long.', publisher.dropped),
     counter('refused_total', 'Events that the bus refused.', publisher.refused),
+    counter('retracted_total', 'Events taken back because their fork died.', publisher.retracted),
     gauge('publish_waiting', 'Events that wait for the bus.', publisher.buffered),
     histogram('publish_delay_seconds', 'From receiving an event to its being on the bus.', publishDelayUs.distribution()),
     gauge('metadata_waiting', "New tokens that wait for their creator's text.", metadata.waiting),
@@ -71,7 +72,7 @@ function endpointMetrics({ index, state, slotsBehind, frames, malformedFrames, c
 
 function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
   if (continuity === null) return [];
-  const { watermark, slots, gaps, forks } = continuity;
+  const { watermark, outvoted, slots, gaps } = continuity;
   const { open, seen, filled, skipped, dead, unjudged } = slots;
   return [
     gauge('watermark_slot', 'Slot up to which everything is known to be complete; 0 before the first.', watermark),
@@ -89,11 +90,11 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
         { kind: fate },
       ),
     ),
+    counter('confirmations_outvoted_total', 'Slots that an endpoint confirmed and too few others ever did.', outvoted),
     counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),
     counter('gap_transactions_lost_total', 'Transactions not seen live that no endpoint shows.', gaps.lostTransactions),
     counter('gap_slots_lost_total', 'Slots not seen live that no endpoint lists any more.', gaps.lostSlots),
     counter('gap_rounds_failed_total', 'Comparisons with what nodes have written down that no endpoint answered whole.', gaps.failedRounds),
-    counter('retracted_total', 'Events taken back because their fork died.', forks.retracted),
   ];
 }
 

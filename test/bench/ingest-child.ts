@@ -26,6 +26,7 @@ function countingBus(): Bus {
       publish: async (entries: readonly BusEntry[]): Promise<void> => {
         for (const { json, msgpack } of entries) bytes += json.length + msgpack.length;
       },
+      setStatus: async () => undefined,
       close: async () => undefined,
     }),
     subscriber: never,

@@ -6,12 +6,15 @@ import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { startTestGateway, testConfig } from '../support/gateway.ts';
 
 /**
  * The gateway whose orders are measured, with its store and its signing process. argv: data folder, the node's HTTP and WebSocket
  * address, how many custodial wallets. Tells a key, the wallets and its address, a line each.
  */
+// As the gateway's own `main.ts` does.
+yieldEngineThreads();
 const [, , dataDir = '', rpcUrl = '', wsUrl = '', walletCount = '1'] = process.argv;
 const passphrase = 'a passphrase of the benchmark';
 const keystorePassphraseFile = join(dataDir, 'passphrase');

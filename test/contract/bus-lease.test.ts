@@ -100,6 +100,33 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     expect((await bus.tail(10)).map(textOf)).toEqual(['bound', 'free', 'again']);
   });
 
+  it('let a publisher set a status in the holding that it was opened in, and never after it', async () => {
+    const [bus, other] = await open();
+    const slotOf = async (): Promise<unknown> => (await bus.statuses()).find(({ name }) => name === 'mark')?.value['slot'];
+    const lease = bus.lease('one');
+    await untilHeld(lease);
+    const bound = await bus.publisher({ lease });
+    await bound.setStatus('mark', { slot: 1 }, 60_000);
+    expect(await slotOf()).toBe(1);
+    await expect(bound.setStatus('', {}, 60_000)).rejects.toMatchObject({ code: 'INVALID' });
+    await lease.close();
+    await expect(bound.setStatus('mark', { slot: 2 }, 60_000)).rejects.toMatchObject(fenced);
+    const next = other.lease('one');
+    await untilHeld(next);
+    await (await other.publisher({ lease: next })).setStatus('mark', { slot: 3 }, 60_000);
+    await expect(bound.setStatus('mark', { slot: 4 }, 60_000)).rejects.toMatchObject(fenced);
+    await next.close();
+    // Held again by its own process: another holding.
+    const again = bus.lease('one');
+    await untilHeld(again);
+    await expect(bound.setStatus('mark', { slot: 5 }, 60_000)).rejects.toMatchObject(fenced);
+    expect(await slotOf()).toBe(3);
+    await (await bus.publisher()).setStatus('mark', { slot: 6 }, 60_000);
+    expect(await slotOf()).toBe(6);
+    await bound.close();
+    await expect(bound.setStatus('mark', { slot: 7 }, 60_000)).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+
   it('refuse all that waits behind what was refused', async () => {
     const [bus] = await open();
     const lease = bus.lease('one');

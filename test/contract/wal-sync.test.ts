@@ -82,9 +82,9 @@ describe('what is committed', () => {
     const stuck = new Promise<void>((done) => (letGo = done));
     let flushed = 0;
     const counted = async (): Promise<void> => void flushed++;
-    const writer = await openSqlite(file, () => stuck);
+    const writer = await openSqlite(file, { flush: () => stuck });
     const written = writer.run('CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT');
-    const reader = await openSqlite(file, counted);
+    const reader = await openSqlite(file, { flush: counted });
     const count = 'SELECT count(*) AS count FROM numbers';
     expect([await reader.get(count), flushed]).toEqual([{ count: 0 }, 1]);
     expect([await reader.get(count), flushed]).toEqual([{ count: 0 }, 1]);

@@ -7,6 +7,7 @@ import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { AccountFetcher } from '@sluice/ingest/sources/account-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
 import type { Loss } from '@sluice/ingest/report.ts';
 import { accountAnswers } from './scripted-node.ts';
@@ -49,6 +50,8 @@ export function createHarness(
     readonly simulated?: boolean;
     readonly solUsd?: SolUsd;
     readonly giveUpAfterMs?: number;
+    /** Takes the events in place of `events`. */
+    readonly publish?: (event: PublishableEvent) => void;
   } = {},
 ): Harness {
   const events: StreamEvent[] = [];
@@ -85,7 +88,7 @@ export function createHarness(
     transactions: new TransactionFetcher(rpc, options.giveUpAfterMs === undefined ? {} : { giveUpAfterMs: options.giveUpAfterMs }),
     log,
     signal,
-    publish: (event) => void events.push(event),
+    publish: options.publish ?? ((event) => void events.push(event)),
     onFault: (fault) => void faults.push(fault),
     onLoss: (loss) => void losses.push(loss),
   });

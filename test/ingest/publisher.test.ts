@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import { Publisher, topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/publisher.ts';
+import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
+import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { createHarness, recordingLog, until, type LogLine } from './harness.ts';
 import { buyFrames } from './pump-frames.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
@@ -30,6 +31,10 @@ class ScriptedPublisher implements BusPublisher {
     this.batches.push(entries);
     await this.answer(entries);
     this.taken.push(...entries.map(idOf));
+  }
+
+  async setStatus(): Promise<void> {
+    throw new Error('No test asks for it.');
   }
 
   async close(): Promise<void> {
@@ -125,7 +130,14 @@ describe('Publisher', () => {
     const { publisher, lines } = startOn(real);
     const [first, second] = someEvents(2) as [PublishableEvent, PublishableEvent];
     publisher.push(first);
-    publisher.push({ ...first, type: 'newToken', uri: 'x'.repeat(2_000_000), name: '', symbol: '' } as unknown as PublishableEvent);
+    publisher.push({
+      ...first,
+      id: 'large',
+      type: 'newToken',
+      uri: 'x'.repeat(2_000_000),
+      name: '',
+      symbol: '',
+    } as unknown as PublishableEvent);
     publisher.push(second);
     await until('published', () => publisher.counts.published === 2);
     expect(publisher.counts.refused).toBe(1);

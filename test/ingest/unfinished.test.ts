@@ -390,13 +390,13 @@ describe('two endpoints', () => {
     const good = accountAnswers(accounts, 1_000);
     const signatureIn = (params: readonly unknown[]): string => String(params[0]);
     b.onCall = (method, params) =>
-      method === 'getTransaction' ? { result: wholeTransaction(signatureIn(params), [first, second]) } : good(method, params);
+      method === 'getTransaction' ? { result: wholeTransaction(signatureIn(params), [first, second], 1_000) } : good(method, params);
     const noAccounts = accountAnswers(new Map());
     const answers = [
       () => ({ error: { code: -32011, message: 'Transaction history is not available from this node' } }),
       () => ({ result: null }),
-      (signature: string) => ({ result: { ...wholeTransaction(signature, [first, second]), meta: { err: null } } }),
-      () => ({ result: wholeTransaction(signatureOf('another'), [first, second]) }),
+      (signature: string) => ({ result: { ...wholeTransaction(signature, [first, second], 1_000), meta: { err: null } } }),
+      () => ({ result: wholeTransaction(signatureOf('another'), [first, second], 1_000) }),
     ];
     for (const [index, answer] of answers.entries()) {
       a.onCall = (method, params) => (method === 'getTransaction' ? answer(signatureIn(params)) : noAccounts(method, params));

@@ -11,10 +11,10 @@ interface WholeTransactionJson {
 }
 
 /** getTransaction's answer: one top-level pump instruction a given event, each with its self-CPI. */
-export function wholeTransaction(signature: string, events: readonly Buffer[]): WholeTransactionJson {
+export function wholeTransaction(signature: string, events: readonly Buffer[], slot = 100): WholeTransactionJson {
   const keys = [addressOf('payer'), programId, eventAuthority];
   return {
-    slot: 100,
+    slot,
     blockTime: 1_791_485_999,
     version: 'legacy',
     transaction: {

@@ -34,7 +34,8 @@ function addDecisions(log: AuditLog, count: number): void {
   for (let n = 0; n < count; n++) {
     const lamports = String(1_000 + n);
     log.add({ event: 'decision', order: `order-${n}`, wallet, message: 'ab'.repeat(32), verdict: 'signed', rule: null, lamports, atMs: n });
-    log.flush(n % 2 === 0);
+    log.write();
+    if (n % 2 === 0) log.sync();
   }
 }
 

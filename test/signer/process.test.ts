@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { jitoTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
-import type { SignOutcome } from '@sluice/gateway/trade/signer.ts';
+import type { Signature, SignOutcome } from '@sluice/gateway/trade/signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newSignerPlace, type SignerPlace } from './harness.ts';
@@ -21,6 +21,10 @@ const sol = 1_000_000_000n;
 function goodSignature(wallet: string, message: Uint8Array, outcome: SignOutcome): boolean {
   if (!outcome.ok) throw new Error(JSON.stringify(outcome));
   return verifySignature(wallet, message, outcome.signature);
+}
+
+function decisionsIn({ dataDir }: SignerPlace): number {
+  return readFileSync(join(dataDir, 'audit', 'cluster-0.log'), 'utf8').split('"event":"decision"').length - 1;
 }
 
 /** Whether a process runs, and is no zombie. */
@@ -47,6 +51,27 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
   });
 
+  it('tells when the disk has the line of a signature, also where the process dies, or stands still, right behind it', async () => {
+    const wallet = await place.wallet();
+    const signer = place.signer();
+    await signer.started;
+    const message = buyMessage(wallet, mint, sol);
+    const signed = async (): Promise<Signature> => {
+      const outcome = await signer.sign({ orderId: 'one', publicKey: wallet, message });
+      if (!outcome.ok) throw new Error(outcome.reason);
+      return outcome;
+    };
+    const first = await signed();
+    await first.audited();
+    await first.audited();
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
+      const next = await signed();
+      process.kill(signer.pid!, signal);
+      await next.audited();
+    }
+    expect(decisionsIn(place)).toBe(3);
+  });
+
   it('says what it would refuse, and neither signs, counts nor notes it', async () => {
     const [wallet, other] = [await place.wallet(), await place.wallet()];
     const limits = { maxOrderLamports: 2n * sol, maxDayLamports: 2n * sol + 50_000_000n };
@@ -58,13 +83,11 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(await signer.judge(asked(other, good.message))).toMatchObject({ ok: false, rule: 'signers' });
     expect(await signer.judge(asked(stranger(), good.message))).toEqual({ ok: false, reason: 'unknown_wallet' });
     expect(await signer.judge({ ...good, orderId: 'no order id' })).toMatchObject({ ok: false, rule: 'malformed' });
-    const log = join(place.dataDir, 'audit', 'cluster-0.log');
-    const decisions = (): number => readFileSync(log, 'utf8').split('"event":"decision"').length - 1;
-    expect(decisions()).toBe(0);
+    expect(decisionsIn(place)).toBe(0);
     for (let i = 0; i < 2; i++) expect(await signer.sign(good)).toMatchObject({ ok: true });
     expect(await signer.judge(good)).toMatchObject({ ok: false, rule: 'day_limit' });
     expect(await signer.sign(good)).toMatchObject({ ok: false, rule: 'day_limit' });
-    expect(decisions()).toBe(3);
+    expect(decisionsIn(place)).toBe(3);
     expect(signer.counts).toEqual({ signed: 2, refused: 1, unavailable: 0 });
   });
 

@@ -24,7 +24,8 @@ class MoodyBus implements Pick<Bus, 'publisher'> {
   readonly topics = new Set<string>();
 
   async publisher(): Promise<BusPublisher> {
-    return { publish: (entries) => this.#publish(entries), close: async () => undefined };
+    const nothing = async (): Promise<void> => undefined;
+    return { publish: (entries) => this.#publish(entries), setStatus: nothing, close: nothing };
   }
 
   async #publish(entries: readonly BusEntry[]): Promise<void> {

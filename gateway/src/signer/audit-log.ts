@@ -14,8 +14,10 @@ export interface AuditLog {
   readonly head: LogHead;
   /** Adds a line in memory. */
   add(entry: NewEntry): void;
-  /** Writes what was added; durable when it returns where `durable`. */
-  flush(durable: boolean): void;
+  /** Writes what was added: whatever becomes of this process, it is in the file. */
+  write(): void;
+  /** What was written outlives the machine's power when it returns. */
+  sync(): void;
   close(): void;
 }
 
@@ -34,7 +36,8 @@ export function auditLogId(file: string, key: Uint8Array, keystore: string, atMs
     if (!fileHasLines(file)) ftruncateSync(fd, 0);
     const log = appender(fd, key, { lines: 0, mac: noMac }, fstatSync(fd).size);
     log.add({ event: 'begin', logId, keystore, atMs });
-    log.flush(true);
+    log.write();
+    log.sync();
   } finally {
     closeSync(fd);
   }
@@ -64,7 +67,7 @@ function appender(fd: number, key: Uint8Array, from: LogHead, size: number): Aud
       head = { lines: head.lines + 1, mac: macOf(key, head.mac, json) };
       pending += auditLine(head.mac, json);
     },
-    flush: (durable) => {
+    write: () => {
       if (pending === '') return;
       // Two processes on one log would break the chain for both.
       if (fstatSync(fd).size !== bytes) throw new AuditError('somebody else has written to the audit log');
@@ -72,8 +75,8 @@ function appender(fd: number, key: Uint8Array, from: LogHead, size: number): Aud
       pending = '';
       for (let at = 0; at < block.length;) at += writeSync(fd, block, at);
       bytes += block.length;
-      if (durable) fdatasyncSync(fd);
     },
+    sync: () => fdatasyncSync(fd),
     close: () => closeSync(fd),
   };
 }

@@ -1,12 +1,13 @@
+import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { reasonOf } from '../store/store-away.ts';
+import { reasonOf, StoreAwayError } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
 import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
 import type { OrderSigner, SignOutcome, SignRefusal, SignRequest, SignVerdict } from '../trade/signer.ts';
 import { takeAuditPlace, type AuditPlace } from './audit-place.ts';
-import type { LogHead, SignCommand } from './protocol.ts';
-import type { SignAnswer } from './session.ts';
+import type { LogHead, SignAnswer, SignCommand } from './protocol.ts';
+import type { SignerSession } from './session.ts';
 import type { SigningLimits } from './signing.ts';
 import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions } from './supervisor.ts';
 
@@ -48,6 +49,11 @@ export interface SigningProcess extends OrderSigner {
 
 const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };
 type Granted = Extract<SignAnswer, { readonly op: 'signed' | 'allowed' }>;
+/** What the process granted, and which one it was. */
+interface Grant {
+  readonly granted: Granted;
+  readonly session: SignerSession;
+}
 
 /** Where nothing is sent nothing is signed: no process is started, and no passphrase is wanted. */
 export function noSigner(): SigningProcess {
@@ -75,7 +81,7 @@ export function createSigner(options: SignerOptions): SigningProcess {
     return outcome;
   };
   let inFlight = 0;
-  const ask = async (op: SignCommand['op'], request: SignRequest): Promise<Granted | SignRefusal> => {
+  const ask = async (op: SignCommand['op'], request: SignRequest): Promise<Grant | SignRefusal> => {
     if (inFlight >= maxInFlight) return unavailable;
     const fault = formFault(request);
     if (fault !== null) return fault;
@@ -110,12 +116,15 @@ export function createSigner(options: SignerOptions): SigningProcess {
     },
     sign: async (request) => {
       const told = await ask('sign', request);
-      if (!('op' in told)) return counted(told);
-      return counted(told.op === 'signed' ? { ok: true, signature: told.signature } : unavailable);
+      if (!('granted' in told)) return counted(told);
+      const { granted, session } = told;
+      if (granted.op !== 'signed' || 'ok' in place) return counted(unavailable);
+      const { id, signature } = granted;
+      return counted({ ok: true, signature, audited: () => audited(session, id, place) });
     },
     judge: async (request): Promise<SignVerdict> => {
       const told = await ask('judge', request);
-      return 'op' in told ? { ok: true } : told;
+      return 'granted' in told ? { ok: true } : told;
     },
     close: () => (closing ??= close()),
   };
@@ -128,7 +137,7 @@ async function askSession(
   supervisor: Supervisor,
   options: SignerOptions,
   gaveUp: AbortSignal,
-): Promise<Granted | SignRefusal> {
+): Promise<Grant | SignRefusal> {
   const { store, keystore, halt } = options;
   const { orderId, publicKey, message } = request;
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
@@ -150,12 +159,12 @@ async function askSession(
     const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
       session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs });
     const answer = await ask(reading);
-    if (!isTooLate(answer)) return outcomeOf(answer);
+    if (!isTooLate(answer)) return outcomeOf(answer, session);
     // The process came to it so late that the reading was too old; a new one may be younger.
     const next = await halt.read();
     if (next.halted) return { ok: false, reason: 'halted' };
     const second = await ask(next);
-    return isTooLate(second) ? unavailable : outcomeOf(second);
+    return isTooLate(second) ? unavailable : outcomeOf(second, session);
   } finally {
     clearTimeout(silence);
   }
@@ -165,12 +174,38 @@ function isTooLate(answer: SignAnswer | null): boolean {
   return answer?.op === 'refused' && answer.rule === 'halted';
 }
 
-function outcomeOf(answer: SignAnswer | null): Granted | SignRefusal {
+function outcomeOf(answer: SignAnswer | null, session: SignerSession): Grant | SignRefusal {
   if (answer === null || answer.op === 'busy') return unavailable;
-  if (answer.op !== 'refused') return answer;
+  if (answer.op !== 'refused') return { granted: answer, session };
   const { rule, message } = answer;
   if (rule === 'unknown_wallet') return { ok: false, reason: rule };
   return { ok: false, reason: 'refused', rule, message };
+}
+
+/**
+ * A process that ended, or is silent, has left its line in the file all the same, which was written before it signed: then the disk
+ * is asked for it from here.
+ */
+async function audited(session: SignerSession, id: number, { file }: AuditPlace): Promise<void> {
+  const silence = setTimeout(() => session.kill(), answerWithinMs);
+  try {
+    const noted = await session.noted(id);
+    if (noted === 'noted') return;
+    // A disk tells of what it lost only once.
+    if (noted === 'fault') throw new StoreAwayError(new Error('the audit log could not be written to the disk'));
+  } finally {
+    clearTimeout(silence);
+  }
+  try {
+    const log = await open(file, 'r+');
+    try {
+      await log.datasync();
+    } finally {
+      await log.close();
+    }
+  } catch (error) {
+    throw new StoreAwayError(error);
+  }
 }
 
 /** What the process could not even read. */

@@ -61,11 +61,14 @@ function openLog(terms: StartTerms, key: Uint8Array, head: LogHead | null): Pick
   if (!opened.ok) throw new Fault('audit_damaged', `line ${opened.line} ${opened.reason}`);
   const { maxOrderLamports, maxDayLamports } = terms;
   opened.log.add({ event: 'start', maxOrderLamports, maxDayLamports, atMs: Date.now() });
-  orFault('audit_unwritable', () => opened.log.flush(true));
+  orFault('audit_unwritable', () => {
+    opened.log.write();
+    opened.log.sync();
+  });
   return { audit: opened.log, spend };
 }
 
-/** Takes commands as they come; those that came together share one write of the audit log. */
+/** Takes commands as they come; those that came together share one write of the audit log, and one turn of the disk. */
 function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<SigningParts, 'audit' | 'spend'>) {
   const wallets = new Map<string, Keypair>();
   let queue: SignCommand[] = [];
@@ -80,7 +83,12 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<Signin
   const work = (): void => {
     const commands = queue;
     queue = [];
-    for (const answer of orFault('audit_unwritable', () => answerAll(commands, parts))) tell(answer);
+    const answers = orFault('audit_unwritable', () => answerAll(commands, parts));
+    for (const answer of answers) tell(answer);
+    const last = answers.findLast(({ op }) => op === 'signed');
+    if (last === undefined) return;
+    orFault('audit_unwritable', () => parts.audit.sync());
+    tell({ op: 'noted', id: last.id });
   };
   return {
     addWallet: ({ publicKey, sealedSeed }: Extract<ToSigner, { op: 'wallet' }>): void => {
@@ -103,6 +111,8 @@ function tellHeads(audit: AuditLog): () => void {
     const { head } = audit;
     if (head.lines === told) return;
     told = head.lines;
+    // What is told once must be there for good.
+    orFault('audit_unwritable', () => audit.sync());
     tell({ op: 'head', head });
   };
   setInterval(look, headMs).unref();

@@ -4,7 +4,8 @@ import type { Rule } from './verdict.ts';
 /**
  * What a gateway and its signing process say to each other, over the process's standard input and output. Bytes stand in base64.
  * The gateway opens with `open`, is told `unlocked` with the audit log's id, answers `begin` with how far it knows this log to have
- * come, and is told `ready`; from then on `wallet`, `sign` and `judge`. A `fault` is the last that is told.
+ * come, and is told `ready`; from then on `wallet`, `sign` and `judge`. Behind `signed` comes, as soon as the disk has its line of the
+ * audit log, `noted`. A `fault` is the last that is told.
  */
 export type ToSigner =
   | { readonly op: 'open'; readonly salt: Uint8Array; readonly proof: Uint8Array }
@@ -38,11 +39,16 @@ export type FromSigner =
   | { readonly op: 'fault'; readonly fault: SignerFault; readonly what: string }
   | { readonly op: 'head'; readonly head: LogHead }
   | { readonly op: 'signed'; readonly id: number; readonly signature: Uint8Array }
+  /** The audit log's lines of this command, and of all before it, are on the disk. */
+  | { readonly op: 'noted'; readonly id: number }
   | { readonly op: 'allowed'; readonly id: number }
   | { readonly op: 'refused'; readonly id: number; readonly rule: Rule; readonly message: string }
   | { readonly op: 'busy'; readonly id: number }
   /** The sealed wallet does not open: what was stored is not what was sealed. */
   | { readonly op: 'damaged_wallet'; readonly publicKey: string };
+
+/** What a command to sign or to judge is answered. */
+export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed' | 'refused' | 'busy' }>;
 
 /** Commands to sign and to judge that the process takes at once; one more is told `busy`. */
 export const maxQueued = 256;
@@ -93,12 +99,12 @@ export function readFromSigner(content: unknown): FromSigner {
       return { op: 'head', head: readHead(fieldsOf(fields['head'])) };
     case 'signed':
       return { op: 'signed', id: integer(fields, 'id'), signature: bytes(fields, 'signature') };
+    case 'noted':
     case 'allowed':
-      return { op: 'allowed', id: integer(fields, 'id') };
+    case 'busy':
+      return { op: fields['op'], id: integer(fields, 'id') };
     case 'refused':
       return { op: 'refused', id: integer(fields, 'id'), rule: text(fields, 'rule') as Rule, message: text(fields, 'message') };
-    case 'busy':
-      return { op: 'busy', id: integer(fields, 'id') };
     case 'damaged_wallet':
       return { op: 'damaged_wallet', publicKey: text(fields, 'publicKey') };
     default:

@@ -1,12 +1,22 @@
 import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
 import { startSigner } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from './frames.ts';
-import { readFromSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
+import {
+  readFromSigner,
+  type FromSigner,
+  type LogHead,
+  type SignAnswer,
+  type SignCommand,
+  type SignerFault,
+  type ToSigner,
+} from './protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
-export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed' | 'refused' | 'busy' }>;
 /** `ended`: the process ended, or said what nobody understands. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
+
+/** `fault`: the process itself could not bring it to the disk. */
+export type Noted = 'noted' | 'ended' | 'fault';
 
 /** One signing process from its start to its end. */
 export interface SignerSession {
@@ -17,6 +27,8 @@ export interface SignerSession {
   addWallet(wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): void;
   /** Null: the process ended before it answered. */
   ask(request: Omit<SignCommand, 'id'>): Promise<SignAnswer | null>;
+  /** Resolves once the disk has what the audit log says of the command, or the process ended without having told so. */
+  noted(id: number): Promise<Noted>;
   /** What it is at is answered, then it ends. */
   end(): void;
   kill(): void;
@@ -34,6 +46,7 @@ export interface SessionOptions {
 export function startSession(options: SessionOptions): SignerSession {
   const { process: child, input, output } = startSigner(options.terms);
   const waiting = new Map<number, (answer: SignAnswer | null) => void>();
+  const notes = createNotes();
   const wallets = new Set<string>();
   const reader = new FrameReader();
   let nextId = 1;
@@ -54,9 +67,12 @@ export function startSession(options: SessionOptions): SignerSession {
       case 'ready':
         return resolveStarted({ ok: true });
       case 'fault':
+        notes.end('fault');
         return resolveStarted({ ok: false, reason: message.fault, what: message.what });
       case 'head':
         return options.onHead(logId, message.head);
+      case 'noted':
+        return notes.told(message.id);
       case 'damaged_wallet':
         wallets.delete(message.publicKey);
         return options.onDamagedWallet(message.publicKey);
@@ -81,6 +97,7 @@ export function startSession(options: SessionOptions): SignerSession {
       resolveStarted({ ok: false, reason: 'ended', what });
       for (const give of waiting.values()) give(null);
       waiting.clear();
+      notes.end('ended');
       resolve();
     };
     child.once('close', (code, signal) => end(signal ?? `exit code ${code}`));
@@ -105,7 +122,35 @@ export function startSession(options: SessionOptions): SignerSession {
         waiting.set(id, resolve);
         send({ id, ...request });
       }),
+    noted: notes.of,
     end: () => void input.end(),
     kill,
+  };
+}
+
+/** How far the process has brought its log to the disk, and who waits for it. */
+function createNotes() {
+  const waiting = new Map<number, (noted: Noted) => void>();
+  let upTo = 0;
+  let over: Exclude<Noted, 'noted'> | null = null;
+  return {
+    of: (id: number): Promise<Noted> => {
+      if (id <= upTo) return Promise.resolve('noted');
+      return over === null ? new Promise((resolve) => waiting.set(id, resolve)) : Promise.resolve(over);
+    },
+    told: (newest: number): void => {
+      upTo = newest;
+      for (const [id, give] of waiting) {
+        if (id > upTo) continue;
+        waiting.delete(id);
+        give('noted');
+      }
+    },
+    /** The first word counts. */
+    end: (how: Exclude<Noted, 'noted'>): void => {
+      over ??= how;
+      for (const give of waiting.values()) give(over);
+      waiting.clear();
+    },
   };
 }

@@ -5,7 +5,7 @@ import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { DaySpend } from './day-spend.ts';
 import { judge } from './policy.ts';
-import type { FromSigner, SignCommand } from './protocol.ts';
+import type { SignAnswer, SignCommand } from './protocol.ts';
 import { refused, type Rule, type Verdict } from './verdict.ts';
 
 export interface SigningLimits {
@@ -27,16 +27,16 @@ export interface SigningParts {
 }
 
 /**
- * Decides on commands in their order; each decision to sign or not is in the audit log, durably, before any of the signatures is made.
- * Throws as `AuditLog` does.
+ * Decides on commands in their order; each decision to sign or not is written to the audit log before any of the signatures is made.
+ * That the disk has it is told behind them (`noted`), and nothing leaves the gateway before. Throws as `AuditLog` does.
  */
-export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly FromSigner[] {
+export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly SignAnswer[] {
   const verdicts = commands.map((command) => decide(command, parts));
-  parts.audit.flush(verdicts.some(({ ok }) => ok));
+  parts.audit.write();
   return commands.map((command, index) => answer(command, verdicts[index]!, parts.wallets));
 }
 
-function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, wallets: ReadonlyMap<string, Keypair>): FromSigner {
+function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, wallets: ReadonlyMap<string, Keypair>): SignAnswer {
   if (!verdict.ok) return { op: 'refused', id, rule: verdict.rule, message: verdict.message };
   if (op === 'judge') return { op: 'allowed', id };
   return { op: 'signed', id, signature: signMessage(wallets.get(publicKey)!, message) };

@@ -20,7 +20,7 @@ import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
 import { orderTable } from './sql/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
-import { openSqlite } from './sql/sqlite.ts';
+import { earlyCheckpointPages, openSqlite } from './sql/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
 import { reasonOf } from './store-away.ts';
 import type { WalletTable } from './wallet-table.ts';
@@ -46,10 +46,11 @@ export interface Store {
 
 /**
  * Opens the store: PostgreSQL at `databaseUrl`, or else SQLite under `dataDir`; makes its tables where there are none. Rejects with
- * a `SettingError` where it cannot be opened, or a newer version has written it.
+ * a `SettingError` where it cannot be opened, or a newer version has written it. `inBackground`: nobody waits for the thread that opens
+ * it, which does what has to be done in a file now and then.
  */
-export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<Store> {
-  const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir) : await openShared(databaseUrl));
+export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>, inBackground = false): Promise<Store> {
+  const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir, inBackground) : await openShared(databaseUrl));
   return {
     dataDir,
     databaseUrl,
@@ -67,10 +68,10 @@ export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir'
   };
 }
 
-async function openEmbedded(dataDir: string): Promise<Database> {
+async function openEmbedded(dataDir: string, inBackground: boolean): Promise<Database> {
   const file = join(dataDir, 'sluice.db');
   try {
-    return await migrated(await openSqlite(file));
+    return await migrated(await openSqlite(file, inBackground ? { checkpointPages: earlyCheckpointPages } : {}));
   } catch (error) {
     throw new SettingError('DATA_DIR', `the store ${file} cannot be opened: ${reasonOf(error)}`, error);
   }

@@ -27,7 +27,7 @@ import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { readTradeRequest, type TradeRequest } from './request.ts';
 import type { OrderFollower } from './follow/order-follower.ts';
 import type { Simulator } from './send/simulator.ts';
-import type { OrderSigner, SignRefusal } from './signer.ts';
+import type { OrderSigner, Signature, SignRefusal } from './signer.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import { awaitMarket } from './state/await-market.ts';
 import type { HotState } from './state/hot-state.ts';
@@ -64,7 +64,7 @@ interface Passed {
   readonly timing: Partial<OrderTiming>;
 }
 
-interface Signed extends Passed {
+interface Signed extends Passed, Pick<Signature, 'audited'> {
   readonly orderId: string;
   readonly message: SignedMessage;
 }
@@ -228,6 +228,7 @@ async function sign({ request }: Admitted, passed: Passed, parts: LightningParts
   return {
     ...passed,
     orderId,
+    audited: outcome.audited,
     message: {
       signature: encodeBase58(outcome.signature),
       signedBytes: assembleTransaction(built.message, [outcome.signature]),
@@ -251,7 +252,7 @@ function refusedBySigner(outcome: SignRefusal): Refusal {
   }
 }
 
-/** The order is stored with its bytes as one that is being sent, durably, and then it is sent. */
+/** The order is stored with its bytes as one that is being sent, durably, while the signer's log becomes so; then it is sent. */
 async function send(admitted: Admitted, signed: Signed, parts: LightningParts): Promise<TradeReply> {
   const { ledger } = parts;
   const { startedMs, request } = admitted;
@@ -262,13 +263,15 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   const { orderId: id, message } = signed;
   const timingJson = JSON.stringify(rounded({ ...signed.timing, totalMs: beforeMs - startedMs }));
   const order = orderOf(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson });
-  const inserted = await ledger
-    .insert(order, {
-      idempotency: admitted.use,
-      spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
-      followedBy: parts.gatewayId,
-    })
-    .catch((error: unknown) => perhapsStored(error, order));
+  const stored = ledger.insert(order, {
+    idempotency: admitted.use,
+    spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
+    followedBy: parts.gatewayId,
+  });
+  const inserted = await Promise.all([stored, signed.audited()]).then(
+    ([outcome]) => outcome,
+    (error: unknown) => perhapsStored(error, order),
+  );
   if ('error' in inserted) return inserted;
   // Another order has this very message: so many alike on one blockhash that they are not told apart any more. Of two only one could land.
   if (inserted.kind === 'known') {

@@ -3,7 +3,17 @@ export type SignRefusal =
   | { readonly ok: false; readonly reason: 'refused'; readonly rule: string; readonly message: string }
   | { readonly ok: false; readonly reason: 'unknown_wallet' | 'halted' | 'unavailable' };
 
-export type SignOutcome = { readonly ok: true; readonly signature: Uint8Array } | SignRefusal;
+export interface Signature {
+  readonly ok: true;
+  readonly signature: Uint8Array;
+  /**
+   * Resolves once the disk has what the signer's log says of it: nothing may leave before, so that no signature is out of which a loss of
+   * power left no trace. Rejects with a `StoreAwayError` where the disk fails.
+   */
+  readonly audited: () => Promise<void>;
+}
+
+export type SignOutcome = Signature | SignRefusal;
 export type SignVerdict = { readonly ok: true } | SignRefusal;
 
 export interface SignRequest {

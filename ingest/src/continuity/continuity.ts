@@ -1,5 +1,6 @@
 import type { TransactionLogs } from '../sources/source.ts';
-import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { PublishableEvent } from '../publisher/outgoing.ts';
+import { Confirmations } from './confirmations.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
 import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
@@ -8,11 +9,12 @@ export interface ContinuityStats {
   /** The highest slot up to which everything is known to be complete, and the newest confirmed one; 0 before any. */
   readonly watermark: number;
   readonly confirmed: number;
+  /** Slots that an endpoint confirmed and too few others ever did. */
+  readonly outvoted: number;
   /** By what became of them. */
   readonly slots: SlotCounts;
   readonly gaps: GapCounts;
-  /** `kept`: events whose slot is not known to live yet. */
-  readonly forks: ForkCounts & { readonly kept: number };
+  readonly forks: ForkCounts;
 }
 
 export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<ForksParts, 'publish'>;
@@ -20,6 +22,7 @@ export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<Fo
 /** What makes one unbroken stream of what endpoints tell: the fate of every slot, dead forks, and what was not seen. */
 export class Continuity {
   readonly #ledger = new SlotLedger();
+  readonly #confirmations = new Confirmations();
   readonly #forks: Forks;
   readonly #filler: GapFiller;
 
@@ -29,20 +32,22 @@ export class Continuity {
     this.#forks = new Forks({
       ledger,
       publish,
+      toldAt: (signature) => pipeline.dedupe.slotOf(signature),
       retell: (seen) => {
+        pipeline.dedupe.forget(seen.signature);
         pipeline.dedupe.see(seen.signature, seen.slot);
         pipeline.takeNew(seen);
       },
+      abandon: (slot) => pipeline.abandon(slot),
       unsettle: (poolAddress) => pipeline.unsettle(poolAddress),
-      forget: (signature) => pipeline.dedupe.forget(signature),
     });
     this.#filler = new GapFiller({ ...parts, ledger, forks: this.#forks });
   }
 
   get stats(): ContinuityStats {
     const { watermark, confirmed, counts } = this.#ledger;
-    const { kept } = this.#forks;
-    return { watermark, confirmed, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts, kept } };
+    const { outvoted } = this.#confirmations;
+    return { watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
   }
 
   run(): Promise<void> {
@@ -61,13 +66,18 @@ export class Continuity {
   }
 
   /** An endpoint confirmed a slot. */
-  confirmed(slot: number): void {
-    this.#forks.apply(this.#ledger.confirm(slot));
+  confirmed(endpoint: number, slot: number): void {
+    if (this.#confirmations.take(endpoint, slot, performance.now())) this.#forks.apply(this.#ledger.confirm(slot));
+  }
+
+  /** What is told of a dead slot is of no interest. */
+  isDead(slot: number): boolean {
+    return this.#ledger.isDead(slot);
   }
 
   /** A transaction was told for another slot than at first. */
-  again(seen: TransactionLogs, firstSlot: number): void {
-    this.#forks.hold(seen, firstSlot);
+  again(seen: TransactionLogs): void {
+    this.#forks.hold(seen);
   }
 
   /** The chain is seen again after it was not. */

@@ -1,17 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { WholeReading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { Publisher, PublishableEvent } from '../publisher/publisher.ts';
+import type { PublishableEvent } from '../publisher/outgoing.ts';
+import type { Publisher } from '../publisher/publisher.ts';
+import type { Standing } from '../publisher/standing.ts';
 import type { Loss } from '../report.ts';
 import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
-import { confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
-import { sightOf, toldSince, undecidedIn } from './log-tail.ts';
+import { answersOf, confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
+import { reachedBy } from './majority.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
@@ -22,6 +24,13 @@ const firstPauseMs = 500;
 const overlapSlots = 24;
 /** Slots that are filled before the watermark moves on. */
 const stretchSlots = 512;
+/**
+ * Of the newest slots that the holder before told, what this process did not see itself is read again: that one may have ended
+ * between two events of a transaction.
+ */
+const doubtfulSlots = 8;
+/** In base58; an address has 44 characters at most. */
+const minSignatureLength = 64;
 /** Transactions that are asked for ahead of the one that is told next. */
 const maxAhead = 256;
 
@@ -42,7 +51,7 @@ export interface GapFillerParts {
   readonly rpcs: readonly Rpc[];
   readonly programs: readonly string[];
   readonly genesis: string;
-  readonly bus: Pick<Bus, 'statuses' | 'setStatus' | 'tail'>;
+  readonly bus: Pick<Bus, 'statuses'>;
   readonly publisher: Publisher;
   readonly pipeline: Pipeline;
   readonly transactions: TransactionFetcher;
@@ -64,8 +73,10 @@ interface Term {
   readonly boundary: number;
   /** Signature -> slot that it was told for last. */
   readonly told: Map<string, number>;
+  /** What was told of slots from here on before this process came to lead may not be whole. */
+  doubtfulFrom: number;
   /** Slots below are none of its business. */
-  readonly lowest: number;
+  lowest: number;
   /** From where the next round looks. */
   floor: number;
 }
@@ -125,12 +136,11 @@ export class GapFiller {
   }
 
   async #round(fence: number): Promise<void> {
-    const { ledger, forks, publisher } = this.#parts;
+    const { ledger, publisher } = this.#parts;
     const term = this.#term?.fence === fence ? this.#term : await this.#begin(fence);
-    this.#term = term;
     const { floor } = term;
     const { items, from, tip } = await this.#list(floor);
-    forks.apply(ledger.confirm(tip));
+    ledger.reach(tip);
     if (from > floor && ledger.watermark > 0) this.#tellGap(Math.max(floor, ledger.watermark + 1), from - 1);
     const missing = items.filter((item) => !this.#isTold(item, term));
     const startedAtMs = performance.now();
@@ -154,53 +164,65 @@ export class GapFiller {
     this.counts.rounds++;
   }
 
-  /** Finds out what was told before this process came to lead, and from where on it has to look. */
   async #begin(fence: number): Promise<Term> {
-    const { bus, genesis, publisher, ledger, forks, rpcs, slot, signal } = this.#parts;
-    // In this order: all that this process told before is in the log when that is read, what it tells later it notes.
-    const boundary = slot();
-    const told = new Map<string, number>();
-    this.#term = { fence, boundary, told, lowest: 0, floor: 0 };
-    if (!(await publisher.flushed(signal))) throw new Unreachable('It lost the lead.');
-    const tail = await bus.tail(busLimits.maxTailEntries);
-    for (const entry of tail) {
-      const seen = sightOf(entry);
-      if (seen !== null) told.set(seen.signature, seen.slot);
+    // In this order: all that this process told before stands in the log when that is read, what it tells later it notes.
+    const term: Term = { fence, boundary: this.#parts.slot(), told: new Map(), doubtfulFrom: 0, lowest: 0, floor: 0 };
+    this.#term = term;
+    try {
+      await this.#readLog(term);
+      return term;
+    } catch (error) {
+      this.#term = null;
+      throw error;
     }
+  }
+
+  /** Finds out what was told before this process came to lead, and from where on it has to look. */
+  async #readLog(term: Term): Promise<void> {
+    const { bus, genesis, publisher, ledger, forks } = this.#parts;
+    const { fence } = term;
+    const flushed = await publisher.flushed(this.#parts.signal);
+    const { standing } = publisher;
+    if (!flushed || standing === null || publisher.fence !== fence) throw new Unreachable('It lost the lead.');
+    readTold(standing, term);
     const watermark = (await readWatermark(bus, genesis)) ?? (ledger.watermark > 0 ? ledger.watermark : null);
-    const begun = (lowest: number): Term => ({ fence, boundary, told, lowest, floor: lowest });
     if (watermark !== null) {
       this.#written = watermark;
-      if (watermark > ledger.watermark) ledger.resume(watermark);
-      forks.adopt(undecidedIn(tail, watermark));
-      return begun(Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, toldSince(tail))));
+      ledger.resume(watermark);
+      for (const open of standing.openSlots) ledger.told(open, null);
+      // The holder before may not have heard of all of it, and no longer stands here what this process said then.
+      forks.apply(ledger.decidedAbove(watermark));
+      term.lowest = term.floor = Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, standing.since));
+      return;
     }
-    const now = await confirmedSlot(rpcs[0]!, signal);
+    const now = await this.#confirmedSlot();
     ledger.resume(now);
     // At once: whoever comes next has to know from where on everything was to be told.
-    await writeWatermark(bus, genesis, now);
+    if (!(await writeWatermark(publisher, fence, genesis, now))) throw new Unreachable('It lost the lead.');
     this.#written = now;
-    return begun(now + 1);
+    term.lowest = term.floor = now + 1;
+  }
+
+  /** As far as the majority of the endpoints that answer have confirmed. */
+  async #confirmedSlot(): Promise<number> {
+    const { rpcs, signal } = this.#parts;
+    const { values, fault } = await answersOf(rpcs, (rpc) => confirmedSlot(rpc, signal));
+    if (values.length === 0) throw new Unreachable('No endpoint tells the confirmed slot.', { cause: fault });
+    return reachedBy(values);
   }
 
   /** What the endpoints list from `floor` on: all that any of them has, and between which slots one of them has all. */
   async #list(floor: number): Promise<Listing> {
     const { rpcs, programs, signal } = this.#parts;
-    const faults: unknown[] = [];
-    const ofEndpoint = async (rpc: Rpc): Promise<readonly Listing[]> => {
-      try {
-        const tip = await confirmedSlot(rpc, signal);
-        return await Promise.all(programs.map((program) => listProgram(rpc, program, floor, tip, signal)));
-      } catch (error) {
-        faults.push(error);
-        return [];
-      }
-    };
-    const all = (await Promise.all(rpcs.map(ofEndpoint))).filter((listings) => listings.length > 0);
-    if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: faults[0] });
+    const { values: all, fault } = await answersOf(rpcs, async (rpc) => {
+      const tip = await confirmedSlot(rpc, signal);
+      return Promise.all(programs.map((program) => listProgram(rpc, program, floor, tip, signal)));
+    });
+    if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: fault });
     const reach = (listings: readonly Listing[]): number => Math.max(...listings.map((listing) => listing.from));
     const from = Math.min(...all.map(reach));
-    const tip = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));
+    const listed = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));
+    const tip = Math.min(listed, reachedBy(all.map(([first]) => first!.tip)));
     return { items: inChainOrder(all.flatMap((listings) => listings.map(({ items }) => items))), from, tip };
   }
 
@@ -210,26 +232,20 @@ export class GapFiller {
     const { unlinked } = ledger;
     if (unlinked === null || unlinked.from > to) return;
     const end = Math.min(to, unlinked.to);
-    let fault: unknown = null;
-    for (const rpc of rpcs) {
-      try {
-        const from = Math.min(end + 1, Math.max(unlinked.from, await firstAvailable(rpc, signal)));
-        const blocks = from > end ? [] : await listBlocks(rpc, from, end, signal);
-        const before = items.flatMap(({ slot }) => (slot < from ? [slot] : []));
-        forks.apply(ledger.settle(unlinked.from, end, [...before, ...blocks]));
-        return;
-      } catch (error) {
-        fault = error;
-      }
-    }
-    throw new Unreachable('No endpoint lists blocks.', { cause: fault });
+    const { values: lists, fault } = await answersOf(rpcs, async (rpc) => {
+      const from = Math.min(end + 1, Math.max(unlinked.from, await firstAvailable(rpc, signal)));
+      const blocks = from > end ? [] : await listBlocks(rpc, from, end, signal);
+      return [...items.flatMap(({ slot }) => (slot < from ? [slot] : [])), ...blocks];
+    });
+    if (lists.length === 0) throw new Unreachable('No endpoint lists blocks.', { cause: fault });
+    forks.apply(ledger.settle(unlinked.from, end, lists));
   }
 
-  #isTold({ signature, slot }: Listed, { boundary, told }: Term): boolean {
+  #isTold({ signature, slot }: Listed, { boundary, told, doubtfulFrom }: Term): boolean {
     const { pipeline, ledger } = this.#parts;
     if (pipeline.isHeld(signature)) return true;
-    if (slot <= boundary) return told.get(signature) === slot;
     const seenAt = pipeline.dedupe.slotOf(signature);
+    if (slot <= boundary) return told.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
     return seenAt !== null && !ledger.isDead(seenAt);
   }
 
@@ -292,11 +308,10 @@ export class GapFiller {
 
   /** Puts the watermark on the bus once all below it is in the log. */
   async #persist(fence: number): Promise<void> {
-    const { publisher, pipeline, ledger, bus, genesis, signal } = this.#parts;
+    const { publisher, pipeline, ledger, genesis, signal } = this.#parts;
     const slot = Math.min(ledger.watermark, pipeline.oldestWaitingSlot() - 1);
     if (slot <= this.#written || !(await publisher.flushed(signal)) || publisher.fence !== fence) return;
-    await writeWatermark(bus, genesis, slot);
-    this.#written = slot;
+    if (await writeWatermark(publisher, fence, genesis, slot)) this.#written = slot;
   }
 
   async #sleep(ms: number): Promise<void> {
@@ -307,4 +322,17 @@ export class GapFiller {
     await pause(ms, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
     this.#wake = null;
   }
+}
+
+/** What stands in the log, as what was told of transactions. */
+function readTold(standing: Standing, term: Term): void {
+  let newest = 0;
+  for (const [id, slot] of standing.told()) {
+    const end = id.indexOf(':');
+    // What an account showed bears its address.
+    if (end < minSignatureLength) continue;
+    term.told.set(id.slice(0, end), slot);
+    newest = Math.max(newest, slot);
+  }
+  term.doubtfulFrom = newest - doubtfulSlots + 1;
 }

@@ -31,6 +31,16 @@ interface Row extends Listed {
   readonly failed: boolean;
 }
 
+/** What those endpoints say that answer; `fault` is why the first of the others does not. */
+export async function answersOf<T>(
+  rpcs: readonly Rpc[],
+  ask: (rpc: Rpc) => Promise<T>,
+): Promise<{ readonly values: T[]; readonly fault: unknown }> {
+  const outcomes = await Promise.allSettled(rpcs.map(ask));
+  const values = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  return { values, fault: outcomes.find((outcome) => outcome.status === 'rejected')?.reason };
+}
+
 /** The newest slot that a node has confirmed. */
 export async function confirmedSlot(rpc: Rpc, signal: AbortSignal): Promise<number> {
   const slot = await rpc.call('getSlot', [{ commitment: 'confirmed' }], signal);

@@ -1,3 +1,5 @@
+import { majorityOf } from './majority.ts';
+
 /**
  * Slots whose fate is kept: nearly half an hour. Beyond it the oldest is forgotten; what still was open then is counted.
  */
@@ -15,7 +17,7 @@ export interface SlotCounts {
   skipped: number;
   dead: number;
   open: number;
-  /** Forgotten while open: beyond the bound. */
+  /** Forgotten while open: beyond the bound, or endpoints contradict each other. */
   unjudged: number;
 }
 
@@ -27,9 +29,11 @@ export interface Verdict {
 }
 
 interface Slot {
-  parent: number | null;
+  /** `contested`: endpoints contradict each other. */
+  parent: number | 'contested' | null;
   told: boolean;
-  fate: 'open' | 'alive' | 'dead';
+  /** `contested`: endpoints contradict each other, none has the majority. It stays as it is told. */
+  fate: 'open' | 'alive' | 'dead' | 'contested';
   filled: boolean;
 }
 
@@ -77,12 +81,19 @@ export class SlotLedger {
     else this.confirmed = watermark;
   }
 
+  /** What is known of slots above one. */
+  decidedAbove(slot: number): Verdict {
+    const alive = [...this.#slots].flatMap(([at, { fate }]) => (at > slot && fate === 'alive' ? [at] : []));
+    const dead = [...this.#dead].filter((at) => at > slot);
+    return { alive: alive.toSorted((a, b) => a - b), dead: dead.toSorted((a, b) => a - b) };
+  }
+
   /** An endpoint told a slot. */
   told(slot: number, parent: number | null): void {
     if (slot <= this.watermark) return;
     const known = this.#at(slot);
     known.told = true;
-    known.parent ??= parent;
+    if (parent !== null && known.parent !== parent) known.parent = known.parent === null ? parent : 'contested';
   }
 
   /** Something of a slot was not seen live, and was read from history. */
@@ -95,13 +106,13 @@ export class SlotLedger {
     if (slot <= this.confirmed) return nothing;
     const alive: number[] = [];
     let lowest = slot;
-    for (let at: number | null = slot; at !== null && at > this.confirmed; at = this.#slots.get(at)?.parent ?? null) {
+    for (let at: number | null = slot; at !== null && at > this.confirmed; at = this.#parentOf(at)) {
       alive.push(at);
       lowest = at;
     }
     const before = this.confirmed;
     this.confirmed = slot;
-    if (before === 0 || this.#slots.get(lowest)?.parent !== before) {
+    if (before === 0 || this.#parentOf(lowest) !== before) {
       // It does not lead back to the slot confirmed before: what lies between is left to a list of blocks.
       const first = before > 0 ? before + 1 : Math.min(lowest, ...this.#slots.keys());
       if (first < lowest) this.#unlink(first, lowest - 1);
@@ -111,10 +122,25 @@ export class SlotLedger {
     return this.#judge(alive.toReversed(), dead);
   }
 
-  /** `blocks`: the confirmed slots from `from` to `to`, all of them. */
-  settle(from: number, to: number, blocks: readonly number[]): Verdict {
-    const onChain = new Set(blocks.filter((slot) => slot >= from && slot <= to));
+  /** The chain has confirmed as far as this slot, whichever slots are on it: what nobody told meanwhile is left to a list of blocks. */
+  reach(slot: number): void {
+    if (slot <= this.confirmed) return;
+    this.#unlink(this.confirmed > 0 ? this.confirmed + 1 : Math.min(slot, ...this.#slots.keys()), slot);
+    this.confirmed = slot;
+  }
+
+  /** `lists`: the confirmed slots from `from` to `to`, all of them, by several endpoints. The majority decides. */
+  settle(from: number, to: number, lists: readonly (readonly number[])[]): Verdict {
+    const votes = new Map<number, number>();
+    for (const list of lists) {
+      for (const slot of new Set(list)) if (slot >= from && slot <= to) votes.set(slot, (votes.get(slot) ?? 0) + 1);
+    }
+    const enough = majorityOf(lists.length);
+    const onChain = new Set([...votes].flatMap(([slot, count]) => (count >= enough ? [slot] : [])));
     for (const slot of onChain) if (slot > this.watermark) this.#at(slot);
+    for (const slot of this.#openSlots((open) => votes.has(open) && !onChain.has(open))) {
+      if (lists.length - votes.get(slot)! < enough) this.#at(slot).fate = 'contested';
+    }
     if (from <= this.#unlinkedFrom) this.#unlinkedFrom = to >= this.#unlinkedTo ? 0 : Math.max(this.#unlinkedFrom, to + 1);
     const dead = this.#openSlots((slot) => slot >= from && slot <= to && !onChain.has(slot));
     return this.#judge(
@@ -135,10 +161,16 @@ export class SlotLedger {
       if (at < first) continue;
       known++;
       if (fate === 'dead') this.#counts.dead++;
+      else if (fate === 'contested') this.#counts.unjudged++;
       else if (told && !filled) this.#counts.seen++;
       else this.#counts.filled++;
     }
     this.#counts.skipped += slot - first + 1 - known;
+  }
+
+  #parentOf(slot: number): number | null {
+    const parent = this.#slots.get(slot)?.parent ?? null;
+    return parent === 'contested' ? null : parent;
   }
 
   #unlink(from: number, to: number): void {
@@ -157,7 +189,10 @@ export class SlotLedger {
   }
 
   #judge(alive: readonly number[], dead: readonly number[]): Verdict {
-    for (const slot of alive) this.#at(slot).fate = 'alive';
+    for (const slot of alive) {
+      this.#at(slot).fate = 'alive';
+      this.#dead.delete(slot);
+    }
     for (const slot of dead) {
       this.#at(slot).fate = 'dead';
       this.#dead.add(slot);

@@ -1,5 +1,6 @@
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { isSlot } from '@sluice/shared/solana/json-forms.ts';
+import type { Publisher } from '../publisher/publisher.ts';
 
 const statusName = 'watermark';
 /** Longer than nodes keep what would have to be read. */
@@ -11,6 +12,7 @@ export async function readWatermark(bus: Pick<Bus, 'statuses'>, genesis: string)
   return found !== undefined && found['genesis'] === genesis && isSlot(found['slot']) ? found['slot'] : null;
 }
 
-export async function writeWatermark(bus: Pick<Bus, 'setStatus'>, genesis: string, slot: number): Promise<void> {
-  await bus.setStatus(statusName, { genesis, slot }, ttlMs);
+/** False where the lead with this fence is over: whoever leads now says where it stands. */
+export function writeWatermark(publisher: Publisher, fence: number, genesis: string, slot: number): Promise<boolean> {
+  return publisher.setStatus(fence, statusName, { genesis, slot }, ttlMs);
 }

@@ -65,7 +65,7 @@ export interface LogsReading {
  */
 export type WholeReading =
   | { readonly kind: 'whole'; readonly transaction: DecodedTransaction; readonly missing: string | null }
-  | { readonly kind: 'failed' }
+  | { readonly kind: 'failed'; readonly slot: number }
   | Unusable;
 
 interface Emitted {
@@ -140,7 +140,7 @@ export class Decoder {
     const view = readTransaction(whole.result);
     if (view.kind === 'malformed') return { kind: 'unusable', reason: 'the answer is no transaction' };
     if (view.signature !== whole.signature) return { kind: 'unusable', reason: 'the answer is another transaction' };
-    if (view.err !== null) return { kind: 'failed' };
+    if (view.err !== null) return { kind: 'failed', slot: view.slot ?? whole.slot };
     const emitted: Emitted[] = [];
     const collect = (programId: string, path: string, data: Uint8Array): void => void emitted.push({ programId, path, data });
     const inner = readInnerEvents(view, this.#eventAuthorities, collect);

@@ -7,7 +7,7 @@ import type {
   Venue,
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
-import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/source.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {

@@ -41,6 +41,15 @@ export class Lines<T> {
     return item;
   }
 
+  /** Takes those out of all lines that are meant; no line is closed by it. */
+  drop(isMeant: (item: T) => boolean): void {
+    for (const [pool, line] of this.#lines) {
+      const left = line.filter((item) => !isMeant(item));
+      this.waiting -= line.length - left.length;
+      this.#lines.set(pool, left);
+    }
+  }
+
   /** Closes a line; those who waited in it, in order. */
   dissolve(pool: string): T[] {
     const line = this.#lines.get(pool) ?? [];

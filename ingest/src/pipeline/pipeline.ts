@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
-import type { PublishableEvent } from '../publisher/publisher.ts';
+import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/account-fetcher.ts';
 import type { AccountState, TransactionLogs } from '../sources/source.ts';
@@ -60,6 +60,7 @@ export class Pipeline {
     incompleteLogs: 0,
     completed: 0,
     completedByOthers: 0,
+    abandoned: 0,
     lostTransactions: 0,
     uncertainEvents: 0,
     contradictedSilences: 0,
@@ -139,6 +140,12 @@ export class Pipeline {
     if (pool === undefined) return;
     pool.tickSlot = -1;
     pool.tickBase = pool.tickQuote = pool.tradedBase = -1n;
+  }
+
+  /** A slot died: what still was to be found out of its transactions is of no interest any more. */
+  abandon(slot: number): void {
+    this.#unfinished.abandon(slot);
+    if (this.#lines.waiting > 0) this.#lines.drop(({ transaction }) => transaction.slot === slot);
   }
 
   /** The logs of a transaction that is seen for the first time. */
@@ -239,6 +246,8 @@ export class Pipeline {
         this.#tell(head);
       }
     }
+    // Open still where all that waited in it was of a slot that died.
+    this.#lines.dissolve(line);
   }
 
   #tell({ transaction, located: { venue, path, event }, pool }: Placed): void {

@@ -41,6 +41,12 @@ export class Recent<V> {
     this.#old.delete(key);
   }
 
+  /** Those of the old half that are in the young one as well come twice, the young one last. */
+  *entries(): Iterable<readonly [key: string, value: V]> {
+    yield* this.#old;
+    yield* this.#young;
+  }
+
   get size(): number {
     return this.#young.size + this.#old.size;
   }

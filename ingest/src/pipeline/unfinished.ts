@@ -16,6 +16,8 @@ export interface UnfinishedCounts {
   completed: number;
   /** Of the completed, by the logs of another endpoint and not by the transaction itself. */
   completedByOthers: number;
+  /** Of these, given up with their slot, which died: nothing is missing. */
+  abandoned: number;
   /** Of these, given up: events are missing. */
   lostTransactions: number;
   /** Events held back for what the cut may hide, then told as they stood because their transaction was given up. */
@@ -91,6 +93,15 @@ export class Unfinished {
     void this.#fetch(open);
   }
 
+  /** A slot died: its transactions are not, or stand in another slot and come again from there. */
+  abandon(slot: number): void {
+    for (const open of this.#open.values()) {
+      if (open.seen.slot !== slot) continue;
+      this.#close(open);
+      this.#parts.counts.abandoned++;
+    }
+  }
+
   /** Another telling of a transaction that is open. */
   again(seen: TransactionLogs): void {
     const open = this.#open.get(seen.signature);
@@ -111,7 +122,13 @@ export class Unfinished {
     const { signature, slot } = open.seen;
     const { signal } = open.done;
     const { transactions, decoder } = this.#parts;
-    const found = await transactions.fetch(signature, slot, signal, (whole) => decoder.fromTransaction(whole, open.counted));
+    const found = await transactions.fetch(signature, slot, signal, (whole) => {
+      const reading = decoder.fromTransaction(whole, open.counted);
+      if (reading.kind === 'unusable') return reading;
+      // It landed on another fork: what it did here may be something else, and is taken back when this slot dies.
+      const landedAt = reading.kind === 'whole' ? reading.transaction.slot : reading.slot;
+      return landedAt === slot ? reading : { kind: 'unusable', reason: 'it landed in another slot' };
+    });
     if (this.#open.get(signature) !== open) return;
     if (found.kind === 'whole' && found.missing === null) this.#finish(open, found.transaction);
     else if (found.kind === 'whole') {

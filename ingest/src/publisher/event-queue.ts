@@ -1,5 +1,5 @@
 import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
-import type { Outgoing } from './publisher.ts';
+import type { Outgoing } from './outgoing.ts';
 
 /** What is kept at most; beyond it the oldest is dropped. */
 const maxEvents = 50_000;

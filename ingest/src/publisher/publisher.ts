@@ -1,31 +1,20 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
-import type { Bus, BusEntry, BusPublisher, Lease, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { verdictEntry, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
-import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
-import {
-  accountTradesTopic,
-  allTradesTopic,
-  migrationsTopic,
-  newTokensTopic,
-  pricesTopic,
-  tradesTopic,
-} from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
 import { EventQueue } from './event-queue.ts';
+import { topicsOf, type Outgoing, type Told } from './outgoing.ts';
+import { Standing, type StandingCounts } from './standing.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
 /** How long an event waits where another process leads, and how long that one must have led before any is dropped: it takes over well within. */
 const standbyKeepsUs = 5_000_000;
-/** Entries of the log that are looked through at a takeover, beside two for each event that waits. */
-const takeoverEntries = 2_000;
-/** How long after a takeover an event may still come that the holder before has published. */
-const repeatsForMs = 60_000;
 /** Entries handed to the bus at one time. */
 const maxBatch = 512;
 const firstPauseMs = 50;
@@ -33,67 +22,27 @@ const maxPauseMs = 2_000;
 /** A bus that has not taken a batch for this long does not answer. */
 const maxStallMs = 3_000;
 
-export interface PublisherCounts {
+export interface PublisherCounts extends StandingCounts {
   published: number;
   batches: number;
   /** Dropped because the bus did not take events for too long. */
   dropped: number;
   /** Dropped because the bus carries no such entry. */
   refused: number;
-  /** Left out because the process that led before has published them. */
-  repeats: number;
   failures: number;
 }
-
-export function topicsOf(event: PublishableEvent | Retraction): string[] {
-  switch (event.type) {
-    case 'retract':
-      return topicsOf(event.of);
-    case 'trade':
-      return [allTradesTopic, tradesTopic(event.mint), accountTradesTopic(event.trader)];
-    case 'price':
-      return [pricesTopic(event.mint)];
-    case 'newToken':
-    case 'tokenMetadata':
-      return [newTokensTopic];
-    case 'migration':
-      return [migrationsTopic];
-  }
-}
-
-/** What the pipeline makes. */
-export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;
-
-/** Takes an event back whose slot died, on the topics that carried it. */
-export interface Retraction {
-  readonly type: 'retract';
-  readonly id: string;
-  readonly of: PublishableEvent;
-  /** When it was known; on the wire it has no time. */
-  readonly ts: { readonly received: number; published: number };
-}
-
-/** What became of slots, behind all that was told of them. */
-export interface SlotNews extends SlotVerdict {
-  readonly type: 'slots';
-  readonly ts: { readonly received: number; published: number };
-}
-
-/** What waits to be published. */
-export type Outgoing = PublishableEvent | Retraction | SlotNews;
 
 /** One holding of the lease. */
 interface Term {
   readonly bus: BusPublisher;
   readonly fence: number;
-  /** How often each thing was published before it, by what it is; looked up for as long as such may come. */
-  readonly published: Map<string, number>;
+  readonly standing: Standing;
   readonly startedAtMs: number;
 }
 
 /**
  * Of all ingest processes, one leads and publishes; the others see the same events and keep those of the last seconds.
- * One that comes to lead reads from the log what was published before, and goes on with the rest of what it kept: each
+ * One that comes to lead reads from the log what stands there (`Standing`), and goes on with the rest of what it kept: each
  * event once, in the order in which this process saw them.
  *
  * The leader hands on all that one read of a socket brought as one batch, one batch at a time. A batch that the bus did
@@ -101,7 +50,17 @@ interface Term {
  * of the queue. Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
  */
 export class Publisher {
-  readonly counts: PublisherCounts = { published: 0, batches: 0, dropped: 0, refused: 0, repeats: 0, failures: 0 };
+  readonly counts: PublisherCounts = {
+    published: 0,
+    batches: 0,
+    dropped: 0,
+    refused: 0,
+    failures: 0,
+    repeats: 0,
+    retracted: 0,
+    outlived: 0,
+    forgotten: 0,
+  };
   /** Microseconds from receiving an event to its being on the bus: of the oldest of each batch. */
   readonly delayUs = new LatencyHistogram();
   readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>;
@@ -141,6 +100,24 @@ export class Publisher {
   /** Fence of the present holding; null while this process does not lead. */
   get fence(): number | null {
     return this.#term?.fence ?? null;
+  }
+
+  /** What stands in the log; null while this process does not lead. */
+  get standing(): Standing | null {
+    return this.#term?.standing ?? null;
+  }
+
+  /** Sets a status of the bus in the holding with this fence; false where that is over. */
+  async setStatus(fence: number, name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<boolean> {
+    const term = this.#term;
+    if (term?.fence !== fence) return false;
+    try {
+      await term.bus.setStatus(name, value, ttlMs);
+      return true;
+    } catch (error) {
+      if (error instanceof BusError && (error.code === 'FENCED' || error.code === 'CLOSED')) return false;
+      throw error;
+    }
   }
 
   /** True once all that was pushed before is in the log; false where this process does not lead until then, or the signal fired. */
@@ -236,11 +213,11 @@ export class Publisher {
     try {
       // In this order: what is stored after the log was read is this publisher's, or of no holder of the lease.
       const bus = await this.#bus.publisher({ lease });
-      const tail = await this.#bus.tail(2 * this.buffered + takeoverEntries).catch(async (error: unknown) => {
+      const tail = await this.#bus.tail(busLimits.maxTailEntries).catch(async (error: unknown) => {
         await bus.close();
         throw error;
       });
-      return { bus, fence, published: countsOf(tail), startedAtMs };
+      return { bus, fence, standing: new Standing(tail, this.counts), startedAtMs };
     } catch (error) {
       if (error instanceof BusError && error.code === 'FENCED') this.#fenced = fence;
       else {
@@ -255,10 +232,10 @@ export class Publisher {
   async #serve(term: Term): Promise<void> {
     this.#term = term;
     const tookMs = Math.round(performance.now() - term.startedAtMs);
-    this.#log.info({ fence: term.fence, kept: this.buffered, known: term.published.size, tookMs }, 'ingest_leads');
+    this.#log.info({ fence: term.fence, kept: this.buffered, undecided: term.standing.open, tookMs }, 'ingest_leads');
     while (!this.#closed && this.#isServing(term)) {
       this.#tellFlushed();
-      if (this.buffered > 0) await this.#deliver(term, this.#take(term));
+      if (this.buffered > 0) await this.#deliver(term, term.standing.admit(this.#queue.take(maxBatch)));
       else if (this.#draining) break;
       else await this.#changed();
     }
@@ -282,22 +259,14 @@ export class Publisher {
     for (const { settle } of done) settle(true);
   }
 
-  #take({ published, startedAtMs }: Term): Outgoing[] {
-    const taken = this.#queue.take(maxBatch);
-    if (published.size === 0 || performance.now() - startedAtMs > repeatsForMs) return taken;
-    const fresh = taken.filter((event) => !wasPublished(published, event));
-    this.counts.repeats += taken.length - fresh.length;
-    return fresh;
-  }
-
   /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
-  async #deliver(term: Term, events: readonly Outgoing[]): Promise<void> {
+  async #deliver(term: Term, events: readonly Told[]): Promise<void> {
     this.#handedAtMs = performance.now();
     await this.#hand(term, events);
     this.#handedAtMs = null;
   }
 
-  async #hand(term: Term, events: readonly Outgoing[]): Promise<void> {
+  async #hand(term: Term, events: readonly Told[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
@@ -319,6 +288,7 @@ export class Publisher {
           // The bus refused the batch for some of them; the others are handed over at once.
           this.counts.refused += batch.length - taken.length;
           this.#log.error({ err: error, events: batch.length - taken.length }, 'events_refused_by_bus');
+          term.standing.drop(batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])));
           batch = taken;
           continue;
         }
@@ -327,7 +297,8 @@ export class Publisher {
           return;
         }
         if (!this.#isServing(term)) {
-          this.counts.dropped += this.#queue.putBack(batch.map(({ event }) => event));
+          // What is to be taken back the next one sees by itself.
+          this.counts.dropped += this.#queue.putBack(batch.flatMap(({ event }) => (event.type === 'retract' ? [] : [event])));
           return;
         }
         if (pauseMs === firstPauseMs) this.#log.error({ err: error, buffered: this.buffered + batch.length }, 'bus_publish_failed');
@@ -372,56 +343,23 @@ export class Publisher {
 }
 
 interface Encoded {
-  readonly event: Outgoing;
+  readonly event: Told;
   readonly entry: BusEntry;
 }
 
 /** Encodes a batch; `ts.published` is this moment. */
-function encode(events: readonly Outgoing[]): Encoded[] {
+function encode(events: readonly Told[]): Encoded[] {
   const published = nowUs();
   return events.map((event) => {
     event.ts.published = published;
-    return { event, entry: event.type === 'slots' ? verdictEntry(event) : eventEntry(event) };
+    return { event, entry: entryOf(event) };
   });
 }
 
-function eventEntry(event: PublishableEvent | Retraction): BusEntry {
-  const told = event.type === 'retract' ? { type: event.type, id: event.id } : event;
-  return { topics: topicsOf(event), ...encodeEvent(told) };
-}
-
-/**
- * An event that was published before is left out however often it comes, for the same slot: a transaction that landed again is
- * told again. One may be taken back several times, and each stands for one.
- */
-function wasPublished(published: Map<string, number>, event: Outgoing): boolean {
-  if (event.type === 'slots') return false;
-  const isRetraction = event.type === 'retract';
-  const key = isRetraction ? `retract ${event.id}` : `${event.id}@${event.slot}`;
-  const times = published.get(key) ?? 0;
-  if (times > 0 && isRetraction) published.set(key, times - 1);
-  return times > 0;
-}
-
-function countsOf(tail: readonly LogEntry[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const entry of tail) {
-    const key = keyOf(entry);
-    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
-}
-
-/** What `wasPublished` knows an entry by; null where there is none, as in what others than ingest publish. */
-function keyOf({ json }: LogEntry): string | null {
-  try {
-    const event = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as Record<string, unknown> | null;
-    if (typeof event?.['id'] !== 'string') return null;
-    return event['type'] === 'retract' ? `retract ${event['id']}` : `${event['id']}@${String(event['slot'])}`;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+function entryOf(event: Told): BusEntry {
+  if (event.type === 'slots') return verdictEntry(event);
+  if (event.type === 'retract') return { topics: event.topics, ...encodeEvent({ type: event.type, id: event.id }) };
+  return { topics: topicsOf(event), ...encodeEvent(event) };
 }
 
 async function within(work: Promise<void>, ms: number): Promise<void> {

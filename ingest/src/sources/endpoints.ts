@@ -1,7 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
-import { RpcSocket, type SlotTold } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type SlotTold, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '../clock.ts';
 import type { Continuity } from '../continuity/continuity.ts';
@@ -23,6 +23,8 @@ export interface NotificationCounts {
   retold: number;
   /** Told before for another slot: it landed on two forks, or an endpoint is wrong. */
   moved: number;
+  /** Of a slot that is known to have died. */
+  died: number;
   accounts: number;
   /** Transactions that failed; of no interest. */
   failed: number;
@@ -39,7 +41,7 @@ export interface EndpointsOptions {
   readonly subscriptions: readonly Subscription[];
   readonly pipeline: Pipeline;
   readonly solUsd: SolUsdFeed;
-  readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'again' | 'sighted'>;
+  readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'isDead' | 'again' | 'sighted'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -54,6 +56,7 @@ export class Endpoints {
     repeats: 0,
     retold: 0,
     moved: 0,
+    died: 0,
     accounts: 0,
     failed: 0,
     placeholder: 0,
@@ -80,16 +83,18 @@ export class Endpoints {
     this.#solUsd = solUsd;
     this.#continuity = continuity;
     this.#log = log;
-    const handlers = {
+    const handlersOf = (index: number): SocketHandlers => ({
       takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
-        this.#take(method, params, receivedUs, subscription),
+        this.#take(index, method, params, receivedUs, subscription),
       onSlot: ({ slot, parent }: SlotTold): void => {
         this.#judgeSlots();
         if (slot <= this.#maxSlot) continuity.slot(slot, parent);
       },
-    };
-    this.sockets = options.urls.map((url, index) => new RpcSocket({ url, index, subscriptions, handlers, nowUs, log, signal }));
+    });
+    this.sockets = options.urls.map(
+      (url, index) => new RpcSocket({ url, index, subscriptions, handlers: handlersOf(index), nowUs, log, signal }),
+    );
   }
 
   /** The slot that the chain has reached; 0 before any was told. */
@@ -165,20 +170,21 @@ export class Endpoints {
   }
 
   #tell(seen: TransactionLogs, firstSlot: number | null): void {
-    if (firstSlot === null) {
+    if (this.#continuity.isDead(seen.slot)) this.counts.died++;
+    else if (firstSlot === null) {
       this.counts.logs++;
       this.#pipeline.dedupe.see(seen.signature, seen.slot);
       this.#pipeline.takeNew(seen);
     } else if (firstSlot !== seen.slot) {
       this.counts.moved++;
-      this.#continuity.again(seen, firstSlot);
+      this.#continuity.again(seen);
     } else if (this.#pipeline.isOpen(seen.signature)) {
       this.counts.retold++;
       this.#pipeline.takeAgain(seen);
     } else this.counts.repeats++;
   }
 
-  #take(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
+  #take(endpoint: number, method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
     if (method === 'logsNotification') this.#takeLogs(params, receivedUs);
     else if (method === 'programNotification') {
       const state = readProgramNotification(params, receivedUs);
@@ -189,8 +195,9 @@ export class Endpoints {
       }
     } else if (method === 'accountNotification' && subscription?.name === confirmedSubscription.name) {
       const slot = readNotifiedSlot(params);
-      if (slot === null || slot > this.#maxSlot) this.counts.malformed++;
-      else this.#continuity.confirmed(slot);
+      if (slot === null || slot > this.#maxSlot || (this.slot > 0 && slot > this.slot + laggingSlots)) this.counts.malformed++;
+      // One that lags would hold the others back.
+      else if (this.sockets[endpoint]!.state !== 'lagging') this.#continuity.confirmed(endpoint, slot);
     } else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
       const state = readAccountNotification(String(subscription.params[0]), params, receivedUs);
       if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;

@@ -38,6 +38,8 @@ export interface BusPublisher {
    * that the publisher was opened with is no longer in the holding that it was in; it never will be again.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
+  /** As `Bus.setStatus`; rejects with `FENCED`, and sets nothing, where the lease is no longer in that holding. */
+  setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   close(): Promise<void>;
 }
 

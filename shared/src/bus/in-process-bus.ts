@@ -58,6 +58,11 @@ class InProcessBus implements Bus {
         for (const subscriber of this.#subscribers) subscriber.wake();
         await this.#nextTurn();
       },
+      setStatus: async (name, value, ttlMs): Promise<void> => {
+        if (!open) throw closedError();
+        if (lease !== undefined && this.#leases.fenceOf(lease.name) !== fence) throw fencedError(lease.name);
+        await this.setStatus(name, value, ttlMs);
+      },
       close: async (): Promise<void> => {
         open = false;
       },

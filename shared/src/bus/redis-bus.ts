@@ -10,14 +10,14 @@ import {
   type PublisherOptions,
   type SubscriberOptions,
 } from './bus.ts';
-import { BusError, closedError, fencedError } from './bus-error.ts';
-import { statusText } from './entry-checks.ts';
+import { closedError, fencedError } from './bus-error.ts';
 import { databaseOf } from './redis-connect.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { nothingSeen, RedisHistory } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
-import { liveChannel, redisKeys, setStatusScript, statusesScript } from './redis-scripts.ts';
+import { liveChannel, redisKeys, statusesScript } from './redis-scripts.ts';
+import { setStatus } from './redis-status.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 
 /**
@@ -90,9 +90,7 @@ class RedisBus implements Bus {
 
   async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
     this.#assertOpen();
-    const text = statusText(name, value, ttlMs);
-    const stored = await this.#connection.run(setStatusScript, [redisKeys.status], [name, text, ttlMs, busLimits.maxStatuses]);
-    if (stored !== 1) throw new BusError('INVALID', `At most ${busLimits.maxStatuses} statuses live at one time.`);
+    await setStatus(this.#connection, null, name, value, ttlMs);
   }
 
   async statuses(): Promise<readonly BusStatus[]> {

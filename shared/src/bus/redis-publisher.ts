@@ -10,6 +10,7 @@ import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { asIncompatible, sightingArguments } from './redis-history.ts';
 import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
+import { setStatus, type Holding } from './redis-status.ts';
 
 /**
  * Entries and bytes that wait to be stored, at most. Beyond, `publish` rejects with `QUEUE_FULL`: the caller sheds, or
@@ -26,12 +27,6 @@ const closeGraceMs = 2_000;
 export interface LogLimits {
   readonly maxEntries: number;
   readonly maxTopics: number;
-}
-
-/** One holding of a lease. */
-export interface Holding {
-  readonly name: string;
-  readonly fence: number;
 }
 
 /** One call of `publish`. */
@@ -108,6 +103,11 @@ export class RedisPublisher implements BusPublisher {
       this.#queue.push({ entries, taken: 0, stored: 0, resolve, reject });
       this.#running ??= this.#run();
     });
+  }
+
+  async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
+    if (!this.#accepting) throw closedError();
+    await setStatus(this.#connection, this.#holding, name, value, ttlMs);
   }
 
   async close(): Promise<void> {

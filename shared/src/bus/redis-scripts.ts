@@ -214,8 +214,12 @@ export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 `);
 
-/** KEYS: status. ARGV: name, value, ttl in ms, bound of statuses. -> 1, or 0 when there are too many. */
+/**
+ * KEYS: status, and a lease where only its holder may set this. ARGV: name, value, ttl in ms, bound of statuses, fence of the holder.
+ * -> 1, or 0 when there are too many.
+ */
 export const setStatusScript = script(`
+if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[5] then return redis.error_reply('${fenced} ' .. ARGV[5]) end
 local now = redis.call('TIME')
 local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
 local all = redis.call('HGETALL', KEYS[1])

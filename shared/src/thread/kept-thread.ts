@@ -85,9 +85,17 @@ export class KeptThread {
   }
 }
 
-/** Begins the module at `entry` as a thread. One of Node.js 20 does not get the loader of the one that begins it, so it registers tsx itself. */
+/**
+ * Begins the module at `entry` as a thread, which yields to the main one. A thread of Node.js 20 does not get the loader of the one that
+ * begins it, so it registers tsx itself.
+ */
 export function beginThread(entry: URL, name: string, workerData: object): Worker {
   const tsx = import.meta.resolve('tsx/esm/api');
-  const script = `import(${JSON.stringify(tsx)}).then(({ register }) => (register(), import(${JSON.stringify(entry.href)})));`;
+  const priority = new URL('./priority.ts', import.meta.url).href;
+  const script = `(async () => {
+    (await import(${JSON.stringify(tsx)})).register();
+    (await import(${JSON.stringify(priority)})).yieldThisThread();
+    await import(${JSON.stringify(entry.href)});
+  })();`;
   return new Worker(script, { eval: true, execArgv: [], name, workerData });
 }

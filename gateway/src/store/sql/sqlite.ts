@@ -9,6 +9,11 @@ import { createWalSync } from './wal-sync.ts';
 /** Calls that wait for their turn on the one connection; one more is refused. A group of transactions is one. */
 const maxWaiting = 10_000;
 
+/** Some 16 MB. A checkpoint takes milliseconds and two turns of the disk, for all of which the connection's thread stands still. */
+const usualCheckpointPages = 4_000;
+/** For a connection whose thread nobody waits for: it is the first to come to it. */
+export const earlyCheckpointPages = 1_000;
+
 /** Statements that change nothing; others may, whatever they give back. */
 const isRead = /^\s*SELECT\b/i;
 
@@ -19,12 +24,19 @@ const dialect: Dialect = {
 
 /**
  * Opens or makes SQLite in a file, readable by its owner only; other processes may have it open. Calls take turns on the one
- * connection. Rejects where the file is no database or cannot be opened. `flush` writes a file to the disk, as `fdatasync` does.
+ * connection. Rejects where the file is no database or cannot be opened. `checkpointPages`: how long the log may grow until this connection
+ * brings it into the file, unless another did. `flush` writes a file to the disk, as `fdatasync` does.
  */
-export async function openSqlite(file: string, flush?: (fd: number) => Promise<void>): Promise<Database> {
+export async function openSqlite(
+  file: string,
+  {
+    checkpointPages = usualCheckpointPages,
+    flush,
+  }: { readonly checkpointPages?: number; readonly flush?: (fd: number) => Promise<void> } = {},
+): Promise<Database> {
   // SQLite gives the files beside it (-wal, -shm) the mode of this one.
   makeFile(file);
-  const db = await whileBusy(() => connect(file));
+  const db = await whileBusy(() => connect(file, checkpointPages));
   const statements = new Map<string, Libsql.Statement>();
   const prepare = (sql: string): Libsql.Statement => {
     const known = statements.get(sql);
@@ -103,7 +115,7 @@ export async function openSqlite(file: string, flush?: (fd: number) => Promise<v
  * SQLite's own waiting stops the whole process, and there is none where a lock is only raised: of several processes that turn a
  * new file to WAL at once, all but one are told at once that it is busy. So it never waits; `whileBusy` does.
  */
-function connect(file: string): Libsql.Database {
+function connect(file: string, checkpointPages: number): Libsql.Database {
   const db = new Libsql(file);
   try {
     db.pragma('busy_timeout = 0');
@@ -111,6 +123,7 @@ function connect(file: string): Libsql.Database {
     // Not FULL: a commit is made durable by `WalSync`, without the process standing still meanwhile.
     db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
+    db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     return db;
   } catch (error) {
     db.close();

@@ -20,7 +20,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
   const tell = (message: FromThread): void => port.postMessage(message);
   const log = createLog({ level, name: 'orders' });
   const life = new AbortController();
-  const store = await openStore(place);
+  const store = await openStore(place, true);
   const halt = createHalt(store, log);
   try {
     const nodes = createSendNodes(httpUrls);

@@ -1,0 +1,48 @@
+import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
+import {
+  accountTradesTopic,
+  allTradesTopic,
+  migrationsTopic,
+  newTokensTopic,
+  pricesTopic,
+  tradesTopic,
+} from '@sluice/shared/wire/topics.ts';
+
+/** What the pipeline makes. */
+export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;
+
+/** What became of slots, behind all that was told of them. */
+export interface SlotNews extends SlotVerdict {
+  readonly type: 'slots';
+  readonly ts: { readonly received: number; published: number };
+}
+
+/** What waits to be published. */
+export type Outgoing = PublishableEvent | SlotNews;
+
+/** Takes an event back, on the topics that carried it. */
+export interface Retraction {
+  readonly type: 'retract';
+  readonly id: string;
+  readonly topics: readonly string[];
+  /** When it was known; on the wire it has no time. */
+  readonly ts: { readonly received: number; published: number };
+}
+
+/** What is put into the log. */
+export type Told = Outgoing | Retraction;
+
+export function topicsOf(event: PublishableEvent): string[] {
+  switch (event.type) {
+    case 'trade':
+      return [allTradesTopic, tradesTopic(event.mint), accountTradesTopic(event.trader)];
+    case 'price':
+      return [pricesTopic(event.mint)];
+    case 'newToken':
+    case 'tokenMetadata':
+      return [newTokensTopic];
+    case 'migration':
+      return [migrationsTopic];
+  }
+}

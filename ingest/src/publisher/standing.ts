@@ -1,0 +1,206 @@
+import { busLimits, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { nowUs } from '../clock.ts';
+import { Recent } from '../pipeline/recent.ts';
+import { readSaid } from './log-tail.ts';
+import { topicsOf, type Outgoing, type PublishableEvent, type Told } from './outgoing.ts';
+
+/** Events told whose slots are not decided yet: minutes at full load. Beyond it the oldest slot is let go, and counted. */
+const maxOpen = 100_000;
+/** Events that wait until it is known which of two slots lives. Beyond it the newest are refused, and counted. */
+const maxHeld = 10_000;
+/** Events of decided slots that are remembered, beside those of the tail: none comes again that late. */
+const maxSettled = 65_536;
+/** Slots whose fate is remembered: half an hour. */
+const maxFates = 4_096;
+/** Entries of the tail in which the slot is looked for at which it begins: slots mix a little. */
+const mixedEntries = 64;
+
+export interface StandingCounts {
+  /** Left out because the log has them: the process that led before told them. */
+  repeats: number;
+  /** Events taken back. */
+  retracted: number;
+  /** Left out because their slot died, or because their transaction stands for another slot that lives. */
+  outlived: number;
+  /** Let go for a bound: were their slot to die, nobody would be told. */
+  forgotten: number;
+}
+
+/**
+ * What stands in the log, for which slot: the one place that decides what an event to be published means for those who read
+ * the log, whichever process told them what is in it. Per id they get told, taken back, told, taken back …, never one of the two
+ * twice; an event of a dead slot is taken back; where two processes were told of one transaction in different slots, the
+ * second waits until it is known which slot lives.
+ *
+ * It begins with the log's tail, when a process comes to lead, and ends with that lead.
+ */
+export class Standing {
+  readonly #counts: StandingCounts;
+  /** Of the tail: what stands, whatever became of its slot. Metadata of a coin may come minutes after it was told by another process. */
+  readonly #before = new Map<string, number>();
+  /** Slot -> id -> topics, in the order in which they were told. */
+  readonly #open = new Map<number, Map<string, readonly string[]>>();
+  readonly #openSlots = new Map<string, number>();
+  readonly #settled = new Recent<number>(maxSettled);
+  readonly #fates = new Map<number, 'alive' | 'dead'>();
+  #held: PublishableEvent[] = [];
+  /** The first slot of which the tail has all: 0 where it is the whole log. */
+  readonly since: number;
+
+  constructor(tail: readonly LogEntry[], counts: StandingCounts) {
+    this.#counts = counts;
+    let first = 0;
+    for (const [index, entry] of tail.entries()) {
+      const said = readSaid(entry);
+      if (said?.kind === 'slots') this.#read(said.verdict);
+      else if (said?.kind === 'retracted') this.#readRetraction(said.id);
+      else if (said?.kind === 'told') {
+        if (index < mixedEntries) first = Math.max(first, said.slot);
+        this.#remove(said.id);
+        this.#before.set(said.id, said.slot);
+        if (said.processed && this.#fates.get(said.slot) !== 'alive') this.#openAt(said.slot, said.id, said.topics);
+      }
+    }
+    this.since = tail.length < busLimits.maxTailEntries ? 0 : first + 1;
+  }
+
+  /** Slots with events that are not decided. */
+  get openSlots(): readonly number[] {
+    return [...this.#open.keys()];
+  }
+
+  /** Events of undecided slots. */
+  get open(): number {
+    return this.#openSlots.size;
+  }
+
+  /** Ids of what stands, with their slots; some twice. */
+  *told(): Iterable<readonly [id: string, slot: number]> {
+    yield* this.#before;
+    yield* this.#settled.entries();
+    yield* this.#openSlots;
+  }
+
+  /** What is to be put into the log for what is to be published. */
+  admit(queued: readonly Outgoing[]): Told[] {
+    const admitted: Told[] = [];
+    for (const item of queued) {
+      if (item.type === 'slots') this.#judge(item, admitted);
+      else this.#admit(item, admitted);
+    }
+    return admitted;
+  }
+
+  /** They were admitted and did not come into the log. */
+  drop(refused: readonly Told[]): void {
+    for (const one of refused) if (one.type !== 'slots' && one.type !== 'retract') this.#remove(one.id);
+  }
+
+  #admit(event: PublishableEvent, into: Told[]): void {
+    const { id, slot, commitment } = event;
+    const isSure = commitment !== 'processed';
+    const at = this.#slotOf(id);
+    const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
+    if (at === slot) this.#counts.repeats++;
+    else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
+    else if (at === undefined) this.#tell(event, into);
+    else if (topics === undefined) this.#counts.outlived++;
+    else if (isSure || this.#fates.get(slot) === 'alive') {
+      // A transaction lands once: where this one lives, the one that stands does not.
+      into.push(this.#retraction(id, topics));
+      this.#tell(event, into);
+    } else if (this.#held.length < maxHeld) this.#held.push(event);
+    else this.#counts.forgotten++;
+  }
+
+  #tell(event: PublishableEvent, into: Told[]): void {
+    const { id, slot, commitment } = event;
+    if (commitment === 'processed' && this.#fates.get(slot) !== 'alive') this.#openAt(slot, id, topicsOf(event));
+    else this.#settled.set(id, slot);
+    into.push(event);
+    for (const oldest of this.#open.keys()) {
+      if (this.#openSlots.size <= maxOpen) break;
+      this.#counts.forgotten += this.#open.get(oldest)!.size;
+      this.#settle(oldest);
+    }
+  }
+
+  #judge(news: Outgoing & SlotVerdict, into: Told[]): void {
+    for (const slot of news.dead.toReversed()) {
+      this.#decide(slot, 'dead');
+      this.#takeBack(slot, into);
+    }
+    for (const slot of news.alive) {
+      this.#decide(slot, 'alive');
+      this.#settle(slot);
+    }
+    into.push(news);
+    const held = this.#held;
+    this.#held = [];
+    for (const event of held) this.#admit(event, into);
+  }
+
+  /** The newest first, so that what a client undoes is always the last thing that it did. */
+  #takeBack(slot: number, into: Told[]): void {
+    for (const [id, topics] of [...(this.#open.get(slot) ?? [])].toReversed()) into.push(this.#retraction(id, topics));
+  }
+
+  #retraction(id: string, topics: readonly string[]): Told {
+    this.#remove(id);
+    this.#counts.retracted++;
+    return { type: 'retract', id, topics, ts: { received: nowUs(), published: 0 } };
+  }
+
+  #settle(slot: number): void {
+    for (const id of this.#open.get(slot)?.keys() ?? []) {
+      this.#openSlots.delete(id);
+      this.#settled.set(id, slot);
+    }
+    this.#open.delete(slot);
+  }
+
+  #read({ alive, dead }: SlotVerdict): void {
+    for (const slot of dead) this.#decide(slot, 'dead');
+    for (const slot of alive) {
+      this.#decide(slot, 'alive');
+      this.#settle(slot);
+    }
+  }
+
+  /** Only what is of a dead slot is ever taken back. */
+  #readRetraction(id: string): void {
+    const slot = this.#slotOf(id);
+    if (slot === undefined) return;
+    this.#decide(slot, 'dead');
+    this.#remove(id);
+  }
+
+  #decide(slot: number, fate: 'alive' | 'dead'): void {
+    this.#fates.set(slot, fate);
+    if (this.#fates.size > maxFates) this.#fates.delete(this.#fates.keys().next().value!);
+  }
+
+  #slotOf(id: string): number | undefined {
+    return this.#openSlots.get(id) ?? this.#settled.peek(id) ?? this.#before.get(id);
+  }
+
+  #openAt(slot: number, id: string, topics: readonly string[]): void {
+    const told = this.#open.get(slot);
+    if (told === undefined) this.#open.set(slot, new Map([[id, topics]]));
+    else told.set(id, topics);
+    this.#openSlots.set(id, slot);
+  }
+
+  #remove(id: string): void {
+    const slot = this.#openSlots.get(id);
+    if (slot !== undefined) {
+      const told = this.#open.get(slot)!;
+      told.delete(id);
+      if (told.size === 0) this.#open.delete(slot);
+    }
+    this.#openSlots.delete(id);
+    this.#settled.delete(id);
+    this.#before.delete(id);
+  }
+}

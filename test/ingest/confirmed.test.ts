@@ -1,0 +1,181 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
+import { reachedBy } from '@sluice/ingest/continuity/majority.ts';
+import { SlotLedger } from '@sluice/ingest/continuity/slot-ledger.ts';
+import { startIngest } from '@sluice/ingest/ingest.ts';
+import { readSaid, type Said } from '@sluice/ingest/publisher/log-tail.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+import { recordingLog, until } from './harness.ts';
+import { buyFrames, whirlpoolBytes } from './pump-frames.ts';
+import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+
+describe('a confirmed slot', () => {
+  it('of one endpoint alone is believed at once, of three by the second that tells it', () => {
+    const alone = new Confirmations();
+    expect([alone.take(0, 10, 0), alone.take(0, 11, 1), alone.take(0, 11, 2)]).toEqual([true, true, false]);
+    const three = new Confirmations();
+    for (const endpoint of [0, 1, 2]) three.take(endpoint, 10, 0);
+    expect([three.take(0, 11, 1), three.take(1, 11, 2), three.take(2, 11, 3)]).toEqual([false, true, false]);
+  });
+
+  it('of a fork that one of three tells alone is not believed, whatever it tells', () => {
+    const votes = new Confirmations();
+    for (const endpoint of [0, 1, 2]) votes.take(endpoint, 100, 0);
+    for (let slot = 101; slot < 1_000; slot++) {
+      const nowMs = (slot - 101) * 400;
+      for (const invented of [2 * slot + 1, 2 * slot + 1_001]) expect(votes.take(0, invented, nowMs)).toBe(false);
+      expect([votes.take(1, 2 * slot, nowMs), votes.take(2, 2 * slot, nowMs)]).toEqual([false, true]);
+    }
+    expect(votes.outvoted).toBeGreaterThan(500);
+  });
+
+  it('of two endpoints is believed when both told it, or the other one is silent', () => {
+    const votes = new Confirmations();
+    votes.take(1, 9, 0);
+    expect([votes.take(0, 10, 100), votes.take(0, 11, 200), votes.take(1, 10, 300), votes.take(1, 11, 400)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect([votes.take(0, 12, 3_300), votes.take(0, 13, 3_500)]).toEqual([false, true]);
+  });
+});
+
+describe('slots by what endpoints list', () => {
+  const fates = (ledger: SlotLedger, slots: readonly number[]): string[] =>
+    slots.map((slot) => (ledger.isDead(slot) ? 'dead' : ledger.isAlive(slot) ? 'alive' : 'open'));
+
+  function opened(): SlotLedger {
+    const ledger = new SlotLedger();
+    ledger.resume(10);
+    for (const slot of [11, 12, 13]) ledger.told(slot, null);
+    ledger.reach(13);
+    return ledger;
+  }
+
+  it('live and die by the majority', () => {
+    const ledger = opened();
+    const verdict = ledger.settle(11, 13, [[12], [11, 13], [11, 13]]);
+    expect(verdict).toEqual({ alive: [11, 13], dead: [12] });
+    expect(ledger.unlinked).toBe(null);
+  });
+
+  it('are left as they are where two contradict each other, also by what is confirmed after', () => {
+    const ledger = opened();
+    expect(ledger.settle(11, 13, [[11, 12], [11]])).toEqual({ alive: [11], dead: [13] });
+    ledger.told(14, 11);
+    expect(ledger.confirm(14)).toEqual({ alive: [14], dead: [] });
+    expect(fates(ledger, [11, 12, 13, 14])).toEqual(['alive', 'open', 'dead', 'alive']);
+    ledger.complete(14);
+    expect(ledger.counts).toMatchObject({ dead: 1, unjudged: 1 });
+  });
+
+  it('have the parents that endpoints agree on: where they do not, a list decides', () => {
+    const ledger = opened();
+    ledger.settle(11, 13, [[11, 12, 13]]);
+    ledger.told(14, 13);
+    ledger.told(15, 13);
+    ledger.told(15, 14);
+    expect(ledger.confirm(15)).toEqual({ alive: [15], dead: [] });
+    expect(ledger.unlinked).toEqual({ from: 14, to: 14 });
+    expect(ledger.settle(14, 14, [[], [14], [14]])).toEqual({ alive: [14], dead: [] });
+  });
+
+  it('reach as far as the majority came', () => {
+    expect([[5], [9, 5], [1_000_000, 7, 6], [0, 7, 6]].map(reachedBy)).toEqual([5, 5, 7, 6]);
+  });
+});
+
+describe('an endpoint that confirms a fork of its own', () => {
+  const closers: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).toReversed()) await close();
+  });
+
+  const frame = buyFrames(1)[0]!;
+  const head = readLogsHead(frame)!;
+  const clock = accountJson('Sysvar1111111111111111111111111111111111111', Buffer.alloc(40));
+  const confirm = (slot: number, ...nodes: readonly ScriptedNode[]): void => {
+    for (const node of nodes) {
+      node.notify('accountNotification', 'accountSubscribe', { context: { slot }, value: clock }, ([address]) => address === clockSysvar);
+    }
+  };
+
+  /** A trade that the last of so many endpoints tells; then the first says that the next slot passed it by, and confirms that one. */
+  async function lie(count: number) {
+    const nodes: ScriptedNode[] = [];
+    const accounts = new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
+    for (let index = 0; index < count; index++) {
+      const node = await startScriptedNode();
+      node.onCall = accountAnswers(accounts, 1_000);
+      closers.push(() => node.close());
+      nodes.push(node);
+    }
+    const bus = createInProcessBus();
+    closers.push(() => bus.close());
+    const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
+    const config = { rpc, redisUrls: null } as unknown as Config;
+    const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    await until('all are up', () => {
+      const { endpoints, leads } = ingest.stats();
+      return leads && endpoints.every(({ state, slot }) => state === 'up' && slot > 1_000);
+    });
+    // From here on slots are told by the test.
+    for (const node of nodes) node.tellsSlots = false;
+    const at = Math.max(...nodes.map(({ slot }) => slot)) + 1;
+    const tell = (slot: number, parent: number, ...tellers: readonly ScriptedNode[]): void => {
+      for (const node of tellers) node.notify('slotNotification', 'slotSubscribe', { slot, parent, root: 1 });
+    };
+    const confirmedBy = (slot: number) => until(`slot ${slot} is confirmed`, () => ingest.stats().continuity!.confirmed === slot);
+    for (const slot of [at - 1, at]) tell(slot, slot - 1, ...nodes);
+    confirm(at - 1, ...nodes);
+    await confirmedBy(at - 1);
+    nodes.at(-1)!.logs(head.signature, readLogsLines(frame, head)!, { slot: at });
+    await until('it is told', () => ingest.stats().events.trades === 1);
+    const [liar, ...honest] = nodes as [ScriptedNode, ...ScriptedNode[]];
+    tell(at + 1, at - 1, liar);
+    confirm(at + 1, liar);
+    liar.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
+    await until('the lie was heard', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
+    const said = async (): Promise<Said[]> => {
+      await until('all is in the log', () => ingest.stats().publisher.buffered === 0);
+      await new Promise(setImmediate);
+      return (await bus.tail(1_000)).flatMap((entry) => readSaid(entry) ?? []);
+    };
+    const kinds = async (): Promise<string[]> => (await said()).flatMap(({ kind }) => (kind === 'slots' ? [] : [kind]));
+    return { at, honest, tell, confirmedBy, said, kinds };
+  }
+
+  it('is believed where it is alone', async () => {
+    const { at, kinds, confirmedBy } = await lie(1);
+    await confirmedBy(at + 1);
+    expect(await kinds()).toEqual(['told', 'told', 'retracted', 'retracted']);
+  });
+
+  it('is outvoted by two others, which confirm what lives', async () => {
+    const { at, honest, tell, kinds, said, confirmedBy } = await lie(3);
+    tell(at + 1, at, ...honest);
+    confirm(at, ...honest);
+    await confirmedBy(at);
+    confirm(at + 1, ...honest);
+    await confirmedBy(at + 1);
+    expect(await kinds()).toEqual(['told', 'told']);
+    const verdicts = (await said()).flatMap((one) => (one.kind === 'slots' ? [one.verdict] : []));
+    expect(verdicts.flatMap(({ alive }) => alive)).toEqual(expect.arrayContaining([at, at + 1]));
+    expect(verdicts.flatMap(({ dead }) => dead)).toEqual([]);
+  });
+
+  it('takes nothing back where one other contradicts it, and is followed as far as that one agrees', async () => {
+    const { at, honest, tell, kinds, confirmedBy } = await lie(2);
+    confirm(at, ...honest);
+    tell(at + 1, at, ...honest);
+    confirm(at + 1, ...honest);
+    await confirmedBy(at + 1);
+    expect(await kinds()).toEqual(['told', 'told']);
+  });
+});

@@ -1,0 +1,290 @@
+import { setMaxListeners } from 'node:events';
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { nowUs } from '@sluice/ingest/clock.ts';
+import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
+import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
+import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
+import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import { createHarness, recordingLog, until } from './harness.ts';
+import { buyFrames } from './pump-frames.ts';
+
+/** Transactions of coins of their own, a trade and its price each. */
+const transactions = buyFrames(8).map((frame) => {
+  const head = readLogsHead(frame)!;
+  return { signature: head.signature, logs: readLogsLines(frame, head)! };
+});
+
+const ended = new AbortController();
+setMaxListeners(0, ended.signal);
+const heads: Head[] = [];
+const buses: Bus[] = [];
+afterEach(async () => {
+  await Promise.all(heads.splice(0).map(({ publisher }) => publisher.close(0)));
+  await Promise.all(buses.splice(0).map((bus) => bus.close()));
+});
+
+/** No node answers: what these processes know they were told. */
+const silent: Rpc = { call: () => Promise.reject(new Error('not answered')) };
+
+/** An ingest process without its sockets. */
+class Head {
+  readonly publisher: Publisher;
+  readonly #pipeline: Pipeline;
+  readonly #continuity: Continuity;
+
+  constructor(bus: Bus) {
+    const log = recordingLog([]);
+    this.publisher = new Publisher(bus, log);
+    this.#pipeline = createHarness({ publish: (event) => this.#continuity.publish(event) }).pipeline;
+    this.#continuity = new Continuity({
+      rpcs: [silent],
+      programs: [],
+      genesis: '',
+      bus,
+      publisher: this.publisher,
+      pipeline: this.#pipeline,
+      transactions: new TransactionFetcher(silent),
+      slot: () => 0,
+      onLoss: () => undefined,
+      publish: (outgoing) => this.publisher.push(outgoing),
+      log,
+      signal: ended.signal,
+    });
+    heads.push(this);
+  }
+
+  /** As an endpoint tells it. */
+  take(message: Message): void {
+    const { slot } = message;
+    if (message.kind === 'slot') this.#continuity.slot(slot, message.parent);
+    else if (message.kind === 'confirmed') this.#continuity.confirmed(0, slot);
+    else if (!this.#continuity.isDead(slot)) {
+      const { signature, logs } = transactions[message.transaction]!;
+      const seen = { signature, logs, slot, receivedUs: nowUs() };
+      const firstSlot = this.#pipeline.dedupe.see(signature, slot);
+      if (firstSlot === null) this.#pipeline.takeNew(seen);
+      else if (firstSlot !== slot) this.#continuity.again(seen);
+    }
+  }
+
+  async lead(): Promise<void> {
+    this.publisher.stand();
+    await until('leading, and all told', () => this.publisher.leads && this.publisher.buffered === 0);
+    await this.publisher.flushed(ended.signal);
+  }
+}
+
+type Message =
+  | { readonly kind: 'slot'; readonly slot: number; readonly parent: number }
+  | { readonly kind: 'told'; readonly slot: number; readonly transaction: number }
+  | { readonly kind: 'confirmed'; readonly slot: number };
+
+const slot = (at: number, parent: number): Message => ({ kind: 'slot', slot: at, parent });
+const told = (transaction: number, at: number): Message => ({ kind: 'told', slot: at, transaction });
+const confirmed = (at: number): Message => ({ kind: 'confirmed', slot: at });
+
+async function busWith(entries: readonly BusEntry[]): Promise<Bus> {
+  const bus = createInProcessBus();
+  buses.push(bus);
+  await (await bus.publisher()).publish(entries);
+  return bus;
+}
+
+const entriesOf = async (bus: Bus): Promise<BusEntry[]> =>
+  (await bus.tail(32_768)).map(({ topics, json, msgpack }) => ({ topics: topics.map(({ topic }) => topic), json, msgpack }));
+
+/** What the log says of the trade of each transaction, in order: the slot that it is told for, or that it is taken back. */
+async function sayings(bus: Bus): Promise<Map<string, (number | 'retract')[]>> {
+  const found = new Map<string, (number | 'retract')[]>();
+  for (const entry of await bus.tail(32_768)) {
+    const said = readSaid(entry);
+    if (said === null || said.kind === 'slots') continue;
+    found.set(said.id, [...(found.get(said.id) ?? []), said.kind === 'told' ? said.slot : 'retract']);
+  }
+  return found;
+}
+
+const trades = ((): string[] => {
+  const { pipeline, events } = createHarness();
+  for (const { signature, logs } of transactions) pipeline.takeNew({ signature, logs, slot: 1, receivedUs: nowUs() });
+  return events.flatMap((event) => (event.type === 'trade' ? [event.id] : []));
+})();
+const tradeOf = (transaction: number): string => trades[transaction]!;
+
+/** What one process put into the log, alone. */
+async function logOf(messages: readonly Message[]): Promise<BusEntry[]> {
+  const bus = await busWith([]);
+  const head = new Head(bus);
+  await head.lead();
+  for (const message of messages) {
+    head.take(message);
+    await head.publisher.flushed(ended.signal);
+  }
+  const entries = await entriesOf(bus);
+  await head.publisher.close(1_000);
+  return entries;
+}
+
+/** The log after a process that saw `before` as it stood by took over from one that left `log`, and then saw `after`. */
+async function taken(log: readonly BusEntry[], before: readonly Message[], after: readonly Message[]): Promise<Bus> {
+  const bus = await busWith(log);
+  const head = new Head(bus);
+  for (const message of before) head.take(message);
+  await head.lead();
+  for (const message of after) head.take(message);
+  await head.lead();
+  return bus;
+}
+
+/** Slot 2 and slot 3 follow on slot 1; one of them dies. */
+const fork = [slot(1, 0), confirmed(1), slot(2, 1), slot(3, 1)] as const;
+const lives = (at: number): Message[] => [slot(4, at), confirmed(4)];
+
+describe('a transaction that the leader told for one slot and its successor saw in another', () => {
+  it.each([
+    { at: 2, living: 2, says: [2] },
+    { at: 2, living: 3, says: [2, 'retract', 3] },
+    { at: 3, living: 2, says: [3, 'retract', 2] },
+    { at: 3, living: 3, says: [3] },
+  ])('told for $at, alive in $living', async ({ at, living, says }) => {
+    const log = await logOf([...fork, told(0, at)]);
+    const bus = await taken(log, [...fork, told(0, 5 - at)], lives(living));
+    expect((await sayings(bus)).get(tradeOf(0))).toEqual(says);
+  });
+
+  it('is told for that other one where it is known already which lives', async () => {
+    const log = await logOf([...fork, told(0, 2)]);
+    const bus = await taken(log, [...fork, told(0, 3), ...lives(3)], []);
+    expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract', 3]);
+  });
+});
+
+describe('a transaction on three forks', () => {
+  it('is told for the one that lives', async () => {
+    const says = async (living: number): Promise<unknown> => {
+      const heard = [...fork, slot(4, 1), told(0, 2), told(0, 3), told(0, 4), slot(5, living), confirmed(5)];
+      return (await sayings(await busWith(await logOf(heard)))).get(tradeOf(0));
+    };
+    await expect(says(2)).resolves.toEqual([2]);
+    await expect(says(3)).resolves.toEqual([2, 'retract', 3]);
+    await expect(says(4)).resolves.toEqual([2, 'retract', 4]);
+  });
+});
+
+describe('what the leader took back', () => {
+  it('is not told again by its successor, which did not know of it', async () => {
+    const log = await logOf([...fork, told(0, 2), told(1, 2), ...lives(3)]);
+    const bus = await taken(log, [...fork, told(0, 2), told(1, 2)], [told(2, 4), ...lives(3)]);
+    expect([...(await sayings(bus)).values()]).toEqual([[2, 'retract'], [2, 'retract'], [2, 'retract'], [2, 'retract'], [4], [4]]);
+  });
+
+  it('and told for another slot stands there, though its successor knows the first alone', async () => {
+    const log = await logOf([...fork, told(0, 2), told(0, 3), ...lives(3)]);
+    const bus = await taken(log, [...fork, told(0, 2)], [...lives(3), told(0, 3)]);
+    expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract', 3]);
+  });
+});
+
+describe('what the leader left standing on a dead fork', () => {
+  it('is taken back where its successor knew before that the slot died, and never saw the transaction', async () => {
+    const log = await logOf([...fork, told(0, 2), told(1, 3)]);
+    const bus = await taken(log, [...fork, ...lives(3)], []);
+    expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract']);
+    expect((await sayings(bus)).get(tradeOf(1))).toEqual([3]);
+  });
+
+  it('is taken back wherever the log ends', async () => {
+    const all = await logOf([...fork, told(0, 2), told(1, 2), told(0, 3), ...lives(3)]);
+    for (let length = 0; length <= all.length; length++) {
+      const bus = await taken(all.slice(0, length), [...fork, told(0, 2), told(0, 3)], lives(3));
+      const says = await sayings(bus);
+      expectAlternating(says);
+      expect(says.get(tradeOf(0))!.at(-1)).toBe(3);
+      expect(says.get(tradeOf(1))?.at(-1) ?? 'retract').toBe('retract');
+    }
+  });
+});
+
+function expectAlternating(says: ReadonlyMap<string, readonly (number | 'retract')[]>): void {
+  for (const [id, said] of says) {
+    const turns = said.map((one, index) => (one === 'retract') === (index % 2 === 1));
+    expect({ id, said, turns: turns.every(Boolean) }).toEqual({ id, said, turns: true });
+  }
+}
+
+describe('over any chain with forks, any order of what two processes hear, and any end of the first', () => {
+  const slots = 8;
+  const share = fc.integer({ min: 0, max: 99 });
+  /** A slot follows the one before it, or an earlier one. */
+  const parents = fc.array(fc.integer({ min: 1, max: 2 }), { minLength: slots, maxLength: slots });
+  const hearing = fc.array(fc.record({ delay: fc.integer({ min: 0, max: 6 }), lost: share }), { minLength: 64, maxLength: 64 });
+  const landings = fc.array(fc.array(fc.integer({ min: 2, max: slots }), { minLength: 1, maxLength: 3 }), { minLength: 4, maxLength: 8 });
+
+  it('each event is told and taken back in turn, and in the end what lives stands', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(parents, landings, hearing, hearing, share, share, async (steps, landed, first, second, killedAt, takenAt) => {
+        const chain = chainOf(steps);
+        const wanted = landed.map((at) => landedOnce(at, chain.living));
+        const log = await logOf(heard(chain, wanted, first).messages);
+        const successor = heard(chain, wanted, second);
+        const cut = log.slice(0, Math.round((log.length * killedAt) / 99));
+        const inTime = Math.round((successor.messages.length * takenAt) / 99);
+        const bus = await taken(cut, successor.messages.slice(0, inTime), successor.messages.slice(inTime));
+        const says = await sayings(bus);
+        expectAlternating(says);
+        for (const said of says.values()) {
+          const last = said.at(-1)!;
+          expect(last === 'retract' || chain.living.has(last)).toBe(true);
+        }
+        for (const [transaction, at] of successor.saw)
+          expect([transaction, says.get(tradeOf(transaction))?.at(-1)]).toEqual([transaction, at]);
+        await Promise.all(heads.splice(0).map(({ publisher }) => publisher.close(0)));
+        await Promise.all(buses.splice(0).map((one) => one.close()));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  interface Chain {
+    readonly parentOf: ReadonlyMap<number, number>;
+    readonly living: ReadonlySet<number>;
+  }
+
+  function chainOf(steps: readonly number[]): Chain {
+    const parentOf = new Map<number, number>([[1, 0]]);
+    for (let at = 2; at <= slots; at++) parentOf.set(at, Math.max(1, at - steps[at - 1]!));
+    const living = new Set<number>();
+    for (let at = slots; at > 0; at = parentOf.get(at)!) living.add(at);
+    return { parentOf, living };
+  }
+
+  /** A transaction lands once on the chain that lives, and any number of times elsewhere. */
+  function landedOnce(at: readonly number[], living: ReadonlySet<number>): number[] {
+    const [first, ...others] = at.filter((one) => living.has(one));
+    return [...new Set(at)].filter((one) => one === first || !others.includes(one));
+  }
+
+  /** What a process hears, and of which transactions it heard in the slots where they live. */
+  function heard({ parentOf, living }: Chain, landed: readonly (readonly number[])[], hears: readonly { delay: number; lost: number }[]) {
+    const timed: { at: number; message: Message }[] = [];
+    const saw = new Map<number, number>();
+    let draws = 0;
+    for (const [at, parent] of parentOf) timed.push({ at, message: slot(at, parent) });
+    for (const at of living) timed.push({ at: at + 2.5, message: confirmed(at) });
+    for (const [transaction, ats] of landed.entries()) {
+      for (const at of ats) {
+        const { delay, lost } = hears[draws++ % hears.length]!;
+        if (lost < 20) continue;
+        timed.push({ at: at + 0.1 + delay, message: told(transaction, at) });
+        if (living.has(at)) saw.set(transaction, at);
+      }
+    }
+    return { messages: timed.toSorted((a, b) => a.at - b.at).map(({ message }) => message), saw };
+  }
+});
