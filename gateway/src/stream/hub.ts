@@ -49,6 +49,11 @@ export interface LogFollower {
 }
 
 const tickMs = streamLimits.heartbeatMs / heartbeatSlices;
+/**
+ * Looks a second at what waits for each connection. It lies in one piece of memory, and when that is full it is copied into one of twice
+ * the size, while everybody waits: who stalls is found before the piece of 4 MiB.
+ */
+const slowChecks = 4;
 /** Bytes published between two looks at who is slow: well under what fits between the soft and the hard bound. */
 const slowCheckBytes = 4 * 1024 * 1024;
 /** A sample of the stream's latency at most this often. */
@@ -487,7 +492,7 @@ export class Hub {
     const slice = tick % heartbeatSlices;
     if (slice === 0) anchorClock();
     const members = this.#slices[slice]!;
-    this.#closeSlow(slice);
+    for (let at = 0; at < heartbeatSlices; at += heartbeatSlices / slowChecks) this.#closeSlow((slice + at) % heartbeatSlices);
     this.#checkSigns(members);
     this.#heartbeats.beat(slice, this.fanout, this.#bus, this.#options.publish);
     for (const connection of members) {
@@ -498,7 +503,7 @@ export class Hub {
     this.fanout.tick(tick);
   }
 
-  /** Looks once a second at who reads too slowly. Below the hard bound a close frame still fits. */
+  /** Looks at who reads too slowly. Below the hard bound a close frame still fits. */
   #closeSlow(slice: number): void {
     for (const connection of this.#buffers.look(slice, this.#slices[slice]!, performance.now())) {
       this.stats.slowCloses++;
