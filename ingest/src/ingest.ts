@@ -13,6 +13,7 @@ import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { Continuity } from './continuity/continuity.ts';
+import { readWatermark } from './continuity/watermark.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
@@ -111,7 +112,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
-    standWhileSighted(publisher, endpoints, ended);
+    const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
+    standWhileSighted(publisher, endpoints, completeUpTo, ended);
     await continuity.run();
   }
 
@@ -246,8 +248,13 @@ async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<st
 }
 
 /** Only a process that sees the chain should lead those that publish it. */
-function standWhileSighted(publisher: Publisher, endpoints: Endpoints, ended: AbortSignal): void {
-  publisher.stand();
+function standWhileSighted(
+  publisher: Publisher,
+  endpoints: Endpoints,
+  completeUpTo: () => Promise<number | null>,
+  ended: AbortSignal,
+): void {
+  publisher.stand(completeUpTo);
   let sawAtMs = performance.now();
   repeat(
     () => {
