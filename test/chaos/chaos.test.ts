@@ -4,8 +4,8 @@ import { openChaosWorld } from './chaos-world.ts';
 
 /** Another one each time; `CHAOS_SEED` brings one back, as does `pnpm test:chaos [minutes] [seed]` for longer. */
 const seed = process.env['CHAOS_SEED'] ?? String(Math.floor(Math.random() * 1_000_000));
-const durationMs = 30_000;
-const forgetfulMs = 7_000;
+const durationMs = 26_000;
+const forgetfulMs = 6_000;
 
 it('loses and doubles nothing in silence, whatever dies, stalls or is cut', { timeout: 240_000 }, async () => {
   const world = await openChaosWorld({ seed, tradesPerSecond: 60 });
