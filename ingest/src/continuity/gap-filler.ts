@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { WholeReading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -60,6 +61,8 @@ export interface GapFillerParts {
   /** The newest slot that endpoints tell. */
   readonly slot: () => number;
   readonly onLoss: (loss: Loss) => void;
+  /** Slots of which nothing is to be had. */
+  readonly onUnseen: (loss: SlotLoss) => void;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -282,7 +285,7 @@ export class GapFiller {
     const fault = found.kind === 'lost' ? found.reason : found.missing;
     if (fault !== null) {
       this.counts.lostTransactions++;
-      onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, pool: null });
+      onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, slot, pool: null });
     }
     if (slot <= term.boundary) term.told.set(signature, slot);
     if (found.kind === 'lost') {
@@ -299,6 +302,7 @@ export class GapFiller {
     if (to < from) return;
     this.counts.lostSlots += to - from + 1;
     this.#parts.log.error({ fromSlot: from, toSlot: to }, 'slots_lost');
+    this.#parts.onUnseen({ from, to, signatures: [] });
   }
 
   #tellFilled(transactions: number, missing: readonly Listed[], tookMs: number): void {
