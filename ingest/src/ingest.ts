@@ -16,6 +16,7 @@ import { venues } from '@sluice/shared/venues/registry.ts';
 import { nowUs } from './clock.ts';
 import { Continuity } from './continuity/continuity.ts';
 import { Unseen } from './continuity/unseen.ts';
+import { readWatermark } from './continuity/watermark.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
@@ -118,7 +119,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => tellUnseen(unseen, publisher), unseenEveryMs, ended);
-    standWhileSighted(publisher, endpoints, ended);
+    const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
+    standWhileSighted(publisher, endpoints, completeUpTo, ended);
     await continuity.run();
   }
 
@@ -267,8 +269,13 @@ function tellUnseen(unseen: Unseen, publisher: Publisher): void {
 }
 
 /** Only a process that sees the chain should lead those that publish it. */
-function standWhileSighted(publisher: Publisher, endpoints: Endpoints, ended: AbortSignal): void {
-  publisher.stand();
+function standWhileSighted(
+  publisher: Publisher,
+  endpoints: Endpoints,
+  completeUpTo: () => Promise<number | null>,
+  ended: AbortSignal,
+): void {
+  publisher.stand(completeUpTo);
   let sawAtMs = performance.now();
   repeat(
     () => {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
@@ -8,7 +8,7 @@ import type { WholeReading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import type { Standing } from '../publisher/standing.ts';
+import { Standing } from '../publisher/standing.ts';
 import type { Loss } from '../report.ts';
 import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
 import { inChainOrder } from './chain-order.ts';
@@ -52,7 +52,7 @@ export interface GapFillerParts {
   readonly rpcs: readonly Rpc[];
   readonly programs: readonly string[];
   readonly genesis: string;
-  readonly bus: Pick<Bus, 'statuses'>;
+  readonly bus: Pick<Bus, 'statuses' | 'tail'>;
   readonly publisher: Publisher;
   readonly pipeline: Pipeline;
   readonly transactions: TransactionFetcher;
@@ -185,8 +185,9 @@ export class GapFiller {
     const { bus, genesis, publisher, ledger, forks } = this.#parts;
     const { fence } = term;
     const flushed = await publisher.flushed(this.#parts.signal);
-    const { standing } = publisher;
-    if (!flushed || standing === null || publisher.fence !== fence) throw new Unreachable('It lost the lead.');
+    if (!flushed) throw new Unreachable('It lost the lead.');
+    const tail = await bus.tail(busLimits.maxTailEntries);
+    const standing = new Standing(tail, tail.length < busLimits.maxTailEntries);
     readTold(standing, term);
     const watermark = (await readWatermark(bus, genesis)) ?? (ledger.watermark > 0 ? ledger.watermark : null);
     if (watermark !== null) {
