@@ -14,7 +14,7 @@ export type ReadersOrder =
       readonly seed: string;
       readonly readers: readonly { readonly name: string; readonly subscriptions: readonly Subscription[] }[];
     }
-  | { readonly kind: 'forgot' }
+  | { readonly kind: 'forgot' | 'restarted' }
   /** Where logs end by what others were told; `final` makes faults of what is missing. */
   | { readonly kind: 'judge'; readonly ends: readonly LogEnd[]; readonly final: boolean };
 
@@ -81,6 +81,10 @@ export class Readers {
 
   forgot(): void {
     this.#send({ kind: 'forgot' });
+  }
+
+  restarted(): void {
+    this.#send({ kind: 'restarted' });
   }
 
   /** Its streams judged by themselves and by where the logs end; null where it does not answer. */
