@@ -117,6 +117,7 @@ export class Judge implements Witness {
 
   onGap(client: string, { topic, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
     this.gaps.set(reason, (this.gaps.get(reason) ?? 0) + 1);
+    if (this.#hasRestarted && this.#forgotAtMs.length === 0 && reason === 'epoch') this.forgot();
     if (this.#forgotAtMs.length === 0)
       this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}) at ${this.#sinceStartMs()} ms, and no Redis forgot anything`);
     const way = this.#way(client, topic);

@@ -14,7 +14,8 @@ export type ReadersOrder =
       readonly seed: string;
       readonly readers: readonly { readonly name: string; readonly subscriptions: readonly Subscription[] }[];
     }
-  | { readonly kind: 'forgot' | 'restarted' }
+  | { readonly kind: 'forgot' }
+  | { readonly kind: 'restarted' }
   /** Where logs end by what others were told; `final` makes faults of what is missing. */
   | { readonly kind: 'judge'; readonly ends: readonly LogEnd[]; readonly final: boolean };
 
