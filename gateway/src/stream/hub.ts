@@ -3,7 +3,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
-import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { CommandId } from '@sluice/shared/wire/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Reply } from '@sluice/shared/wire/replies.ts';
@@ -26,6 +26,7 @@ import { usedOutOfReach } from './plan-reach.ts';
 import { refusal, Session, type Action, type SessionGrant } from './protocol.ts';
 import { StreamStats } from './stats.ts';
 import { listOf, subscribe, unsubscribe, type StreamParts } from './subscriptions.ts';
+import { UnseenSlots } from './unseen.ts';
 import { Wants } from './wants.ts';
 
 export interface HubOptions {
@@ -78,6 +79,7 @@ export class Hub {
   readonly #bus: BusSubscriber;
   readonly #catchUps: CatchUps;
   readonly #pauses: Pauses;
+  readonly #unseen = new UnseenSlots(this.history);
   readonly #wants: Wants;
   /** What commands work on. */
   readonly #parts: StreamParts;
@@ -115,7 +117,14 @@ export class Hub {
       isFollowed: (topic) => this.fanout.topic(topic) !== undefined,
       onRefused: (topic) => this.#tellUnwatched(topic),
     });
-    this.#parts = { fanout: this.fanout, history: this.history, bus: this.#bus, pauses: this.#pauses, wants: this.#wants };
+    this.#parts = {
+      fanout: this.fanout,
+      history: this.history,
+      bus: this.#bus,
+      pauses: this.#pauses,
+      unseen: this.#unseen,
+      wants: this.#wants,
+    };
   }
 
   get connections(): number {
@@ -407,7 +416,7 @@ export class Hub {
     this.stats.events++;
     this.history.append(entry);
     const verdict = readVerdict(entry);
-    if (verdict !== null) this.fanout.onVerdict(verdict);
+    if (verdict !== null) this.#onVerdict(verdict, entry.offset);
     else if (isPause(entry)) this.#onPause(entry);
     else {
       const cell = new EventCell(entry);
@@ -421,6 +430,14 @@ export class Hub {
       for (let slice = 0; slice < heartbeatSlices; slice++) this.#closeSlow(slice);
       this.#checkedAtBytes = this.stats.publishedBytes;
     }
+  }
+
+  #onVerdict(verdict: SlotVerdict, offset: number): void {
+    this.fanout.onVerdict(verdict);
+    if (verdict.lost === undefined) return;
+    this.#unseen.add(offset, verdict.lost);
+    this.fanout.onUnseen(verdict.lost);
+    this.#catchUps.onUnseen(verdict.lost);
   }
 
   #onPause(entry: LogEntry): void {
@@ -440,6 +457,7 @@ export class Hub {
     if (reason === 'epoch') {
       this.history.clear();
       this.#pauses.clear();
+      this.#unseen.clear();
     }
     this.fanout.onLost(reason);
     for (const follower of this.#followers) follower.onLost(to, reason);
