@@ -5,6 +5,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
@@ -12,7 +13,10 @@ import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pub
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import { nowUs } from './clock.ts';
 import { Continuity } from './continuity/continuity.ts';
+import { Unseen } from './continuity/unseen.ts';
+import { readWatermark } from './continuity/watermark.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
@@ -43,6 +47,8 @@ const ticksEveryMs = 50;
 const maxBlindMs = 1_500;
 const sightEveryMs = 50;
 const statusEveryMs = 1_000;
+/** How often clients are told of what is missing: each time all of them are. */
+const unseenEveryMs = 5_000;
 const statusTtlMs = 5_000;
 /** Time that a close gives the bus to take what is left. */
 const closeWithinMs = 3_000;
@@ -91,6 +97,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
   const report = new Report(log);
+  const unseen = new Unseen();
   const solUsd = new SolUsdFeed(rpc, log, ended);
   let running: RunningParts | null = null;
   const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
@@ -102,7 +109,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
     const simulated = genesis.startsWith(simnetGenesisPrefix);
-    const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, ended });
+    const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, ended });
     // The price comes first, so that the first trades have one; without an answer they have none.
     await solUsd.ask();
     if (ended.aborted) return;
@@ -111,7 +118,9 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
-    standWhileSighted(publisher, endpoints, ended);
+    repeat(() => tellUnseen(unseen, publisher), unseenEveryMs, ended);
+    const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
+    standWhileSighted(publisher, endpoints, completeUpTo, ended);
     await continuity.run();
   }
 
@@ -139,6 +148,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       life.abort();
       tokenMetadata.close();
       await begun.catch(() => undefined);
+      tellUnseen(unseen, publisher);
       await publisher.close(closeWithinMs);
       await keeper.close(closeWithinMs);
       report.tell(stats());
@@ -154,14 +164,19 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'metada
   readonly tokenMetadata: TokenMetadata;
   readonly report: Report;
   readonly solUsd: SolUsdFeed;
+  readonly unseen: Unseen;
   readonly ended: AbortSignal;
 }
 
 /** What reads one chain, not begun yet. */
 function openReading(parts: ReadingParts): RunningParts {
-  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, log, ended } = parts;
+  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, log, ended } = parts;
   const { httpUrls, wsUrls } = config.rpc!;
-  const onLoss = (loss: Loss): void => report.lose(loss);
+  const onUnseen = (loss: SlotLoss): void => unseen.add(loss);
+  const onLoss = (loss: Loss): void => {
+    report.lose(loss);
+    onUnseen({ from: loss.slot, to: loss.slot, signatures: [loss.signature] });
+  };
   const pipeline: Pipeline = new Pipeline({
     venues,
     simulated,
@@ -187,6 +202,7 @@ function openReading(parts: ReadingParts): RunningParts {
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     slot: () => endpoints.slot,
     onLoss,
+    onUnseen,
     publish: (outgoing) => publisher.push(outgoing),
     log,
     signal: ended,
@@ -245,9 +261,21 @@ async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<st
   return null;
 }
 
+/** Of what a process misses that does not lead, another has told the rest. */
+function tellUnseen(unseen: Unseen, publisher: Publisher): void {
+  for (const lost of unseen.take()) {
+    if (publisher.leads) publisher.push({ type: 'slots', alive: [], dead: [], lost, ts: { received: nowUs(), published: 0 } });
+  }
+}
+
 /** Only a process that sees the chain should lead those that publish it. */
-function standWhileSighted(publisher: Publisher, endpoints: Endpoints, ended: AbortSignal): void {
-  publisher.stand();
+function standWhileSighted(
+  publisher: Publisher,
+  endpoints: Endpoints,
+  completeUpTo: () => Promise<number | null>,
+  ended: AbortSignal,
+): void {
+  publisher.stand(completeUpTo);
   let sawAtMs = performance.now();
   repeat(
     () => {

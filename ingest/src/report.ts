@@ -20,6 +20,7 @@ export interface Loss {
   readonly reason: string;
   readonly events: number;
   readonly signature: string;
+  readonly slot: number;
   readonly pool: string | null;
 }
 

@@ -31,7 +31,7 @@ function countingBus(): Bus {
     }),
     subscriber: never,
     setStatus: async () => undefined,
-    statuses: never,
+    statuses: async () => [],
     close: async () => undefined,
   };
 }

@@ -3,10 +3,12 @@ import { Value } from 'typebox/value';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import type { Chain } from '../simnet/chain.ts';
+import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { recordingLog, type LogLine } from './harness.ts';
@@ -35,12 +37,18 @@ async function until(what: string, met: () => boolean, withinMs = waitMs): Promi
   await expect.poll(met, { timeout: withinMs, interval: 5, message: what }).toBe(true);
 }
 
-async function createWorld(nodeCount = 1): Promise<World> {
+async function createWorld(nodeCount = 1, history?: HistoryBounds): Promise<World> {
   const lines: LogLine[] = [];
   const log = recordingLog(lines);
   // A clock that goes by the slots, however fast the test makes them.
   let slots = 0;
-  const chain = createChain({ seed: 23, slotMs, market: { completeEverySeconds: 20 }, nowMs: () => Date.now() + slots * slotMs });
+  const chain = createChain({
+    seed: 23,
+    slotMs,
+    market: { completeEverySeconds: 20 },
+    nowMs: () => Date.now() + slots * slotMs,
+    ...(history === undefined ? {} : { history }),
+  });
   chain.listen({ onFrozen: () => void slots++ });
   const nodes: Simnet[] = [];
   for (let index = 0; index < nodeCount; index++) {
@@ -186,6 +194,24 @@ describe('what was not seen live', () => {
     await pass(world, 100, ingest);
     for (const { control } of world.nodes) control.clear('drop');
     await expectWhole(world, ingest);
+  });
+
+  it('is told as such where no node shows it any more', { timeout: 60_000 }, async () => {
+    const world = await createWorld(1, { transactions: 4_000, blocks: 20_000 });
+    const first = await world.start();
+    await warm(world, first);
+    await first.close();
+    const before = world.chain.slot;
+    // A node of the simulation has some 2,000 blocks.
+    await pass(world, 2_600, null);
+    const next = await world.start();
+    await running(world, 'it is counted', () => (next.stats().continuity?.gaps.lostSlots ?? 0) > 300);
+    await until('clients are told', () => next.stats().publisher.buffered === 0);
+    await next.close();
+    const told = (await world.bus.tail(32_768)).flatMap((entry) => readVerdict(entry)?.lost ?? []);
+    expect(told).toHaveLength(1);
+    expect(told[0]!.from).toBeLessThanOrEqual(before);
+    expect(told[0]!.to).toBeGreaterThan(before + 300);
   });
 
   it('while no process ran is filled by the next, from the watermark on the bus', { timeout: 60_000 }, async () => {

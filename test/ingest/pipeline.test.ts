@@ -375,7 +375,9 @@ describe('pools', () => {
     take(harness, amm(ammBuy(), ammBuy({ baseAmount: 7n })));
     await until('given up', () => harness.pipeline.counts.lostEvents === 2);
     expect(harness.events).toEqual([]);
-    expect(harness.losses).toEqual([{ kind: 'events', reason, events: 2, signature: expect.any(String) as string, pool: poolAddress }]);
+    expect(harness.losses).toEqual([
+      { kind: 'events', reason, events: 2, signature: expect.any(String) as string, slot: 100, pool: poolAddress },
+    ]);
     const asked = harness.calls.length;
     take(harness, amm(ammBuy()));
     expect(harness.pipeline.counts.lostEvents).toBe(3);
@@ -485,7 +487,7 @@ describe('cut logs', () => {
     const harness = createHarness({ giveUpAfterMs: 50 });
     const signature = take(harness, cut);
     await until('given up', () => harness.pipeline.counts.lostTransactions === 1);
-    expect(harness.losses).toEqual([{ kind: 'transaction', reason: 'cut logs; not found', events: 0, signature, pool: null }]);
+    expect(harness.losses).toEqual([{ kind: 'transaction', reason: 'cut logs; not found', events: 0, signature, slot: 100, pool: null }]);
   });
 
   it('reads the transaction where the logs do not add up', async () => {

@@ -277,6 +277,36 @@ describe('two publishers', () => {
     await bus.close();
   });
 
+  it('read the log as far back as it is not complete', async () => {
+    const [event] = someEvents(1) as [PublishableEvent];
+    const events = Array.from({ length: 3_000 }, (_, index) => ({ ...event, id: `${index}`, slot: 100 + index, ts: { ...event.ts } }));
+    const bus = createInProcessBus();
+    const leader = startOn(bus);
+    for (const one of events) leader.publisher.push(one);
+    await until('published', () => leader.publisher.counts.published === events.length);
+    await leader.publisher.close(0);
+    const asked: number[] = [];
+    const asking = { publisher: bus.publisher.bind(bus), lease: bus.lease.bind(bus) };
+    const tail = (count: number): ReturnType<Bus['tail']> => (asked.push(count), bus.tail(count));
+    const takeOver = async (complete: number | null): Promise<number> => {
+      const publisher = new Publisher({ ...asking, tail }, recordingLog([]));
+      open.push(publisher);
+      publisher.push({ ...event, id: '0', slot: 100, ts: { ...event.ts } });
+      publisher.stand(async () => complete);
+      await until('led', () => publisher.leads && publisher.buffered === 0);
+      await publisher.close(0);
+      return publisher.counts.repeats;
+    };
+    expect(await takeOver(null)).toBe(1);
+    expect(await takeOver(100)).toBe(1);
+    expect(asked).toEqual([2_002, 32_768, 2_002, 32_768]);
+    asked.length = 0;
+    // All that is complete was told and decided: none of it comes again.
+    await takeOver(100 + 3_000 - 1_500);
+    expect(asked).toEqual([2_002]);
+    await bus.close();
+  });
+
   it('read past what others published in the log', async () => {
     const { bus, leader, standby } = await startTwo();
     const others = ['not JSON', 'null', '7', '{}', '{"id":7}'].map((text) => Buffer.from(text));

@@ -52,6 +52,7 @@ class Head {
       transactions: new TransactionFetcher(silent),
       slot: () => 0,
       onLoss: () => undefined,
+      onUnseen: () => undefined,
       publish: (outgoing) => this.publisher.push(outgoing),
       log,
       signal: ended.signal,

@@ -221,7 +221,7 @@ describe('what a cut may hide', () => {
     expect(idsOf(harness)).toEqual(['0', '1']);
     expect(harness.pipeline.counts).toMatchObject({ lostTransactions: 1, uncertainEvents: 2, completed: 0 });
     expect(harness.losses).toEqual([
-      { kind: 'transaction', reason: 'cut logs; not found', events: 0, signature: signatureOf('a'), pool: null },
+      { kind: 'transaction', reason: 'cut logs; not found', events: 0, signature: signatureOf('a'), slot: 100, pool: null },
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
@@ -7,6 +8,7 @@ import { writeFrame, type BusPosition, type Group } from './fanout.ts';
 import type { History } from './history.ts';
 import type { Pauses } from './pauses.ts';
 import type { StreamStats } from './stats.ts';
+import { isOfMarket, unseenGap } from './unseen.ts';
 
 /** Frames replayed in one turn of the loop, to all connections together: live frames go between. */
 const framesPerTurn = 512;
@@ -117,6 +119,16 @@ export class CatchUps {
       catchUp.prev = seq;
     }
     this.wake();
+  }
+
+  /** Something is not told at all; the replays go on. */
+  onUnseen(loss: SlotLoss): void {
+    for (const { connection, group, next } of this.#queue) {
+      const { topic } = group.topic;
+      if (!isOfMarket(topic)) continue;
+      this.#stats.gaps++;
+      connection.tell(unseenGap(topic, next, loss, this.#bus.epoch));
+    }
   }
 
   #takeTurn(): void {

@@ -1,5 +1,5 @@
 import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import type { SlotLoss, SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame, type Format, type FrameHead } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
@@ -10,6 +10,7 @@ import { EventCell } from './event-cell.ts';
 import type { CompiledFilter } from './filters.ts';
 import type { History } from './history.ts';
 import type { StreamStats } from './stats.ts';
+import { isOfMarket, unseenGap } from './unseen.ts';
 
 /** A topic that somebody follows. */
 export interface TopicState {
@@ -254,10 +255,20 @@ export class Fanout {
 
   /** Tells every follower of a topic that frames `from`..`to` are gone (`to` null: how many is not known). */
   gap(topic: TopicState, from: number, to: number | null, reason: Gap['reason']): void {
+    this.#tell(topic, { op: 'gap', topic: topic.topic, from, to, reason, epoch: this.#bus.epoch });
+  }
+
+  /** Tells every follower of the market what no frame will tell. */
+  onUnseen(loss: SlotLoss): void {
+    for (const topic of [...this.#topics.values(), ...this.#confirmed.values()]) {
+      if (isOfMarket(topic.topic)) this.#tell(topic, unseenGap(topic.topic, topic.seq + 1, loss, this.#bus.epoch));
+    }
+  }
+
+  #tell(topic: TopicState, gap: Gap): void {
     this.#stats.gaps++;
     for (const group of topic.groups) {
       if (group.batch !== null) this.batcher.flush(group.batch);
-      const gap: Gap = { op: 'gap', topic: topic.topic, from, to, reason, epoch: this.#bus.epoch };
       this.publish(group.room, encodeBytes(gap, group.format, group.batch !== null), group.format === 'msgpack');
     }
   }

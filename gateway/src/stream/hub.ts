@@ -3,7 +3,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
-import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { CommandId } from '@sluice/shared/wire/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Reply } from '@sluice/shared/wire/replies.ts';
@@ -26,6 +26,7 @@ import { usedOutOfReach } from './plan-reach.ts';
 import { refusal, Session, type Action, type SessionGrant } from './protocol.ts';
 import { StreamStats } from './stats.ts';
 import { listOf, subscribe, unsubscribe, type StreamParts } from './subscriptions.ts';
+import { UnseenSlots } from './unseen.ts';
 import { Wants } from './wants.ts';
 
 export interface HubOptions {
@@ -48,6 +49,11 @@ export interface LogFollower {
 }
 
 const tickMs = streamLimits.heartbeatMs / heartbeatSlices;
+/**
+ * Looks a second at what waits for each connection. It lies in one piece of memory, and when that is full it is copied into one of twice
+ * the size, while everybody waits: who stalls is found before the piece of 4 MiB.
+ */
+const slowChecks = 4;
 /** Bytes published between two looks at who is slow: well under what fits between the soft and the hard bound. */
 const slowCheckBytes = 4 * 1024 * 1024;
 /** A sample of the stream's latency at most this often. */
@@ -73,6 +79,7 @@ export class Hub {
   readonly #bus: BusSubscriber;
   readonly #catchUps: CatchUps;
   readonly #pauses: Pauses;
+  readonly #unseen = new UnseenSlots(this.history);
   readonly #wants: Wants;
   /** What commands work on. */
   readonly #parts: StreamParts;
@@ -110,7 +117,14 @@ export class Hub {
       isFollowed: (topic) => this.fanout.topic(topic) !== undefined,
       onRefused: (topic) => this.#tellUnwatched(topic),
     });
-    this.#parts = { fanout: this.fanout, history: this.history, bus: this.#bus, pauses: this.#pauses, wants: this.#wants };
+    this.#parts = {
+      fanout: this.fanout,
+      history: this.history,
+      bus: this.#bus,
+      pauses: this.#pauses,
+      unseen: this.#unseen,
+      wants: this.#wants,
+    };
   }
 
   get connections(): number {
@@ -402,7 +416,7 @@ export class Hub {
     this.stats.events++;
     this.history.append(entry);
     const verdict = readVerdict(entry);
-    if (verdict !== null) this.fanout.onVerdict(verdict);
+    if (verdict !== null) this.#onVerdict(verdict, entry.offset);
     else if (isPause(entry)) this.#onPause(entry);
     else {
       const cell = new EventCell(entry);
@@ -416,6 +430,14 @@ export class Hub {
       for (let slice = 0; slice < heartbeatSlices; slice++) this.#closeSlow(slice);
       this.#checkedAtBytes = this.stats.publishedBytes;
     }
+  }
+
+  #onVerdict(verdict: SlotVerdict, offset: number): void {
+    this.fanout.onVerdict(verdict);
+    if (verdict.lost === undefined) return;
+    this.#unseen.add(offset, verdict.lost);
+    this.fanout.onUnseen(verdict.lost);
+    this.#catchUps.onUnseen(verdict.lost);
   }
 
   #onPause(entry: LogEntry): void {
@@ -435,6 +457,7 @@ export class Hub {
     if (reason === 'epoch') {
       this.history.clear();
       this.#pauses.clear();
+      this.#unseen.clear();
     }
     this.fanout.onLost(reason);
     for (const follower of this.#followers) follower.onLost(to, reason);
@@ -469,7 +492,7 @@ export class Hub {
     const slice = tick % heartbeatSlices;
     if (slice === 0) anchorClock();
     const members = this.#slices[slice]!;
-    this.#closeSlow(slice);
+    for (let at = 0; at < heartbeatSlices; at += heartbeatSlices / slowChecks) this.#closeSlow((slice + at) % heartbeatSlices);
     this.#checkSigns(members);
     this.#heartbeats.beat(slice, this.fanout, this.#bus, this.#options.publish);
     for (const connection of members) {
@@ -480,7 +503,7 @@ export class Hub {
     this.fanout.tick(tick);
   }
 
-  /** Looks once a second at who reads too slowly. Below the hard bound a close frame still fits. */
+  /** Looks at who reads too slowly. Below the hard bound a close frame still fits. */
   #closeSlow(slice: number): void {
     for (const connection of this.#buffers.look(slice, this.#slices[slice]!, performance.now())) {
       this.stats.slowCloses++;

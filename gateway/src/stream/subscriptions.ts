@@ -25,6 +25,7 @@ import {
 } from '@sluice/shared/wire/topics.ts';
 import { CatchUp, startFrom, type Start } from './catch-up.ts';
 import type { Pauses } from './pauses.ts';
+import { unseenGap, type UnseenSlots } from './unseen.ts';
 import type { Wants } from './wants.ts';
 import { groupOf, type Connection, type Following } from './connection.ts';
 import { EventCell } from './event-cell.ts';
@@ -46,6 +47,7 @@ export interface StreamParts {
   readonly history: History;
   readonly bus: BusPosition;
   readonly pauses: Pauses;
+  readonly unseen: UnseenSlots;
   readonly wants: Wants;
 }
 
@@ -203,7 +205,7 @@ function sinceOf({ since }: SubscribeCommand, topic: string): Position | null {
 
 /** Follows one topic from now, or from where the client stopped; null where the gateway takes no more. */
 function follow(
-  { fanout, history, bus, pauses, wants }: StreamParts,
+  { fanout, history, bus, pauses, unseen, wants }: StreamParts,
   connection: Connection,
   topic: string,
   filter: CompiledFilter | null,
@@ -227,10 +229,16 @@ function follow(
   const start: Start =
     since === null
       ? { after: current, recovered: false, gap: null }
-      : startFrom(topic, since, current, bus.epoch, history, pauses.last(topic));
+      : withUnseen(startFrom(topic, since, current, bus.epoch, history, pauses.last(topic)), topic, unseen, bus);
   const following = start.after === current ? group : new CatchUp(connection, group, start.after, nowMs);
   connection.follow(topic, following);
   return { following, start };
+}
+
+/** A client that has missed no frame may have missed to be told of what no frame tells. */
+function withUnseen(start: Start, topic: string, unseen: UnseenSlots, bus: BusPosition): Start {
+  const loss = start.recovered ? unseen.since(topic, start.after) : null;
+  return loss === null ? start : { ...start, recovered: false, gap: unseenGap(topic, start.after + 1, loss, bus.epoch) };
 }
 
 /** The newest event of each topic that passes. What is looked at is bounded over all topics, and counts as work. */

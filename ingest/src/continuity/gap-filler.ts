@@ -1,13 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { WholeReading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import type { Standing } from '../publisher/standing.ts';
+import { Standing } from '../publisher/standing.ts';
 import type { Loss } from '../report.ts';
 import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
 import { inChainOrder } from './chain-order.ts';
@@ -51,7 +52,7 @@ export interface GapFillerParts {
   readonly rpcs: readonly Rpc[];
   readonly programs: readonly string[];
   readonly genesis: string;
-  readonly bus: Pick<Bus, 'statuses'>;
+  readonly bus: Pick<Bus, 'statuses' | 'tail'>;
   readonly publisher: Publisher;
   readonly pipeline: Pipeline;
   readonly transactions: TransactionFetcher;
@@ -60,6 +61,8 @@ export interface GapFillerParts {
   /** The newest slot that endpoints tell. */
   readonly slot: () => number;
   readonly onLoss: (loss: Loss) => void;
+  /** Slots of which nothing is to be had. */
+  readonly onUnseen: (loss: SlotLoss) => void;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -182,8 +185,9 @@ export class GapFiller {
     const { bus, genesis, publisher, ledger, forks } = this.#parts;
     const { fence } = term;
     const flushed = await publisher.flushed(this.#parts.signal);
-    const { standing } = publisher;
-    if (!flushed || standing === null || publisher.fence !== fence) throw new Unreachable('It lost the lead.');
+    if (!flushed) throw new Unreachable('It lost the lead.');
+    const tail = await bus.tail(busLimits.maxTailEntries);
+    const standing = new Standing(tail, tail.length < busLimits.maxTailEntries);
     readTold(standing, term);
     const watermark = (await readWatermark(bus, genesis)) ?? (ledger.watermark > 0 ? ledger.watermark : null);
     if (watermark !== null) {
@@ -281,7 +285,7 @@ export class GapFiller {
     const fault = found.kind === 'lost' ? found.reason : found.missing;
     if (fault !== null) {
       this.counts.lostTransactions++;
-      onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, pool: null });
+      onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, slot, pool: null });
     }
     if (slot <= term.boundary) term.told.set(signature, slot);
     if (found.kind === 'lost') {
@@ -298,6 +302,7 @@ export class GapFiller {
     if (to < from) return;
     this.counts.lostSlots += to - from + 1;
     this.#parts.log.error({ fromSlot: from, toSlot: to }, 'slots_lost');
+    this.#parts.onUnseen({ from, to, signatures: [] });
   }
 
   #tellFilled(transactions: number, missing: readonly Listed[], tookMs: number): void {

@@ -189,7 +189,14 @@ export class Pipeline {
       if (pool !== null) this.#admit({ transaction, located, pool });
       else {
         this.counts.lostEvents++;
-        this.#parts.onLoss({ kind: 'events', reason: 'the event names no pool', events: 1, signature: transaction.signature, pool: null });
+        this.#parts.onLoss({
+          kind: 'events',
+          reason: 'the event names no pool',
+          events: 1,
+          signature: transaction.signature,
+          slot: transaction.slot,
+          pool: null,
+        });
       }
     }
   }
@@ -265,7 +272,8 @@ export class Pipeline {
     if (first === undefined) return;
     this.counts.lostEvents += placed.length;
     const { transaction, pool } = first;
-    this.#parts.onLoss({ kind: 'events', reason, events: placed.length, signature: transaction.signature, pool: pool.address });
+    const { signature, slot } = transaction;
+    this.#parts.onLoss({ kind: 'events', reason, events: placed.length, signature, slot, pool: pool.address });
   }
 }
 

@@ -156,7 +156,14 @@ export class Unfinished {
       this.#parts.counts.uncertainEvents += seen.events.filter(({ path }) => !told.has(path)).length;
       this.#tell(open, seen, seen.events);
     }
-    this.#parts.onLoss({ kind: 'transaction', reason: `${fault}; ${why}`, events: 0, signature: seen.signature, pool: null });
+    this.#parts.onLoss({
+      kind: 'transaction',
+      reason: `${fault}; ${why}`,
+      events: 0,
+      signature: seen.signature,
+      slot: seen.slot,
+      pool: null,
+    });
   }
 
   #close(open: Open): void {

@@ -15,6 +15,8 @@ import { Standing, type StandingCounts } from './standing.ts';
 const leaseName = 'ingest';
 /** How long an event waits where another process leads, and how long that one must have led before any is dropped: it takes over well within. */
 const standbyKeepsUs = 5_000_000;
+/** Entries of the log that are read first at a takeover, beside two for each event that waits. */
+const takeoverEntries = 2_000;
 /** Entries handed to the bus at one time. */
 const maxBatch = 512;
 const firstPauseMs = 50;
@@ -75,6 +77,7 @@ export class Publisher {
   #otherSinceUs: number | null = null;
   /** When the batch under way was handed over; null where none is. */
   #handedAtMs: number | null = null;
+  #completeUpTo: () => Promise<number | null> = async () => null;
   #draining = false;
   #closed = false;
   #wake: (() => void) | null = null;
@@ -100,11 +103,6 @@ export class Publisher {
   /** Fence of the present holding; null while this process does not lead. */
   get fence(): number | null {
     return this.#term?.fence ?? null;
-  }
-
-  /** What stands in the log; null while this process does not lead. */
-  get standing(): Standing | null {
-    return this.#term?.standing ?? null;
   }
 
   /** Sets a status of the bus in the holding with this fence; false where that is over. */
@@ -157,8 +155,9 @@ export class Publisher {
     if (newestUs - this.#otherSinceUs >= standbyKeepsUs) this.#queue.dropReceivedBefore(newestUs - standbyKeepsUs);
   }
 
-  /** Asks to lead, from now on. */
-  stand(): void {
+  /** Asks to lead, from now on. `completeUpTo`: the slot up to which all was told, and decided, by whoever led before; null where nobody knows. */
+  stand(completeUpTo = this.#completeUpTo): void {
+    this.#completeUpTo = completeUpTo;
     if (this.#lease !== null || this.#draining) return;
     const lease = this.#bus.lease(leaseName);
     lease.onChange(() => {
@@ -213,11 +212,11 @@ export class Publisher {
     try {
       // In this order: what is stored after the log was read is this publisher's, or of no holder of the lease.
       const bus = await this.#bus.publisher({ lease });
-      const tail = await this.#bus.tail(busLimits.maxTailEntries).catch(async (error: unknown) => {
+      const standing = await this.#readLog().catch(async (error: unknown) => {
         await bus.close();
         throw error;
       });
-      return { bus, fence, standing: new Standing(tail, this.counts), startedAtMs };
+      return { bus, fence, standing, startedAtMs };
     } catch (error) {
       if (error instanceof BusError && error.code === 'FENCED') this.#fenced = fence;
       else {
@@ -226,6 +225,18 @@ export class Publisher {
       }
       return null;
     }
+  }
+
+  /** All of what is not complete has to be known; reading more would take a second that nobody has at a takeover. */
+  async #readLog(): Promise<Standing> {
+    const complete = await this.#completeUpTo();
+    const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
+    const tail = await this.#bus.tail(wanted);
+    const standing = new Standing(tail, tail.length < wanted, this.counts);
+    if (standing.since === 0 || wanted === busLimits.maxTailEntries || (complete !== null && standing.since <= complete + 1))
+      return standing;
+    const whole = await this.#bus.tail(busLimits.maxTailEntries);
+    return new Standing(whole, whole.length < busLimits.maxTailEntries, this.counts);
   }
 
   /** Publishes for as long as the lease is held. */

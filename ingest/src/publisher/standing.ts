@@ -1,4 +1,4 @@
-import { busLimits, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '../clock.ts';
 import { Recent } from '../pipeline/recent.ts';
@@ -48,7 +48,12 @@ export class Standing {
   /** The first slot of which the tail has all: 0 where it is the whole log. */
   readonly since: number;
 
-  constructor(tail: readonly LogEntry[], counts: StandingCounts) {
+  /** `isWhole`: the log has nothing older. */
+  constructor(
+    tail: readonly LogEntry[],
+    isWhole: boolean,
+    counts: StandingCounts = { repeats: 0, retracted: 0, outlived: 0, forgotten: 0 },
+  ) {
     this.#counts = counts;
     let first = 0;
     for (const [index, entry] of tail.entries()) {
@@ -62,7 +67,7 @@ export class Standing {
         if (said.processed && this.#fates.get(said.slot) !== 'alive') this.#openAt(said.slot, said.id, said.topics);
       }
     }
-    this.since = tail.length < busLimits.maxTailEntries ? 0 : first + 1;
+    this.since = isWhole ? 0 : first + 1;
   }
 
   /** Slots with events that are not decided. */

@@ -8,13 +8,30 @@ export interface SlotVerdict {
   /** Confirmed. */
   readonly alive: readonly number[];
   readonly dead: readonly number[];
+  /** What happened on the chain and cannot be told: no endpoint shows it. */
+  readonly lost?: SlotLoss;
+}
+
+/** Slots `from`..`to`, of which events are missing in the stream. */
+export interface SlotLoss {
+  readonly from: number;
+  readonly to: number;
+  /** Transactions that are known to be among what is missing; `maxLostSignatures` at most. */
+  readonly signatures: readonly string[];
+}
+
+const maxLostSignatures = 16;
+
+export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
+  const signatures = [...new Set([...one.signatures, ...other.signatures])].slice(0, maxLostSignatures);
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), signatures };
 }
 
 /** No channel has such a topic. */
 const verdictTopic = '~slots';
 
-export function verdictEntry({ alive, dead }: SlotVerdict): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead }));
+export function verdictEntry({ alive, dead, lost }: SlotVerdict): BusEntry {
+  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, lost }));
   return { topics: [verdictTopic], json: bytes, msgpack: bytes };
 }
 

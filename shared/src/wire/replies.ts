@@ -109,13 +109,24 @@ export const Gap = Type.Object(
     topic: Topic,
     from: Seq,
     to: Type.Union([Seq, Type.Null()], {
-      description: 'Null: how many are gone is not known (`epoch`, `ahead`); the next frame counts, whatever its number.',
+      description: 'Null: how many are gone is not known (`epoch`, `ahead`, `unseen`); the next frame counts, whatever its number.',
     }),
-    reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched'], {
+    reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched', 'unseen'], {
       description:
-        '`trimmed`: older than the retained history; `unwatched`: candles are made while somebody follows them, and for five minutes nobody did, or there are more of them to make than can be (then `to` is null); `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`.',
+        '`trimmed`: older than the retained history; `unwatched`: candles are made while somebody follows them, and for five minutes nobody did, or there are more of them to make than can be (then `to` is null); `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`; `unseen`: something happened on the chain in `slots` that no node shows, so that no frame tells it; no number is missing, and the next frame is `from`.',
     }),
     epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
+    slots: Type.Optional(
+      Type.Object(
+        { from: Type.Integer(), to: Type.Integer() },
+        { additionalProperties: false, description: 'Only with `unseen`: the slots, both included, of which something is missing.' },
+      ),
+    ),
+    signatures: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Only with `unseen`: transactions known to be among what is missing, 16 at most. They need not be of this topic.',
+      }),
+    ),
   },
   closed('gap', 'Frames `from`..`to` of the topic are gone and cannot be replayed.'),
 );

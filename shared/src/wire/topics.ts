@@ -28,7 +28,8 @@ export const pricesTopic = (mint: string): string => `prices:${mint}`;
 export const candlesTopic = (mint: string, interval: CandleInterval): string => `candles:${mint}:${interval}`;
 
 /** Events of orders of one API key. */
-export const ordersTopic = (keyId: string): string => `orders:${keyId}`;
+export const ordersPrefix = 'orders:';
+export const ordersTopic = (keyId: string): string => `${ordersPrefix}${keyId}`;
 
 /** Mint and interval of a topic of the channel `candles`; null for any other. */
 export function readCandlesTopic(topic: string): { readonly mint: string; readonly interval: CandleInterval } | null {
