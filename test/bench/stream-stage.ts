@@ -22,7 +22,8 @@ export interface Subject {
 /** One Redis, one store with one key, and servers that are started one after the other. */
 export interface Stage {
   readonly key: string;
-  readonly startGateway: () => Promise<Subject>;
+  /** With Node.js' flags as it ships, or others. */
+  readonly startGateway: (flags?: readonly string[]) => Promise<Subject>;
   /** The smallest forwarder; of each entry it is told the topic at this place. */
   readonly startReference: (topicAt: number) => Promise<Subject>;
 }
@@ -64,8 +65,8 @@ export async function onStage<Result>(measure: (stage: Stage) => Promise<Result>
     const env = { REDIS_URL: redis.url, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info', TRADING: 'off' };
     const result = await measure({
       key,
-      startGateway: async () => {
-        const server = await startServer(gatewayMain, [], env, gatewayFlags);
+      startGateway: async (flags = gatewayFlags) => {
+        const server = await startServer(gatewayMain, [], env, flags);
         return {
           server,
           path: `/api/data?api-key=${key}`,

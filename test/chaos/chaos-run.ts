@@ -115,6 +115,11 @@ class Audience {
     await this.#followed();
   }
 
+  restarted(): void {
+    this.judge.restarted();
+    for (const readers of this.readers) readers.restarted();
+  }
+
   forgot(): void {
     this.judge.forgot();
     for (const readers of this.readers) readers.forgot();
@@ -157,7 +162,7 @@ class Audience {
   }
 }
 
-/** Does one fault after the other until the time is over. */
+/** Does one fault after the other until the time is over, and one at least. */
 async function plague(
   world: ChaosWorld,
   makes: typeof linkFaults,
@@ -166,7 +171,7 @@ async function plague(
   const names = Object.keys(makes);
   // Each kind once, in an order of the seed, before any comes again.
   let line: string[] = [];
-  while (performance.now() < endMs) {
+  do {
     if (line.length === 0)
       line = names
         .map((kind) => ({ kind, at: random.next() }))
@@ -177,7 +182,7 @@ async function plague(
     note(kind, fault.name);
     await fault.run();
     await delay(random.below(pauseMs));
-  }
+  } while (performance.now() < endMs);
 }
 
 /** Lets all of it go wrong for a time, then lets everything come to rest, and judges. */
@@ -188,6 +193,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
   const startedAtMs = performance.now();
   const note = (kind: string, name: string): void => {
     done[kind] = (done[kind] ?? 0) + 1;
+    if (kind === 'Redis killed') audience.restarted();
     tell(`${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s: ${kind}: ${name}`);
   };
   try {

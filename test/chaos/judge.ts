@@ -62,6 +62,7 @@ export class Judge implements Witness {
   /** Id of a trade to its mint. */
   readonly #mintOf = new Map<string, string>();
   readonly #forgotAtMs: number[] = [];
+  #hasRestarted = false;
   #toldAgain = 0;
   readonly #ends = new Map<string, number>();
 
@@ -82,6 +83,14 @@ export class Judge implements Witness {
   /** A Redis lost what it had stored: from now on a gap may be told, and what was lost with it is not missed. */
   forgot(): void {
     this.#forgotAtMs.push(performance.now());
+  }
+
+  /**
+   * A Redis starts anew with all that it had. Nothing is gone then; but where a gateway dies before it has seen the new start, what it had
+   * shown is not known, and a new epoch is told to be safe.
+   */
+  restarted(): void {
+    this.#hasRestarted = true;
   }
 
   onFollow(client: string, topic: string, { epoch, seq }: { readonly epoch: string; readonly seq: number }): void {
@@ -108,7 +117,9 @@ export class Judge implements Witness {
 
   onGap(client: string, { topic, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
     this.gaps.set(reason, (this.gaps.get(reason) ?? 0) + 1);
-    if (this.#forgotAtMs.length === 0) this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}), and no Redis forgot anything`);
+    if (this.#hasRestarted && this.#forgotAtMs.length === 0 && reason === 'epoch') this.forgot();
+    if (this.#forgotAtMs.length === 0)
+      this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}) at ${this.#sinceStartMs()} ms, and no Redis forgot anything`);
     const way = this.#way(client, topic);
     if (way === null) return;
     if (to !== null && epoch === way.epoch) way.lacks = true;
@@ -252,6 +263,10 @@ export class Judge implements Witness {
 
   #logsOf(topic: string): readonly TopicLog[] {
     return [...(this.#logs.get(topic)?.values() ?? [])];
+  }
+
+  #sinceStartMs(): number {
+    return Math.round(performance.now() - this.#startedAtMs);
   }
 
   #way(client: string, topic: string): Way | null {

@@ -65,6 +65,7 @@ function follow({ hosts, apiKey, seed, readers }: Extract<ReadersOrder, { kind: 
 process.on('message', (order: ReadersOrder) => {
   if (order.kind === 'follow') follow(order);
   else if (order.kind === 'forgot') judge.forgot();
+  else if (order.kind === 'restarted') judge.restarted();
   else {
     judge.expectEnds(order.ends);
     if (order.final) judge.judgeClients();

@@ -15,6 +15,7 @@ export type ReadersOrder =
       readonly readers: readonly { readonly name: string; readonly subscriptions: readonly Subscription[] }[];
     }
   | { readonly kind: 'forgot' }
+  | { readonly kind: 'restarted' }
   /** Where logs end by what others were told; `final` makes faults of what is missing. */
   | { readonly kind: 'judge'; readonly ends: readonly LogEnd[]; readonly final: boolean };
 
@@ -81,6 +82,10 @@ export class Readers {
 
   forgot(): void {
     this.#send({ kind: 'forgot' });
+  }
+
+  restarted(): void {
+    this.#send({ kind: 'restarted' });
   }
 
   /** Its streams judged by themselves and by where the logs end; null where it does not answer. */
