@@ -162,15 +162,19 @@ class Audience {
   }
 }
 
-/** Does one fault after the other until the time is over, and one at least. */
-async function plague(
-  world: ChaosWorld,
-  makes: typeof linkFaults,
-  { random, endMs, pauseMs, note }: { random: Random; endMs: number; pauseMs: number; note: (kind: string, name: string) => void },
-): Promise<void> {
+interface Plague {
+  readonly random: Random;
+  readonly endMs: number;
+  readonly pauseMs: number;
+  readonly first?: string;
+  readonly note: (kind: string, name: string) => void;
+}
+
+/** Does one fault after the other until the time is over: `first` in any case, where it is given, or else one of them. */
+async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, endMs, pauseMs, first, note }: Plague): Promise<void> {
   const names = Object.keys(makes);
   // Each kind once, in an order of the seed, before any comes again.
-  let line: string[] = [];
+  let line: string[] = first === undefined ? [] : [first];
   do {
     if (line.length === 0)
       line = names
@@ -207,7 +211,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
       const forget = (): void => audience.forgot();
       await plague(world, memoryFaults(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
     };
-    await Promise.all([inProcesses(), plague(world, linkFaults, way('links', forgetsAtMs + forgetfulMs))]);
+    await Promise.all([inProcesses(), plague(world, linkFaults, { ...way('links', forgetsAtMs + forgetfulMs), first: 'fork' })]);
     await world.sighted();
     await delay(1_000);
     world.rest();
