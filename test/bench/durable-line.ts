@@ -11,7 +11,7 @@ export function costOf(tookMs: Float64Array): Cost {
   return { p50Ms: tookMs[Math.floor(tookMs.length * 0.5)]!, p99Ms: tookMs[Math.floor(tookMs.length * 0.99)]! };
 }
 
-/** What the disk takes for a line of the audit log: the floor of every signature. */
+/** What the disk takes for a line of the audit log: nothing leaves before. */
 export function diskCost(file: string): Cost {
   const fd = openSync(file, 'a', 0o600);
   const line = Buffer.alloc(380, 97);

@@ -213,7 +213,7 @@ function measureOurs(all: readonly BenchCoin[], blockhash: string): Cost {
   return costOf(tookMs);
 }
 
-/** The same orders signed as the product signs them: by the signing process, policy and durable audit line inside, one after the other. */
+/** The same orders signed as the product signs them: by the signing process, policy and audit line inside, one after the other. */
 async function measureWhole(all: readonly BenchCoin[], blockhash: string): Promise<{ readonly whole: Cost; readonly disk: Cost }> {
   const place = await newSignerPlace();
   try {
@@ -305,7 +305,7 @@ export async function run(): Promise<BenchRow[]> {
       figure: text(whole),
       target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
       pass: whole.p50Ms <= targetP50Ms && whole.p99Ms <= targetP99Ms,
-      note: `${signedOrders.toLocaleString('en-US')} orders one after the other: read, quoted, built, judged by the policy, written to the audit log durably, signed; of it a durable line of such a log alone: ${text(disk)}`,
+      note: `${signedOrders.toLocaleString('en-US')} orders one after the other: read, quoted, built, judged by the policy, written to the audit log, signed, while the disk takes the line of the one before; a durable line of such a log alone: ${text(disk)}`,
     },
     {
       name: 'The same, signed in the process itself',

@@ -14,7 +14,7 @@ const mints = 20;
 const targetP50Ms = 0.25;
 const targetP99Ms = 1.2;
 
-/** Signatures of the signing process, policy and durable audit line inside; what the disk takes of it is measured apart. */
+/** Signatures of the signing process, policy and audit line inside; what the disk takes for such a line is measured apart. */
 export async function run(): Promise<BenchRow[]> {
   const place = await newSignerPlace();
   try {
@@ -37,7 +37,7 @@ export async function run(): Promise<BenchRow[]> {
         figure: `p50 ${alone.p50Ms.toFixed(3)} ms, p99 ${alone.p99Ms.toFixed(3)} ms`,
         target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
         pass: alone.p50Ms <= targetP50Ms && alone.p99Ms <= targetP99Ms,
-        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log durably, and signed; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
+        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log and signed, while the disk takes the line of the one before; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
       },
     ];
   } finally {
