@@ -49,7 +49,8 @@ interface Term {
  *
  * The leader hands on all that one read of a socket brought as one batch, one batch at a time. A batch that the bus did
  * not take is handed again until it does; meanwhile, and while nobody is known to lead, events gather up to the bounds
- * of the queue. Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
+ * of the queue. In the place of what is dropped beyond them, and of what the bus carries under no circumstances, the log says of which slots it is.
+ * Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
  */
 export class Publisher {
   readonly counts: PublisherCounts = {
@@ -299,7 +300,9 @@ export class Publisher {
           // The bus refused the batch for some of them; the others are handed over at once.
           this.counts.refused += batch.length - taken.length;
           this.#log.error({ err: error, events: batch.length - taken.length }, 'events_refused_by_bus');
-          term.standing.drop(batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])));
+          const refused = batch.flatMap((one) => (taken.includes(one) ? [] : [one.event]));
+          term.standing.drop(refused);
+          for (const event of refused) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
           batch = taken;
           continue;
         }
