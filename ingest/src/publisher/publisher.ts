@@ -298,11 +298,11 @@ export class Publisher {
         const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;
         if (taken.length < batch.length) {
           // The bus refused the batch for some of them; the others are handed over at once.
-          this.counts.refused += batch.length - taken.length;
-          this.#log.error({ err: error, events: batch.length - taken.length }, 'events_refused_by_bus');
-          const refused = batch.flatMap((one) => (taken.includes(one) ? [] : [one.event]));
-          term.standing.drop(refused);
-          for (const event of refused) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
+          this.#refuse(
+            batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])),
+            error,
+            term,
+          );
           batch = taken;
           continue;
         }
@@ -320,6 +320,13 @@ export class Publisher {
         pauseMs = Math.min(maxPauseMs, pauseMs * 2);
       }
     }
+  }
+
+  #refuse(events: readonly Told[], error: unknown, { standing }: Term): void {
+    this.counts.refused += events.length;
+    this.#log.error({ err: error, events: events.length }, 'events_refused_by_bus');
+    standing.drop(events);
+    for (const event of events) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
   }
 
   #isTaken(entry: BusEntry): boolean {
