@@ -8,7 +8,7 @@ export const marketTtlMs = 400;
 /** The programs' settings and fee tables, likewise. */
 export const settingsTtlMs = 30_000;
 /** Addresses of markets that are kept, 1.3 KB each; the oldest go. */
-export const maxPlans = 4_096;
+const maxPlans = 4_096;
 /** Markets that are kept, 5 KB each: as many as are read while one of them is good for an answer. The oldest go. */
 export const maxMarkets = 1_024;
 /** Reads of one market in a row: the second where its quote coin had to be learnt, the third where that changed meanwhile. */
