@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import { reasonOf, StoreAwayError } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
 import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
@@ -153,7 +154,7 @@ async function askSession(
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
   const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
   if (wallet === null && !isKnown) return { ok: false, reason: 'unknown_wallet' };
-  const session = supervisor.ready ?? (await supervisor.session(AbortSignal.timeout(answerWithinMs)));
+  const session = supervisor.ready ?? (await nextSession(supervisor));
   // Last, so that it is young when the process looks at it.
   const reading = await halt.read();
   if (reading.halted) return { ok: false, reason: 'halted' };
@@ -177,6 +178,16 @@ async function askSession(
     return isTooLate(second) ? unavailable : outcomeOf(second, session);
   } finally {
     clearTimeout(silence);
+  }
+}
+
+/** The process that comes up while somebody can wait for it. */
+async function nextSession(supervisor: Supervisor): Promise<SignerSession | null> {
+  const patience = startDeadline(answerWithinMs);
+  try {
+    return await supervisor.session(patience.signal);
+  } finally {
+    patience.end();
   }
 }
 
