@@ -179,7 +179,7 @@ function serve(terms: StartTerms): Promise<void> {
       signing = { desk: createDesk(terms, keystoreKey, log, disk), disk };
       tell({ op: 'ready' });
       disk.tellHead();
-      setInterval(disk.tellHead, headMs).unref();
+      setInterval(() => disk.tellHead(), headMs).unref();
     };
     const take = (command: ToSigner): void => {
       if (command.op === 'open' && phase === 'new') return void open(command).catch(reject);
@@ -193,7 +193,7 @@ function serve(terms: StartTerms): Promise<void> {
         for (const content of reader.push(piece)) take(readToSigner(content));
         signing?.desk.work();
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     });
     process.stdin.once('error', reject);
