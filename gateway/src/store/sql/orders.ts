@@ -56,7 +56,7 @@ export function orderTable(db: Database): OrderTable {
 }
 
 function compare(a: Advance, b: Advance): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : a.fromVersion - b.fromVersion;
+  return a.order.id < b.order.id ? -1 : a.order.id > b.order.id ? 1 : a.order.version - b.order.version;
 }
 
 async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
@@ -158,7 +158,7 @@ async function advanceAll(db: Database, advances: readonly Advance[]): Promise<r
   if (advances.length === 0) return [];
   // Always in the same order, and sums of wallets last: two who take the same rows never wait for each other in a circle.
   const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
-  return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.id);
+  return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.order.id);
 }
 
 async function advanceInOrder(
@@ -172,11 +172,9 @@ async function advanceInOrder(
   return outcomes;
 }
 
-async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
-  const row = await sql.get('SELECT * FROM orders WHERE id = ?', id);
-  if (row === null) return { kind: 'no_such_order' };
-  const before = readOrder(row);
-  if (before.version !== fromVersion) return { kind: 'stale', order: before };
+/** Looks only where it has to: most changes are made for what is stored. */
+async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
+  const { id } = before;
   const after = changedOrder(before, change, atMs);
   const updated = await sql.run(
     `UPDATE orders SET state = ?, ended = ?, fill = ?, error_code = ?, error_message = ?, error_details = ?, updated_at_ms = ?, version = ?
@@ -190,15 +188,17 @@ async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, 
     after.updatedAtMs,
     after.version,
     id,
-    fromVersion,
+    before.version,
   );
   if (updated === 0) {
-    // Changed by another process between our look and our change.
     const now = await orderById(sql, id);
     return now === null ? { kind: 'no_such_order' } : { kind: 'stale', order: now };
   }
   await addEvent(sql, after, namesOf({ fill: change.fill, error: change.error }));
-  if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) released.push(row);
+  if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) {
+    const row = await sql.get('SELECT spend_wallet, spend_day, spend_lamports FROM orders WHERE id = ?', id);
+    if (row !== null) released.push(row);
+  }
   return { kind: 'advanced', order: after };
 }
 
