@@ -65,6 +65,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.bySignature(order.signature!)).toEqual([expected]);
       expect(await elsewhere.orders.page({ owner: 'account:account', before: null, state: null, limit: 10 })).toEqual([expected]);
       expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([expected]);
+      expect(await elsewhere.orders.openIdsOf(ours, null, 10)).toEqual([{ id: expected.id, createdAtMs: nowMs }]);
       expect(await elsewhere.orders.byId('another')).toBeNull();
       expect(await elsewhere.orders.bySignature('another')).toEqual([]);
     });
@@ -381,6 +382,8 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await claim('b', nowMs + 5_001, elsewhere)).toEqual(orders.slice(3, 4));
       expect(await store.orders.openOf({ ...ours, gatewayId: 'b' }, null, 10)).toEqual(orders.slice(0, 4));
       expect(await store.orders.openOf({ ...ours, gatewayId: 'b' }, orders[1]!.id, 1)).toEqual(orders.slice(2, 3));
+      const ids = await store.orders.openIdsOf({ ...ours, gatewayId: 'b' }, orders[1]!.id, 1);
+      expect(ids.map(({ id }) => id)).toEqual([orders[2]!.id]);
       expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([]);
     });
 

@@ -120,6 +120,8 @@ export interface OrderTable {
   events(id: string): Promise<readonly StoredOrderEvent[]>;
   /** Open orders of its chain that a gateway follows, by id, behind `after` (null: from the first). */
   openOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
+  /** As `openOf`, without reading whole orders. */
+  openIdsOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly Pick<StoredOrder, 'id' | 'createdAtMs'>[]>;
   /** Open orders, whoever followed them, of other chains or of one that nobody can tell. */
   countOpenElsewhere(genesisHash: string): Promise<number>;
   /**

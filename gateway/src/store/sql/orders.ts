@@ -7,6 +7,7 @@ import {
   ownerOf,
   type Advance,
   type AdvanceOutcome,
+  type FollowingGateway,
   type IdempotencyOutcome,
   type IdempotencyUse,
   type InsertOutcome,
@@ -15,7 +16,7 @@ import {
   type OrderInsert,
   type OrderTable,
 } from '../order-table.ts';
-import { blob, countOf, integer, type Database, type Sql, type SqlRow } from './database.ts';
+import { blob, countOf, integer, text, type Database, type Sql, type SqlRow } from './database.ts';
 import { claimOrders } from './order-claims.ts';
 import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
 import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
@@ -39,20 +40,34 @@ export function orderTable(db: Database): OrderTable {
         Math.min(limit, maxOrderRows),
       ),
     events: async (id) => (await db.all('SELECT * FROM order_events WHERE order_id = ? ORDER BY version', id)).map(readOrderEvent),
-    openOf: ({ gatewayId, genesisHash }, after, limit) =>
-      list(
-        'SELECT * FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?',
-        gatewayId,
-        after ?? '',
-        genesisHash,
-        Math.min(limit, maxOrderRows),
-      ),
+    openOf: async (...where) => (await openRows(db, '*', ...where)).map(readOrder),
+    openIdsOf: async (...where) =>
+      (await openRows(db, 'id, created_at_ms', ...where)).map((row) => ({
+        id: text(row['id']),
+        createdAtMs: integer(row['created_at_ms']),
+      })),
     countOpenElsewhere: (genesisHash) =>
       countOf(db, 'SELECT count(*) AS count FROM orders WHERE ended = 0 AND (genesis_hash IS NULL OR genesis_hash <> ?)', genesisHash),
     claim: (claim) => claimOrders(db, claim),
     release: async (gatewayId) => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
     spentLamports: (wallet, atMs) => spentLamports(db, wallet, atMs),
   };
+}
+
+async function openRows(
+  sql: Sql,
+  columns: string,
+  { gatewayId, genesisHash }: FollowingGateway,
+  after: string | null,
+  limit: number,
+): Promise<readonly SqlRow[]> {
+  return await sql.all(
+    `SELECT ${columns} FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?`,
+    gatewayId,
+    after ?? '',
+    genesisHash,
+    Math.min(limit, maxOrderRows),
+  );
 }
 
 function compare(a: Advance, b: Advance): number {

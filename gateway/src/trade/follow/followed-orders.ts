@@ -1,4 +1,5 @@
-import { endStates, type OrderState, type StoredOrder } from '../order.ts';
+import type { Evidence } from '../life.ts';
+import type { OrderState, StoredOrder } from '../order.ts';
 import type { Landing, TrackedOrder } from './tracked-order.ts';
 
 /** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
@@ -13,6 +14,8 @@ export interface Followed extends TrackedOrder {
   /** Landing that is being read, and since when; null where none is. */
   beingRead: { readonly landing: Landing; readonly sinceMs: number } | null;
   contradicted: boolean;
+  /** What was known of it when it was looked at last. */
+  evidence: Evidence | null;
 }
 
 /** By the states that orders are in: how many, and how long the oldest has been in it, milliseconds. */
@@ -75,6 +78,7 @@ export class FollowedOrders {
       sending: false,
       beingRead: null,
       contradicted: false,
+      evidence: null,
     };
     this.#byId.set(order.id, followed);
     if (order.signature === null) return followed;
@@ -109,9 +113,4 @@ export class FollowedOrders {
     }
     return states;
   }
-}
-
-/** Nothing is left to find out of it. */
-export function hasEnded({ state }: Pick<StoredOrder, 'state'>): boolean {
-  return endStates.has(state);
 }
