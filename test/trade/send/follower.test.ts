@@ -66,6 +66,18 @@ test('an order is followed from its first block to the finalized one, with its f
   expect(world.landed()).toEqual([prepared.signature]);
 });
 
+test('nodes that have its status and not yet the transaction: it is told as confirmed all the same, and what it did once that can be read', async () => {
+  const gateway = await started();
+  const unread: Tampering = ({ method }, answer) => (method === 'getTransaction' ? Promise.resolve(null) : answer());
+  for (const node of world.nodes) node.tampering = unread;
+  world.chain.start();
+  const order = await begin(gateway, world.prepare(buy));
+  await until(async () => (await world.stateOf(order)) === 'confirmed', 'that it is confirmed');
+  expect((await world.store.orders.byId(order.id))!.fill).toBeNull();
+  for (const node of world.nodes) node.tampering = null;
+  expect(await world.ended(order)).toMatchObject({ state: 'finalized', fill: { baseAmount: buy.amount } });
+});
+
 test('all is sold and the emptied account closed: its rent comes back', async () => {
   const gateway = await started();
   world.chain.start();

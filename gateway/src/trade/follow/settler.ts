@@ -13,7 +13,7 @@ import { createWaker } from './waker.ts';
  */
 const roundEveryMs = 100;
 /** Changes stored in one go: beside it new orders are stored, which must not wait for a slot that ends a hundred. */
-const maxChanges = 16;
+const maxChanges = 32;
 /** The store is asked again after so long where it failed. */
 const storePauseMs = 500;
 
