@@ -26,6 +26,11 @@ const rules: readonly Rule[] = [
     applies: isCode,
   },
   {
+    what: 'a timeout that a collection of garbage takes away (`startDeadline` is none)',
+    pattern: /\bAbortSignal\.timeout\(/,
+    applies: (path) => isCode(path) && /^(shared|ingest|gateway)\//.test(path),
+  },
+  {
     what: 'the environment, read outside the edge',
     pattern: /\bprocess\.env\b/,
     applies: (path) => isCode(path) && !readsEnvironment(path),

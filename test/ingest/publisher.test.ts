@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { createHarness, recordingLog, until, type LogLine } from './harness.ts';
@@ -19,6 +20,9 @@ function someEvents(count: number): PublishableEvent[] {
 }
 
 const idOf = ({ json }: Pick<BusEntry, 'json'>): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
+
+const lossesOf = ({ batches }: ScriptedPublisher): unknown[] =>
+  batches.flat().flatMap(({ topics, json }) => readVerdict({ topics: topics.map((topic) => ({ topic, seq: 0 })), json })?.lost ?? []);
 
 /** What the bus takes is what the test says. */
 class ScriptedPublisher implements BusPublisher {
@@ -108,7 +112,7 @@ describe('Publisher', () => {
     expect(lines.map(({ name, level }) => [name, level])).toEqual([['bus_publish_failed', 'error']]);
   });
 
-  it('drops the oldest beyond its bound, and counts each', async () => {
+  it('drops the oldest beyond its bound, counts each, and says so in their place', async () => {
     const { bus, publisher } = await start();
     let release: () => void = () => undefined;
     bus.answer = () => new Promise<void>((resolve) => (release = resolve));
@@ -116,12 +120,14 @@ describe('Publisher', () => {
     publisher.push({ ...event, id: 'in flight' });
     await until('in flight', () => bus.batches.length === 1);
     for (let index = 0; index < 50_010; index++) publisher.push({ ...event, ts: { received: 1, published: 0 }, id: `${index}` });
-    expect(publisher.buffered).toBe(50_000);
+    expect(publisher.buffered).toBe(50_001);
     expect(publisher.counts.dropped).toBe(10);
     bus.answer = async () => undefined;
     release();
-    await until('published', () => publisher.counts.published === 50_001);
-    expect(bus.taken.slice(0, 3)).toEqual(['in flight', '10', '11']);
+    await until('published', () => publisher.counts.published === 50_002);
+    expect(bus.taken.slice(0, 4)).toEqual(['in flight', undefined, '10', '11']);
+    const { slot, signature } = event;
+    expect(lossesOf(bus)).toEqual([{ from: slot, to: slot, signatures: [signature] }]);
     expect(bus.taken.at(-1)).toBe('50009');
   });
 
@@ -139,8 +145,10 @@ describe('Publisher', () => {
       symbol: '',
     } as unknown as PublishableEvent);
     publisher.push(second);
-    await until('published', () => publisher.counts.published === 2);
+    await until('published', () => publisher.counts.published === 3);
     expect(publisher.counts.refused).toBe(1);
+    const losses = (await real.tail(10)).flatMap((entry) => readVerdict(entry)?.lost ?? []);
+    expect(losses).toEqual([{ from: first.slot, to: first.slot, signatures: [first.signature] }]);
     expect(lines.map(({ name }) => name)).toEqual(['ingest_leads', 'event_refused', 'events_refused_by_bus']);
     await publisher.close(100);
     await real.close();

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs } from '@sluice/gateway/quote/markets.ts';
+import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead } from '@sluice/gateway/quote/markets.ts';
 import type { AccountReader, ChainAccount } from '@sluice/gateway/chain/account-reader.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
@@ -15,6 +15,8 @@ import { curveData, type Curve } from '../simnet/programs/pump/state.ts';
 import { poolData } from '../simnet/programs/pump-amm/state.ts';
 import { mintData, tokenAccountData } from '../simnet/programs/token-state.ts';
 import { quietChain, address } from '../simnet/support/test-chain.ts';
+import { collectGarbage } from '../support/garbage.ts';
+import { until } from '../support/gateway.ts';
 
 /** What is read of the chain for quotes: which accounts, in how many calls, and how long they answer. */
 interface TestReader extends AccountReader {
@@ -263,6 +265,21 @@ test('a quote coin that is another with every read ends, and is told', async () 
   };
   expect((await markets.read(mint)).result).toMatchObject({ kind: 'malformed' });
   expect(turns).toBe(3);
+});
+
+test('what no answer can be made of is let go with the next read', async () => {
+  const reader = testReader();
+  const markets = createMarkets(reader, [], () => reader.nowMs);
+  const read = async (i: number): Promise<WeakRef<MarketRead>> => new WeakRef(await markets.read(`mint ${i}`));
+  const old: WeakRef<MarketRead>[] = [];
+  for (let i = 0; i < 100; i++) old.push(await read(i));
+  reader.nowMs += marketTtlMs + 1;
+  const young = await read(100);
+  await until('most to be gone', () => {
+    collectGarbage();
+    return old.filter((one) => one.deref() !== undefined).length <= 2;
+  });
+  expect(young.deref()).toBe(markets.read('mint 100'));
 });
 
 test('what is kept is bounded', async () => {

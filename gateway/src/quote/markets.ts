@@ -7,8 +7,10 @@ import { assembleMarket, narrowPlan, planMarket, usualQuotes, type AssembledMark
 export const marketTtlMs = 400;
 /** The programs' settings and fee tables, likewise. */
 export const settingsTtlMs = 30_000;
-/** Markets and their addresses that are kept; the oldest go. */
-export const maxMarkets = 10_000;
+/** Addresses of markets that are kept, 1.3 KB each; the oldest go. */
+const maxPlans = 4_096;
+/** Markets that are kept, 5 KB each: as many as are read while one of them is good for an answer. The oldest go. */
+export const maxMarkets = 1_024;
 /** Reads of one market in a row: the second where its quote coin had to be learnt, the third where that changed meanwhile. */
 const maxReads = 3;
 
@@ -50,7 +52,15 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
   };
 
   function planOf(mint: string): MarketPlan {
-    return plans.get(mint) ?? keep(plans, mint, planMarket(mint, [...usualQuotes.keys()], venues));
+    return plans.get(mint) ?? keep(plans, mint, planMarket(mint, [...usualQuotes.keys()], venues), maxPlans);
+  }
+
+  /** What was read longest ago stands first. */
+  function forgetOld(): void {
+    for (const [mint, read] of kept) {
+      if (isFresh(read, marketTtlMs)) return;
+      kept.delete(mint);
+    }
   }
 
   async function readOnce(plan: MarketPlan): Promise<{ assembled: AssembledMarket; asOf: AsOf; settings: Settings }> {
@@ -73,13 +83,15 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
     for (let left = maxReads; left > 0; left--) {
       const { assembled, asOf, settings: used } = await readOnce(plan);
       if (assembled.kind === 'more') {
-        plan = keep(plans, mint, planMarket(mint, [assembled.quoteMint], venues));
+        plan = keep(plans, mint, planMarket(mint, [assembled.quoteMint], venues), maxPlans);
         continue;
       }
       if (assembled.kind === 'malformed') counters.malformed++;
       if (assembled.kind === 'market') narrow(plan, assembled.market.pools[0]?.pool.quoteMint);
       const read: MarketRead = { ...asOf, result: assembled, settings: { slot: used.slot, askedAtMs: used.askedAtMs } };
-      return keep(kept, mint, read);
+      keep(kept, mint, read, maxMarkets);
+      forgetOld();
+      return read;
     }
     const reason = 'its quote coin changes with every read';
     return { slot: 0, askedAtMs: nowMs(), result: { kind: 'malformed', venue: 'any', reason }, settings: { slot: 0, askedAtMs: nowMs() } };
@@ -87,7 +99,7 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
 
   /** The quote coin of a curve never changes: the others need not be asked for again. */
   function narrow(plan: MarketPlan, quoteMint: string | undefined): void {
-    if (quoteMint !== undefined && plan.quoteMints.length > 1) keep(plans, plan.mint, narrowPlan(plan, quoteMint));
+    if (quoteMint !== undefined && plan.quoteMints.length > 1) keep(plans, plan.mint, narrowPlan(plan, quoteMint), maxPlans);
   }
 
   return {
@@ -117,10 +129,10 @@ function entryOf(accounts: ReadonlyMap<string, AccountBytes>, address: string): 
 }
 
 /** Puts it at the end, and lets the oldest go where there are too many. */
-function keep<T>(map: Map<string, T>, key: string, value: T): T {
+function keep<T>(map: Map<string, T>, key: string, value: T, most: number): T {
   map.delete(key);
   map.set(key, value);
-  if (map.size > maxMarkets) {
+  if (map.size > most) {
     const oldest = map.keys().next();
     if (oldest.done !== true) map.delete(oldest.value);
   }

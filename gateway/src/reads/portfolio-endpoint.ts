@@ -1,6 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
@@ -69,11 +70,13 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
 }
 
 async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string): Promise<Buffer | null> {
-  const within = AbortSignal.any([signal, AbortSignal.timeout(readWithinMs)]);
-  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within).catch((error: unknown) => {
-    log.debug({ err: error }, 'wallet_read_failed');
-    return null;
-  });
+  const within = startDeadline(readWithinMs, signal);
+  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within.signal)
+    .catch((error: unknown) => {
+      log.debug({ err: error }, 'wallet_read_failed');
+      return null;
+    })
+    .finally(() => within.end());
   if (read === null) return null;
   const found = await lookUp(book, read);
   const nowMs = Date.now();

@@ -4,6 +4,7 @@ import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
 import type { WholeReading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
@@ -259,7 +260,8 @@ export class GapFiller {
     type Answer = Exclude<WholeReading, Unusable> | LostTransaction;
     const asked: Promise<Answer>[] = [];
     const stopped = new AbortController();
-    const ended = AbortSignal.any([signal, stopped.signal]);
+    const ended = stopped.signal;
+    const forget = whenAborted(signal, () => stopped.abort());
     setMaxListeners(0, ended);
     try {
       for (const [index, item] of missing.entries()) {
@@ -272,6 +274,7 @@ export class GapFiller {
         this.#tell(item, found, term);
       }
     } finally {
+      forget();
       stopped.abort();
     }
   }

@@ -1,21 +1,26 @@
 import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
+import { Dropped } from './dropped.ts';
 import type { Outgoing } from './outgoing.ts';
 
-/** What is kept at most; beyond it the oldest is dropped. */
+/** What is kept at most; beyond it the oldest is dropped, and stays as what says so. */
 const maxEvents = 50_000;
 const maxBytes = 64 * 1024 * 1024;
 /** Memory of a trade, price or migration; names and links of a creation come on top. */
 const eventBytes = 1_200;
 
-/** Events that wait to be published, in their order. What drops events for a bound says how many. */
+/**
+ * Events that wait to be published, in their order. What drops events for a bound says how many, and in their place, before all others,
+ * stands one entry that says which slots they are of.
+ */
 export class EventQueue {
   /** The events are `#events[#from..]`. */
   #events: Outgoing[] = [];
   #from = 0;
   #bytes = 0;
+  #dropped: Dropped | null = null;
 
   get length(): number {
-    return this.#events.length - this.#from;
+    return this.#kept + (this.#dropped === null ? 0 : 1);
   }
 
   push(event: Outgoing): number {
@@ -26,11 +31,13 @@ export class EventQueue {
 
   /** The oldest, at most `count`. */
   take(count: number): Outgoing[] {
-    const taken = this.#events.slice(this.#from, this.#from + count);
+    const first = this.#dropped === null ? [] : [this.#dropped.news()];
+    this.#dropped = null;
+    const taken = this.#events.slice(this.#from, this.#from + count - first.length);
     for (const event of taken) this.#bytes -= weightOf(event);
     this.#from += taken.length;
     this.#compact();
-    return taken;
+    return [...first, ...taken];
   }
 
   /** Puts events that were taken before all others again. */
@@ -41,21 +48,37 @@ export class EventQueue {
     return this.#dropBeyondBounds();
   }
 
-  /** Drops the oldest for as long as they were received before a time, in microseconds. */
+  /** Says of an event that it will not be published, though no bound is reached. */
+  lose(event: Outgoing): void {
+    this.#dropped ??= new Dropped();
+    this.#dropped.add(event);
+  }
+
+  /** Forgets the oldest for as long as they were received before a time, in microseconds: another process published them. */
   dropReceivedBefore(timeUs: number): void {
-    while (this.length > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#dropOldest();
+    if (this.#dropped !== null && this.#dropped.receivedUs < timeUs) this.#dropped = null;
+    while (this.#kept > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#shift();
+  }
+
+  get #kept(): number {
+    return this.#events.length - this.#from;
   }
 
   #dropBeyondBounds(): number {
     let dropped = 0;
-    for (; this.length > maxEvents || this.#bytes > maxBytes; dropped++) this.#dropOldest();
+    while (this.#kept > maxEvents || this.#bytes > maxBytes) {
+      this.#dropped ??= new Dropped();
+      dropped += this.#dropped.add(this.#shift());
+    }
     return dropped;
   }
 
-  #dropOldest(): void {
-    this.#bytes -= weightOf(this.#events[this.#from]!);
+  #shift(): Outgoing {
+    const oldest = this.#events[this.#from]!;
+    this.#bytes -= weightOf(oldest);
     this.#from++;
     this.#compact();
+    return oldest;
   }
 
   #compact(): void {

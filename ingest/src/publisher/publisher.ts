@@ -49,7 +49,8 @@ interface Term {
  *
  * The leader hands on all that one read of a socket brought as one batch, one batch at a time. A batch that the bus did
  * not take is handed again until it does; meanwhile, and while nobody is known to lead, events gather up to the bounds
- * of the queue. Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
+ * of the queue. In the place of what is dropped beyond them, and of what the bus carries under no circumstances, the log says of which slots it is.
+ * Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
  */
 export class Publisher {
   readonly counts: PublisherCounts = {
@@ -297,9 +298,11 @@ export class Publisher {
         const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;
         if (taken.length < batch.length) {
           // The bus refused the batch for some of them; the others are handed over at once.
-          this.counts.refused += batch.length - taken.length;
-          this.#log.error({ err: error, events: batch.length - taken.length }, 'events_refused_by_bus');
-          term.standing.drop(batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])));
+          this.#refuse(
+            batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])),
+            error,
+            term,
+          );
           batch = taken;
           continue;
         }
@@ -317,6 +320,13 @@ export class Publisher {
         pauseMs = Math.min(maxPauseMs, pauseMs * 2);
       }
     }
+  }
+
+  #refuse(events: readonly Told[], error: unknown, { standing }: Term): void {
+    this.counts.refused += events.length;
+    this.#log.error({ err: error, events: events.length }, 'events_refused_by_bus');
+    standing.drop(events);
+    for (const event of events) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
   }
 
   #isTaken(entry: BusEntry): boolean {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
+import { whenAborted } from '../solana/when-aborted.ts';
 import type { BusEntry, BusPublisher, Sighting } from './bus.ts';
 import { BusError, closedError, fencedError, RedisFault, partlyStored } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
@@ -234,9 +235,10 @@ export class RedisPublisher implements BusPublisher {
   /** Waits a backoff, cut short when the connection is back or the publisher closes. */
   async #wait(attempt: number): Promise<void> {
     const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    const forget = whenAborted(this.#closing.signal, () => over.abort());
     const stop = this.#connection.onReady(() => over.abort());
-    await pause(backoffMs(attempt), signal);
+    await pause(backoffMs(attempt), over.signal);
     stop();
+    forget();
   }
 }

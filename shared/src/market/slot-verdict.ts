@@ -8,7 +8,7 @@ export interface SlotVerdict {
   /** Confirmed. */
   readonly alive: readonly number[];
   readonly dead: readonly number[];
-  /** What happened on the chain and cannot be told: no endpoint shows it. */
+  /** What happened on the chain and is not told: no endpoint shows it, or ingest had no room to keep it until the log took it. */
   readonly lost?: SlotLoss;
 }
 
@@ -20,7 +20,7 @@ export interface SlotLoss {
   readonly signatures: readonly string[];
 }
 
-const maxLostSignatures = 16;
+export const maxLostSignatures = 16;
 
 export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
   const signatures = [...new Set([...one.signatures, ...other.signatures])].slice(0, maxLostSignatures);

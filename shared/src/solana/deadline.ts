@@ -13,8 +13,9 @@ export interface Deadline {
 }
 
 /**
- * `AbortSignal.any` and `AbortSignal.timeout` together, for work of which there is much: on Node 20 a source that lives long keeps
- * something of every signal that was made of it, and making one costs a hundred microseconds.
+ * `AbortSignal.any` and `AbortSignal.timeout` together, which on Node 20 must not be put together: what `any` makes does not hold its
+ * timeout, so that a collection of garbage takes it away before it fires, and then it, with all that listens, is kept for good. A
+ * source that lives long keeps something of every signal that was made of it besides, and making one costs a hundred microseconds.
  */
 export function startDeadline(ms: number, ...sources: readonly (AbortSignal | undefined)[]): Deadline {
   const controller = new AbortController();

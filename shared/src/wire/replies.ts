@@ -113,7 +113,7 @@ export const Gap = Type.Object(
     }),
     reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched', 'unseen'], {
       description:
-        '`trimmed`: older than the retained history; `unwatched`: candles are made while somebody follows them, and for five minutes nobody did, or there are more of them to make than can be (then `to` is null); `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`; `unseen`: something happened on the chain in `slots` that no node shows, so that no frame tells it; no number is missing, and the next frame is `from`.',
+        '`trimmed`: older than the retained history; `unwatched`: candles are made while somebody follows them, and for five minutes nobody did, or there are more of them to make than can be (then `to` is null); `lost`: the bus could not give it; `epoch`: the numbers began anew; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`; `unseen`: something happened on the chain in `slots` that no frame tells, because no node shows it or ingest had no room to keep it until it could be told; no number is missing, and the next frame is `from`.',
     }),
     epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
     slots: Type.Optional(

@@ -6,8 +6,8 @@ import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';
 import { compileTemplate, fillTemplate, fits, type MessageTemplate } from './template.ts';
 
-/** Messages kept as templates, some 6 KB each; the one that was not used the longest goes. */
-export const maxTemplates = 2_048;
+/** Messages kept as templates, some 5 KB each; the one that was not used the longest goes. */
+export const maxTemplates = 1_024;
 /** Largest v0 transaction (1,232 bytes) less its one signature. */
 export const maxMessageBytes = 1_232 - 65;
 

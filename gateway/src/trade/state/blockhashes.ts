@@ -1,4 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { believe, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
@@ -76,12 +77,14 @@ export class Blockhashes {
   async refresh(): Promise<void> {
     this.counts.rounds++;
     const answers: ToldBlockhash[] = [];
-    const within = AbortSignal.any([this.#signal, AbortSignal.timeout(withinMs)]);
+    const within = startDeadline(withinMs, this.#signal);
     const asked = this.#endpoints.map(async (rpc) => {
-      const told = await this.#ask(rpc, within);
+      const told = await this.#ask(rpc, within.signal);
       if (told !== null) answers.push(told);
       return told !== null;
     });
+    // Those that are not waited for have their time too.
+    void Promise.all(asked).finally(() => within.end());
     // Where nothing is held that an answer has to agree with, none is believed before all others have had their time to contradict it.
     await (this.#young() === null ? Promise.all(asked) : firstAndSome(asked));
     if (!this.#signal.aborted) this.#judge([...answers]);

@@ -1,0 +1,54 @@
+import { maxLostSignatures, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import type { Outgoing, SlotNews } from './outgoing.ts';
+
+/** Slots of dropped verdicts, of either kind: as many as those who read the log remember. Beyond it the oldest are let go. */
+const maxSlots = 4_096;
+
+/**
+ * What was dropped before it came into the log, as the one entry that goes into the log in its place: of which slots events are missing, so
+ * that clients are told, and what was known of the fate of slots, for that is not lost with the events.
+ */
+export class Dropped {
+  #alive: number[] = [];
+  #dead: number[] = [];
+  #from = Number.POSITIVE_INFINITY;
+  #to = 0;
+  readonly #signatures = new Set<string>();
+  #receivedUs = 0;
+
+  /** Events that were dropped with it: 1, or 0 for a verdict. */
+  add(dropped: Outgoing): number {
+    this.#receivedUs = Math.max(this.#receivedUs, dropped.ts.received);
+    if (dropped.type !== 'slots') {
+      const { slot, signature } = dropped;
+      this.#lose({ from: slot, to: slot, signatures: signature === null ? [] : [signature] });
+      return 1;
+    }
+    this.#alive = newest(this.#alive, dropped.alive);
+    this.#dead = newest(this.#dead, dropped.dead);
+    if (dropped.lost !== undefined) this.#lose(dropped.lost);
+    return 0;
+  }
+
+  /** Received with the newest of what was dropped. */
+  news(): SlotNews {
+    const verdict = { type: 'slots', alive: this.#alive, dead: this.#dead, ts: { received: this.#receivedUs, published: 0 } } as const;
+    if (this.#from > this.#to) return verdict;
+    return { ...verdict, lost: { from: this.#from, to: this.#to, signatures: [...this.#signatures] } };
+  }
+
+  get receivedUs(): number {
+    return this.#receivedUs;
+  }
+
+  #lose({ from, to, signatures }: SlotLoss): void {
+    this.#from = Math.min(this.#from, from);
+    this.#to = Math.max(this.#to, to);
+    for (const signature of signatures) if (this.#signatures.size < maxLostSignatures) this.#signatures.add(signature);
+  }
+}
+
+function newest(slots: number[], more: readonly number[]): number[] {
+  slots.push(...more);
+  return slots.length > maxSlots ? slots.slice(-maxSlots) : slots;
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import { silentLog } from '../contract/bus-harness.ts';
+import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { run, seqs, StreamClient } from '../support/stream-client.ts';
+import { addressOf, tradeEvent } from '../support/stream-events.ts';
+
+/** Of the publisher's queue, and of what it has handed over and is not told of yet. */
+const [queued, underWay] = [50_000, 512];
+
+describe('a Redis that stands still until ingest has no more room', () => {
+  let redis: TestRedis;
+  const buses: Bus[] = [];
+  let server: TestGateway;
+  let publisher: Publisher;
+  beforeAll(async () => {
+    redis = await startRedis();
+    for (let at = 0; at < 2; at++) buses.push(await connectRedisBus([redis.url], silentLog));
+    server = await startTestGateway({ bus: buses[0]!, config: { redisUrls: [redis.url] } });
+    publisher = new Publisher(buses[1]!, silentLog);
+    publisher.stand();
+    await until('it to lead', () => publisher.leads);
+  });
+  afterAll(async () => {
+    redis.resume();
+    await publisher.close(1_000);
+    await server.close();
+    for (const bus of buses) await bus.close();
+    await redis.stop();
+  });
+
+  it('is told to clients with the slots that are missing, before what was kept', { timeout: 60_000 }, async () => {
+    const [mint, quiet] = [addressOf(91_001), addressOf(91_002)];
+    const topic = tradesTopic(mint);
+    const connect = (): Promise<StreamClient> => new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
+    const follow = { op: 'subscribe', channel: 'trades', mints: [mint, quiet] };
+    const client = await connect();
+    const { positions } = await client.ask(follow);
+    const push = (of: string, slot: number): void => publisher.push({ ...tradeEvent(of, { slot }) });
+    push(mint, 500);
+    expect(seqs(await client.framesTo(topic, 1))).toEqual([1]);
+
+    redis.pause();
+    push(mint, 501);
+    await until('it to be handed over', () => publisher.buffered === 0);
+    for (let at = 0; at < queued; at++) push(at < 40 ? mint : addressOf(91_003), at < 40 ? 600 : 601);
+    expect(publisher.counts.dropped).toBe(0);
+    for (let at = 0; at < 40 + underWay; at++) push(mint, 602);
+    expect(publisher.counts.dropped).toBeGreaterThanOrEqual(40);
+    redis.resume();
+
+    const gap = await client.next('the gap', ({ op, topic: of }) => op === 'gap' && of === topic, 30_000);
+    expect(gap).toMatchObject({ from: 3, to: null, reason: 'unseen', slots: { from: 600 } });
+    expect(gap['slots']).toMatchObject({ to: expect.toSatisfy((to: number) => to === 600 || to === 601) });
+    expect(gap['signatures']).toHaveLength(16);
+    await until('all to be published', () => publisher.buffered === 0 && publisher.counts.published > queued, 30_000);
+    const frames = await client.framesTo(topic, 2 + 40 + underWay, 30_000);
+    expect(seqs(frames)).toEqual(run(1, 2 + 40 + underWay));
+    expect(client.messages.indexOf(frames[1]!)).toBeLessThan(client.messages.indexOf(gap));
+    expect(client.messages.indexOf(gap)).toBeLessThan(client.messages.indexOf(frames[2]!));
+    expect(client.messages.some(({ op, topic: of }) => op === 'gap' && of === tradesTopic(quiet))).toBe(true);
+
+    // Who comes back from before is told as well.
+    const back = await connect();
+    const reply = await back.ask({ ...follow, mints: [mint], since: { epoch: positions![topic]!.epoch, seq: 1 } });
+    expect(reply.positions![topic]).toMatchObject({ seq: 1, recovered: false });
+    expect(await back.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 2, reason: 'unseen' });
+    client.close();
+    back.close();
+  });
+});

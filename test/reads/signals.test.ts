@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { portfolioBinding } from '@sluice/gateway/reads/portfolio-endpoint.ts';
+import { Blockhashes } from '@sluice/gateway/trade/state/blockhashes.ts';
+import { ChainView } from '@sluice/gateway/trade/state/chain-view.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
+import { quietChain } from '../simnet/support/test-chain.ts';
+import { collectGarbage } from '../support/garbage.ts';
+import { until } from '../support/gateway.ts';
+import { addressOf } from '../support/stream-events.ts';
+import { BookHarness } from './harness.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+
+/** The last calls may be in registers yet. */
+const stillInHand = 6;
+
+/** A node that listens, as a connection does, until it has answered; with what of its signals is still there. */
+function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals: WeakRef<AbortSignal>[]; left: () => number } {
+  const signals: WeakRef<AbortSignal>[] = [];
+  const rpc: Rpc = {
+    call: async (method, _params, signal, accept) => {
+      const forget = whenAborted(signal!, () => undefined);
+      signals.push(new WeakRef(signal!));
+      await new Promise((resolve) => setImmediate(resolve));
+      forget();
+      const told = answer(method);
+      accept?.(told);
+      return told;
+    },
+  };
+  const left = (): number => {
+    collectGarbage();
+    return signals.filter((signal) => signal.deref() !== undefined).length;
+  };
+  return { rpc, signals, left };
+}
+
+describe('a call that was answered', () => {
+  it('leaves nothing of its signal where a wallet is read', async () => {
+    const { health, book } = new BookHarness(quietChain());
+    const { rpc, signals, left } = listeningNode((method) => ({ context: { slot: 1 }, value: method === 'getBalance' ? 5 : [] }));
+    const { handler } = portfolioBinding({ rpc, book, health, log, signal: new AbortController().signal });
+    for (let n = 0; n < 50; n++) {
+      const answer = await handler({ params: { publicKey: addressOf(n) } } as never);
+      expect(answer).toHaveProperty('jsonBytes');
+    }
+    expect(signals).toHaveLength(150);
+    await until('the signals to be gone', () => left() <= stillInHand);
+  });
+
+  it('leaves nothing of its signal where a blockhash is asked for', async () => {
+    const value = { blockhash: addressOf(7), lastValidBlockHeight: 1_000 };
+    const { rpc, signals, left } = listeningNode(() => ({ context: { slot: 900 }, value }));
+    const blockhashes = new Blockhashes([rpc, rpc], new ChainView(2), log, new AbortController().signal);
+    for (let n = 0; n < 20; n++) await blockhashes.refresh();
+    expect(signals).toHaveLength(40);
+    await until('the signals to be gone', () => left() <= stillInHand);
+  });
+});
+
+it('a deadline passes whatever garbage is collected until then', async () => {
+  let fired = 0;
+  for (let n = 0; n < 20; n++) whenAborted(startDeadline(20).signal, () => fired++);
+  await pause(0);
+  collectGarbage();
+  await until('all to have passed', () => fired === 20);
+});
