@@ -1,6 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { subscribe } from 'node:diagnostics_channel';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet } from '../simnet/simnet.ts';
@@ -38,8 +35,8 @@ interface Call {
 const lamports = 400_000n * 10n ** 9n;
 const walletLamports = 1_000n * 10n ** 9n;
 const slotMs = 400;
-/** A validator answers while it makes its block. */
-const transactionsATurn = 4;
+/** A validator answers while it makes its block and tells of it. */
+const turnMs = 0.3;
 const curveLamports = 5n * 10n ** 9n;
 const poolLamports = 1_000n * 10n ** 9n;
 
@@ -56,34 +53,31 @@ function launch(chain: SimChain, count: number): readonly string[] {
 
 async function serve(count: number): Promise<void> {
   const funded = [maker, trader, wallet('bench', 'faucet')].map(({ publicKey: address }) => ({ address, lamports, usdc: 10n ** 13n }));
-  const chain = createChain({ seed: 'trade bench', market: false, funded, slotMs, transactionsATurn });
+  const chain = createChain({ seed: 'trade bench', market: false, funded, slotMs, turnMs });
   const mints = launch(chain, count);
-  const calls = new AsyncLocalStorage<Call>();
-  const running = new WeakMap<ServerResponse, Call>();
+  /** The request that is answered now. */
+  let call: Call | null = null;
   const arrivals = new Map<string, number>();
   /** Messages go out again until they are in a block: also after what was noted was forgotten. */
   const known = new Set<string>();
   const simulationsMs: number[] = [];
   const landings = { landed: 0, failed: 0 };
-  subscribe('http.server.request.start', (message) => {
-    const call: Call = { startedMs: sharedClockMs(), simulated: false };
-    running.set((message as { readonly request: IncomingMessage; readonly response: ServerResponse }).response, call);
-    calls.enterWith(call);
-  });
-  subscribe('http.server.response.finish', (message) => {
-    const call = running.get((message as { readonly response: ServerResponse }).response);
-    if (call?.simulated === true) simulationsMs.push(sharedClockMs() - call.startedMs);
-  });
+  const onRequest = (beganAtMs: number): (() => void) => {
+    const begun: Call = { startedMs: sharedClockMs() - (performance.now() - beganAtMs), simulated: false };
+    call = begun;
+    return () => {
+      call = null;
+      if (begun.simulated) simulationsMs.push(sharedClockMs() - begun.startedMs);
+    };
+  };
   const { send, simulate } = { send: chain.send.bind(chain), simulate: chain.simulate.bind(chain) };
   chain.simulate = (...args) => {
-    const call = calls.getStore();
-    if (call !== undefined) call.simulated = true;
+    if (call !== null) call.simulated = true;
     return simulate(...args);
   };
   chain.send = (...args) => {
     const outcome = send(...args);
-    const call = calls.getStore();
-    if (!outcome.ok || call === undefined || known.has(outcome.signature)) return outcome;
+    if (!outcome.ok || call === null || known.has(outcome.signature)) return outcome;
     known.add(outcome.signature);
     arrivals.set(outcome.signature, call.startedMs);
     return outcome;
@@ -93,7 +87,7 @@ async function serve(count: number): Promise<void> {
       for (const { err, signature } of transactions) if (arrivals.has(signature)) landings[err === null ? 'landed' : 'failed']++;
     },
   });
-  const { rpcUrl, wsUrl } = await startSimnet({ chain });
+  const { rpcUrl, wsUrl } = await startSimnet({ chain, turnMs, onRequest });
   process.on('message', (order: ToNode) => {
     if (order.op === 'fund') for (const address of order.wallets) chain.airdrop(address, walletLamports);
     if (order.op === 'forget') {

@@ -1,3 +1,5 @@
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+
 /** The simulated chain as its RPC server sees it. Amounts are lamports or raw token units. */
 export interface ChainAccount {
   readonly lamports: bigint;
@@ -73,6 +75,19 @@ export interface ChainListener {
   onDead?(slots: readonly number[]): void;
 }
 
+export interface SendOptions {
+  readonly skipPreflight?: boolean;
+  /** The bytes as `decodeTransaction` reads them, where the caller has done that. */
+  readonly decoded?: DecodedTransaction;
+}
+
+export interface SimulateOptions {
+  readonly sigVerify?: boolean;
+  readonly replaceRecentBlockhash?: boolean;
+  /** As of `SendOptions`. */
+  readonly decoded?: DecodedTransaction;
+}
+
 export type SendOutcome =
   | { readonly ok: true; readonly signature: string }
   | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: unknown };
@@ -93,8 +108,8 @@ export interface Chain {
   /** Token accounts (both token programs) of a wallet. */
   tokenAccountsOf(owner: string): Iterable<readonly [address: string, account: ChainAccount]>;
   /** Queues a signed transaction for the bank under construction. Without `skipPreflight` it is simulated first (-32002 with err and logs on failure); a bad signature is -32003. */
-  send(wire: Uint8Array, options?: { readonly skipPreflight?: boolean }): SendOutcome;
-  simulate(wire: Uint8Array, options?: { readonly sigVerify?: boolean; readonly replaceRecentBlockhash?: boolean }): Execution;
+  send(wire: Uint8Array, options?: SendOptions): SendOutcome;
+  simulate(wire: Uint8Array, options?: SimulateOptions): Execution;
   transaction(signature: string): TransactionRecord | null;
   /** Newest first. `until` and `before` are signatures. */
   signaturesFor(

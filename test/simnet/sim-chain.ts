@@ -4,7 +4,17 @@ import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solan
 import { assembleTransaction, compileMessage, decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction.ts';
 import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
-import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
+import type {
+  Block,
+  Chain,
+  ChainAccount,
+  ChainListener,
+  Execution,
+  SendOptions,
+  SendOutcome,
+  SimulateOptions,
+  TransactionRecord,
+} from './chain.ts';
 import { AccountStore } from './ledger/account-store.ts';
 import { Blockhashes, blockhashLifetime } from './ledger/blockhashes.ts';
 import { clockData } from './ledger/clock.ts';
@@ -54,8 +64,8 @@ export interface ChainOptions {
   /** False for a chain on which nothing happens by itself. */
   readonly market?: MarketOptions | false;
   readonly slotMs?: number;
-  /** Transactions that a slot begun by the timer runs before requests get their turn; a node is never busy for a whole block. All by default. */
-  readonly transactionsATurn?: number;
+  /** How long a slot begun by the timer may run transactions at a stretch, in milliseconds, before requests get their turn; endless by default. */
+  readonly turnMs?: number;
   /** The chain's clock, in milliseconds since the epoch; the machine's by default. */
   readonly nowMs?: () => number;
   readonly firstSlot?: number;
@@ -99,10 +109,11 @@ class SimChain implements MarketChain {
   readonly #intern = createInterner();
   readonly #seed: string;
   readonly #slotMs: number;
-  readonly #transactionsATurn: number;
+  readonly #turnMs: number;
   readonly #nowMs: () => number;
   readonly #faucet: Keypair;
-  readonly #queuedSignatures = new Set<string>();
+  /** Bytes of what waits for a block, by signature. */
+  readonly #queued = new Map<string, Uint8Array>();
   #queue: Queued[] = [];
   #retired: string[] = [];
   #lastSlot: number;
@@ -110,6 +121,7 @@ class SimChain implements MarketChain {
   #finalized: Block;
   #airdrops = 0;
   #timer: NodeJS.Timeout | null = null;
+  #nextTurn: NodeJS.Immediate | null = null;
   /** Null between two slots. */
   #open: OpenBank | null = null;
   #beforeSlot: (() => void) | null = null;
@@ -117,7 +129,7 @@ class SimChain implements MarketChain {
   constructor(options: ChainOptions) {
     this.#seed = String(options.seed);
     this.#slotMs = options.slotMs ?? defaultSlotMs;
-    this.#transactionsATurn = options.transactionsATurn ?? maxPerBlock;
+    this.#turnMs = options.turnMs ?? Infinity;
     this.#nowMs = options.nowMs ?? Date.now;
     // What the chain was begun with, its time among it, as of a cluster.
     this.genesisHash = genesisHashOf(`${this.#seed} ${this.#nowMs()}`);
@@ -204,8 +216,8 @@ class SimChain implements MarketChain {
     return this.#store.entries();
   }
 
-  send(wire: Uint8Array, options: { readonly skipPreflight?: boolean } = {}): SendOutcome {
-    const transaction = decodeTransaction(wire);
+  send(wire: Uint8Array, options: SendOptions = {}): SendOutcome {
+    const transaction = options.decoded ?? decodeTransaction(wire);
     if (transaction.kind === 'malformed') {
       return { ok: false, code: rpcCode.invalidParams, message: `failed to deserialize transaction: ${transaction.reason}` };
     }
@@ -217,10 +229,10 @@ class SimChain implements MarketChain {
       };
     }
     const signature = transaction.signatures[0] ?? '';
-    if (!signaturesHold(transaction)) {
+    if (!this.#isVerified(signature, wire) && !signaturesHold(transaction)) {
       return { ok: false, code: rpcCode.signatureFailure, message: 'Transaction signature verification failure' };
     }
-    if (this.#queuedSignatures.has(signature)) return { ok: true, signature };
+    if (this.#queued.has(signature)) return { ok: true, signature };
     if (options.skipPreflight !== true) {
       const { execution } = this.#preview(transaction, false);
       if (execution.err !== null) return preflightFailure(execution, execution.err);
@@ -229,12 +241,12 @@ class SimChain implements MarketChain {
       return { ok: false, code: rpcCode.overloaded, message: 'Node is behind: too many transactions wait for a block' };
     }
     this.#queue.push({ wire, transaction, signature });
-    this.#queuedSignatures.add(signature);
+    this.#queued.set(signature, wire);
     return { ok: true, signature };
   }
 
-  simulate(wire: Uint8Array, options: { readonly sigVerify?: boolean; readonly replaceRecentBlockhash?: boolean } = {}): Execution {
-    const transaction = decodeTransaction(wire);
+  simulate(wire: Uint8Array, options: SimulateOptions = {}): Execution {
+    const transaction = options.decoded ?? decodeTransaction(wire);
     if (transaction.kind === 'malformed') return unreadableExecution;
     if (options.sigVerify === true && !signaturesHold(transaction)) return refusedTransaction(transaction, 'SignatureFailure').execution;
     return this.#preview(transaction, options.replaceRecentBlockhash === true).execution;
@@ -270,7 +282,7 @@ class SimChain implements MarketChain {
 
   advance(): Block {
     const bank = this.#open ?? this.#openSlot();
-    this.#execute(bank, bank.left.length);
+    while (bank.left.length > 0) this.#execute(bank);
     return this.#freeze(bank);
   }
 
@@ -288,7 +300,7 @@ class SimChain implements MarketChain {
     }
     if (options.replay === true) {
       this.#queue.unshift(...again);
-      for (const { signature } of again) this.#queuedSignatures.add(signature);
+      for (const { signature, wire } of again) this.#queued.set(signature, wire);
     }
     if (dead.length > 0) for (const listener of this.#listeners) listener.onDead?.(dead);
     return dead;
@@ -304,9 +316,11 @@ class SimChain implements MarketChain {
     let due = performance.now() + this.#slotMs;
     const turn = (): void => {
       const bank = (this.#open ??= this.#openSlot());
-      this.#execute(bank, this.#transactionsATurn);
-      if (bank.left.length > 0) {
-        this.#timer = setTimeout(turn);
+      const endsAtMs = performance.now() + this.#turnMs;
+      do this.#execute(bank);
+      while (bank.left.length > 0 && performance.now() < endsAtMs);
+      if (bank.left.length > 0 || performance.now() >= endsAtMs) {
+        this.#nextTurn = setImmediate(turn);
         return;
       }
       this.#freeze(bank);
@@ -319,7 +333,9 @@ class SimChain implements MarketChain {
 
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#nextTurn !== null) clearImmediate(this.#nextTurn);
     this.#timer = null;
+    this.#nextTurn = null;
   }
 
   #newest(): Block {
@@ -330,6 +346,12 @@ class SimChain implements MarketChain {
 
   #bank(slot: number, unixTimestamp: number) {
     return { programs: this.#programs, clock: { slot, unixTimestamp }, account: (address: string) => this.#store.get(address) };
+  }
+
+  /** Whether these very bytes were verified when they first came: clients send again until they see them in a block. */
+  #isVerified(signature: string, wire: Uint8Array): boolean {
+    const known = this.#queued.get(signature) ?? this.#history.transaction(signature)?.wire;
+    return known !== undefined && Buffer.compare(known, wire) === 0;
   }
 
   /** What a transaction would do in a bank on top of the newest block; signatures are not looked at. */
@@ -355,22 +377,23 @@ class SimChain implements MarketChain {
     return this.#open;
   }
 
-  #execute(open: OpenBank, most: number): void {
+  /** Executes the next transaction of a bank that has one. */
+  #execute(open: OpenBank): void {
+    const next = open.left.shift();
+    if (next === undefined) return;
     const { slot, blockTime, parent, records, paid } = open;
-    const bank = this.#bank(slot, blockTime);
+    const { wire, transaction, signature } = next;
     const height = parent.blockHeight + 1;
-    for (const { wire, transaction, signature } of open.left.splice(0, most)) {
-      this.#queuedSignatures.delete(signature);
-      if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) continue;
-      const outcome = executeTransaction(bank, transaction);
-      if (!outcome.landed) continue;
-      for (const [address, account] of outcome.commit) this.#store.set(address, account);
-      open.fees += outcome.fee;
-      paid.push({ unitPrice: outcome.unitPrice, writable: outcome.keys.filter((key) => key.writable).map((key) => key.address) });
-      const { execution } = outcome;
-      const shared = { accountKeys: execution.accountKeys.map(this.#intern), logs: execution.logs.map(this.#intern) };
-      records.push({ ...execution, ...shared, signature, wire, version: transaction.version, slot, index: records.length, blockTime });
-    }
+    this.#queued.delete(signature);
+    if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) return;
+    const outcome = executeTransaction(this.#bank(slot, blockTime), transaction);
+    if (!outcome.landed) return;
+    for (const [address, account] of outcome.commit) this.#store.set(address, account);
+    open.fees += outcome.fee;
+    paid.push({ unitPrice: outcome.unitPrice, writable: outcome.keys.filter((key) => key.writable).map((key) => key.address) });
+    const { execution } = outcome;
+    const shared = { accountKeys: execution.accountKeys.map(this.#intern), logs: execution.logs.map(this.#intern) };
+    records.push({ ...execution, ...shared, signature, wire, version: transaction.version, slot, index: records.length, blockTime });
   }
 
   #freeze({ slot, blockTime, parent, records, paid, fees }: OpenBank): Block {

@@ -38,6 +38,10 @@ export interface SimnetOptions {
   readonly chain?: Chain;
   /** False leaves the chain standing still: `chain.advance()` freezes each slot. */
   readonly autoStart?: boolean;
+  /** How long notifications may take at a stretch, in milliseconds, before requests get their turn; endless where not given. */
+  readonly turnMs?: number;
+  /** Called when a JSON-RPC request begins to be answered, with the `performance.now()` at which its head was read; what it answers, when that is written. */
+  readonly onRequest?: (beganAtMs: number) => () => void;
   /** Transactions that the oracle remembers; 20,000 where not given. */
   readonly oracleTransactions?: number;
 }
@@ -81,7 +85,12 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
   const oracle = createOracle(base, options.oracleTransactions);
   const misbehaving = new Misbehaving(base, numericSeed(seed));
   const behaviour = misbehaving.behaviour((body) => runCommand(misbehaving, body));
-  const server = await startRpcServer({ chain: misbehaving.chain, host, port, behaviour, ...(log === undefined ? {} : { log }) });
+  const given = {
+    ...(log && { log }),
+    ...(options.turnMs && { turnMs: options.turnMs }),
+    ...(options.onRequest && { onRequest: options.onRequest }),
+  };
+  const server = await startRpcServer({ chain: misbehaving.chain, host, port, behaviour, ...given });
   misbehaving.onCut = () => server.cut();
   let closing: Promise<void> | null = null;
   const close = (): Promise<void> => {

@@ -11,9 +11,8 @@ const limbCount = 11;
 /** A little less than 1 / limbBase, so that a quotient is never too large (and at most one too small). */
 const limbInverse = (1 / limbBase) * (1 - 2 ** -50);
 
-/** Anything else goes in groups of five digits: 58^5 < 2^30. */
+/** Text is decoded in groups of five digits: 58^5 < 2^30. */
 const digitsPerGroup = 5;
-const groupBase = 58 ** digitsPerGroup;
 
 /** Longest text that is decoded; beyond it `decodeBase58` answers null. Instruction data of a CPI has at most 10 KiB (14,000 characters). */
 export const maxBase58Chars = 16_384;
@@ -122,33 +121,49 @@ function encodeAddress(bytes: Uint8Array, offset: number): string {
   return chars.toString('latin1', start - zeros);
 }
 
+/** Three bytes at a time into limbs of four digits, least significant first: a limb times 2^24 fits a double's 53 bits. */
 function encodeAny(bytes: Uint8Array, offset: number, length: number): string {
   let zeros = 0;
   while (zeros < length && bytes[offset + zeros] === 0) zeros++;
-  const groups = new Float64Array(Math.ceil(((length - zeros) * 1.366) / digitsPerGroup) + 1);
+  const limbs = new Int32Array(Math.ceil(((length - zeros) * 1.366) / 4) + 1);
   let used = 0;
-  for (let at = zeros; at < length; at++) {
-    let carry = bytes[offset + at]!;
+  const end = offset + length;
+  for (let at = offset + zeros; at < end;) {
+    // The first step takes what does not make three.
+    const step = (end - at) % 3 || 3;
+    let carry = 0;
+    for (const next = at + step; at < next; at++) carry = carry * 256 + bytes[at]!;
+    const scale = step === 3 ? 2 ** 24 : 2 ** (8 * step);
     for (let i = 0; i < used || carry > 0; i++) {
-      const value = groups[i]! * 256 + carry;
-      carry = Math.floor(value / groupBase);
-      groups[i] = value - carry * groupBase;
+      const value = limbs[i]! * scale + carry;
+      carry = Math.floor(value * limbInverse);
+      let rest = value - carry * limbBase;
+      if (rest >= limbBase) {
+        carry++;
+        rest -= limbBase;
+      }
+      limbs[i] = rest;
       if (i >= used) used = i + 1;
     }
   }
-  let text = '';
-  for (let i = used - 1; i >= 0; i--) {
-    let rest = groups[i]!;
-    let group = '';
-    for (let digit = 0; digit < digitsPerGroup; digit++) {
-      group = alphabet[rest % 58]! + group;
-      rest = Math.floor(rest / 58);
-    }
-    text += group;
+  return '1'.repeat(zeros) + limbText(limbs, used);
+}
+
+/** The digits of limbs, without the zeros in front of the first. */
+function limbText(limbs: Int32Array, used: number): string {
+  const text = Buffer.allocUnsafe(used * 4);
+  for (let i = used - 1, at = 0; i >= 0; i--, at += 4) {
+    const pair = (limbs[i]! / 3364) | 0;
+    const high = pairCodes[pair]!;
+    const low = pairCodes[limbs[i]! - pair * 3364]!;
+    text[at] = high & 255;
+    text[at + 1] = high >> 8;
+    text[at + 2] = low & 255;
+    text[at + 3] = low >> 8;
   }
   let start = 0;
-  while (text.charCodeAt(start) === oneCode) start++;
-  return '1'.repeat(zeros) + text.slice(start);
+  while (start < text.length && text[start] === oneCode) start++;
+  return text.toString('latin1', start);
 }
 
 /** Base58 (Bitcoin alphabet) of `length` bytes from `offset`. 32 bytes, an address, take a fast path. */

@@ -37,10 +37,11 @@ export class History {
     this.#blocks.push(block);
     for (const record of block.transactions) {
       this.#bySignature.set(record.signature, record);
-      for (const address of new Set(record.accountKeys)) {
+      for (const address of record.accountKeys) {
         const list = this.#byAddress.get(address);
         if (list === undefined) this.#byAddress.set(address, [record]);
-        else list.push(record);
+        // Once each, where a key stands twice.
+        else if (list[list.length - 1] !== record) list.push(record);
       }
     }
     this.#dropWritten();

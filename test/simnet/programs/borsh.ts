@@ -1,11 +1,13 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { addressBytes } from '../runtime/derive.ts';
+import { readU64, writeU64 } from './u64-bytes.ts';
 
 const initialBytes = 512;
 
 /** Writes Borsh (little endian); grows as needed. */
 export class BorshWriter {
-  #buffer = Buffer.alloc(initialBytes);
+  // From Node's pool; only bytes that were written leave.
+  #buffer = Buffer.allocUnsafe(initialBytes);
   #length = 0;
 
   bytes(value: Uint8Array): this {
@@ -43,7 +45,8 @@ export class BorshWriter {
 
   u64(value: bigint): this {
     this.#reserve(8);
-    this.#length = this.#buffer.writeBigUInt64LE(value, this.#length);
+    writeU64(this.#buffer, value, this.#length);
+    this.#length += 8;
     return this;
   }
 
@@ -83,7 +86,7 @@ export class BorshWriter {
 
   #reserve(count: number): void {
     if (this.#length + count <= this.#buffer.length) return;
-    const grown = Buffer.alloc(Math.max(this.#buffer.length * 2, this.#length + count));
+    const grown = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#length + count));
     grown.set(this.#buffer);
     this.#buffer = grown;
   }
@@ -127,7 +130,7 @@ export class BorshReader {
   }
 
   u64(): bigint {
-    return this.#data.readBigUInt64LE(this.#take(8));
+    return readU64(this.#data, this.#take(8));
   }
 
   i64(): bigint {

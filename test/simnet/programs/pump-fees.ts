@@ -37,7 +37,7 @@ function getFees(context: AnchorContext, args: BorshReader): void {
   const config = context.owned('fee_config', feeConfigDiscriminator);
   const isPumpPool = args.bool();
   const marketCap = args.u128();
-  const rates = ratesFor(readFeeConfig(config.data), isPumpPool, args.address(), marketCap);
+  const rates = ratesFor(config.read(readFeeConfig), isPumpPool, args.address(), marketCap);
   context.raw.setReturnData(new BorshWriter().u64(rates.lp).u64(rates.protocol).u64(rates.creator).done());
 }
 

@@ -3,6 +3,7 @@ import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known
 import type { ChainAccount } from '../chain.ts';
 import { addressBytes } from '../runtime/derive.ts';
 import { BorshWriter } from './borsh.ts';
+import { readU64, writeU64 } from './u64-bytes.ts';
 
 /** Layouts of SPL Token and Token-2022 (docs of both programs): mint, account, and the extensions used here. */
 export const mintBytes = 82;
@@ -55,8 +56,8 @@ function writeOption(data: Uint8Array, at: number, address: string | null, progr
 export const mintFields = {
   authority: (data: Uint8Array) => readOption(data, offset.mintAuthority),
   setAuthority: (data: Uint8Array, address: string | null, program: string) => writeOption(data, offset.mintAuthority, address, program),
-  supply: (data: Uint8Array) => view(data).readBigUInt64LE(offset.supply),
-  setSupply: (data: Uint8Array, value: bigint) => view(data).writeBigUInt64LE(value, offset.supply),
+  supply: (data: Uint8Array) => readU64(data, offset.supply),
+  setSupply: (data: Uint8Array, value: bigint) => writeU64(data, value, offset.supply),
   decimals: (data: Uint8Array) => data[offset.decimals] ?? 0,
   initialized: (data: Uint8Array) => data[offset.mintInitialized] === 1,
   freezeAuthority: (data: Uint8Array) => readOption(data, offset.freezeAuthority),
@@ -75,21 +76,21 @@ export const tokenFields = {
   mint: (data: Uint8Array) => encodeBase58(data, offset.accountMint, 32),
   owner: (data: Uint8Array) => encodeBase58(data, offset.accountOwner, 32),
   setOwner: (data: Uint8Array, address: string) => data.set(addressBytes(address), offset.accountOwner),
-  amount: (data: Uint8Array) => view(data).readBigUInt64LE(offset.amount),
-  setAmount: (data: Uint8Array, value: bigint) => view(data).writeBigUInt64LE(value, offset.amount),
+  amount: (data: Uint8Array) => readU64(data, offset.amount),
+  setAmount: (data: Uint8Array, value: bigint) => writeU64(data, value, offset.amount),
   delegate: (data: Uint8Array) => readOption(data, offset.delegate),
   setDelegate: (data: Uint8Array, address: string | null, program: string) => writeOption(data, offset.delegate, address, program),
-  delegatedAmount: (data: Uint8Array) => view(data).readBigUInt64LE(offset.delegatedAmount),
-  setDelegatedAmount: (data: Uint8Array, value: bigint) => view(data).writeBigUInt64LE(value, offset.delegatedAmount),
+  delegatedAmount: (data: Uint8Array) => readU64(data, offset.delegatedAmount),
+  setDelegatedAmount: (data: Uint8Array, value: bigint) => writeU64(data, value, offset.delegatedAmount),
   state: (data: Uint8Array) => data[offset.state] ?? 0,
   setState: (data: Uint8Array, state: number) => {
     data[offset.state] = state;
   },
   /** Rent reserve of a wrapped-SOL account; null for another mint. */
-  nativeReserve: (data: Uint8Array) => (data[offset.isNative] === 1 ? view(data).readBigUInt64LE(offset.isNative + 4) : null),
+  nativeReserve: (data: Uint8Array) => (data[offset.isNative] === 1 ? readU64(data, offset.isNative + 4) : null),
   setNativeReserve(data: Uint8Array, reserve: bigint): void {
     data[offset.isNative] = 1;
-    view(data).writeBigUInt64LE(reserve, offset.isNative + 4);
+    writeU64(data, reserve, offset.isNative + 4);
   },
   closeAuthority: (data: Uint8Array) => readOption(data, offset.closeAuthority),
   setCloseAuthority: (data: Uint8Array, address: string | null, program: string) =>

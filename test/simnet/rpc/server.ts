@@ -1,18 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as HttpServer, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Chain, TransactionRecord } from '../chain.ts';
 import { BlockHistory } from './block-history.ts';
 import type { RpcContext } from './context.ts';
 import { answerBody, calledMethods, encodeAnswer, parseJson } from './dispatch.ts';
 import { Connection, maxMessageBytes } from './pubsub/connection.ts';
+import { maxBodyBytes, PostReader } from './post-reader.ts';
 import { plainDelivery, type Delivery } from './pubsub/delivery.ts';
 import { Hub } from './pubsub/hub.ts';
 import type { SubscriptionKind } from './pubsub/subscription.ts';
 import type { SimnetLog } from './simnet-log.ts';
 
-/** Bytes of one HTTP request body (`MAX_REQUEST_BODY_SIZE` of a node); a longer one is answered 413. */
-const maxBodyBytes = 50 * 1024;
 /** PubSub connections at once; one more is refused with HTTP 503. */
 const maxConnections = 1_000;
 
@@ -34,11 +33,14 @@ export interface ServerBehaviour {
   readonly control: ((body: unknown) => { readonly status: number; readonly body: unknown }) | null;
 }
 
+const noFault: HttpFault = { delayMs: 0, tooManyRequestsAfterSeconds: null };
+const tooManyRequests = '{"jsonrpc":"2.0","error":{"code":429,"message":"Too many requests"},"id":null}';
+
 const goodBehaviour: ServerBehaviour = {
   delivery: plainDelivery,
   order: (transactions) => transactions,
   slotsBehind: () => null,
-  http: () => ({ delayMs: 0, tooManyRequestsAfterSeconds: null }),
+  http: () => noFault,
   refusesConnections: () => false,
   control: null,
 };
@@ -71,6 +73,10 @@ interface RpcServerOptions {
   readonly port: number;
   readonly behaviour?: ServerBehaviour;
   readonly log?: SimnetLog;
+  /** How long notifications may take at a stretch, in milliseconds, before requests get their turn; endless where not given. */
+  readonly turnMs?: number;
+  /** Called when a JSON-RPC request begins to be answered, with the time at which its head was read; what it answers, when that is written. */
+  readonly onRequest?: (beganAtMs: number) => () => void;
 }
 
 /** The body of a request as text; null when it is longer than `maxBodyBytes`. Rejects when the client goes away. */
@@ -84,9 +90,25 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return length > maxBodyBytes ? null : Buffer.concat(chunks).toString('utf8');
 }
 
-function reply(response: ServerResponse, status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
-  const type = body.startsWith('{') || body.startsWith('[') ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8';
-  response.writeHead(status, { 'content-type': type, ...headers }).end(body);
+type Parsed = ReturnType<typeof parseJson>;
+type Headers = Readonly<Record<string, string>>;
+type Reply = (status: number, body: string, headers?: Headers) => void;
+
+function typeOf(body: string): string {
+  return body.startsWith('{') || body.startsWith('[') ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8';
+}
+
+function reply(response: ServerResponse, status: number, body: string, headers: Headers = {}): void {
+  response.writeHead(status, { 'content-type': typeOf(body), ...headers }).end(body);
+}
+
+/** The same on a bare socket, in one write. */
+function replyOn(socket: Socket, status: number, body: string, headers: Headers = {}): void {
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${typeOf(body)}\r\n`;
+  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+  const bytes = Buffer.byteLength(body);
+  // Latin-1 is written as it stands.
+  socket.write(`${head}content-length: ${bytes}\r\n\r\n${body}`, bytes === body.length ? 'latin1' : 'utf8');
 }
 
 const cors = {
@@ -102,7 +124,9 @@ function isLoopback(request: IncomingMessage): boolean {
 
 /** One simulated node: JSON-RPC over HTTP, and PubSub over WebSocket on every path of the same port. */
 class SimulatedNode {
-  readonly http: Server;
+  readonly server: Server;
+  /** Answers what is no plain JSON-RPC request; it has the sockets that `server` leaves to it. */
+  private readonly http: HttpServer;
   readonly hub: Hub;
   readonly blocks: BlockHistory;
   readonly connections = new Set<Connection>();
@@ -112,14 +136,16 @@ class SimulatedNode {
   private readonly wss = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
   private readonly delays = new Set<NodeJS.Timeout>();
   private readonly log: SimnetLog | undefined;
+  private readonly onRequest: RpcServerOptions['onRequest'];
   requests = 0;
   slowReadersCut = 0;
   internalErrors = 0;
 
-  constructor(chain: Chain, behaviour: ServerBehaviour, log: SimnetLog | undefined) {
+  constructor({ chain, behaviour = goodBehaviour, log, turnMs, onRequest }: RpcServerOptions) {
     this.behaviour = behaviour;
     this.log = log;
-    this.hub = new Hub(chain, behaviour.order);
+    this.onRequest = onRequest;
+    this.hub = new Hub(chain, behaviour.order, turnMs);
     this.blocks = new BlockHistory(chain);
     this.context = {
       chain,
@@ -131,11 +157,11 @@ class SimulatedNode {
         this.log?.error({ method, err: error }, 'simnet_rpc_failed');
       },
     };
-    this.http = createServer((request, response) => {
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accepted(socket));
+    this.http = new HttpServer((request, response) => {
       // The client went away while its body was read.
       this.handle(request, response).catch(() => response.destroy());
     });
-    this.http.on('connection', (socket) => this.accepted(socket));
     this.http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => this.upgrade(request, socket, head));
   }
 
@@ -148,7 +174,7 @@ class SimulatedNode {
     for (const timer of this.delays) clearTimeout(timer);
     this.hub.close();
     this.blocks.close();
-    const closed = new Promise<void>((resolve) => this.http.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     this.cut();
     this.wss.close();
     await closed;
@@ -160,9 +186,16 @@ class SimulatedNode {
       socket.resetAndDestroy();
       return;
     }
-    socket.setNoDelay(true);
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const answer: Reply = (status, body, headers) => replyOn(socket, status, body, headers);
+    const reader = new PostReader(
+      socket,
+      ({ body, beganAtMs }, done) => this.answerRpc(body, beganAtMs, answer, done),
+      () => this.http.emit('connection', socket),
+    );
+    reader.start();
   }
 
   private upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
@@ -189,23 +222,33 @@ class SimulatedNode {
     if (request.method === 'OPTIONS') return reply(response, 204, '', cors);
     if (request.method !== 'POST') return reply(response, 405, 'Used HTTP Method is not allowed. POST or OPTIONS is required\n');
     if (!isJson(request)) return reply(response, 415, 'Supplied content type is not allowed. Content-Type: application/json is required\n');
+    const beganAtMs = performance.now();
     const text = await readBody(request);
     if (text === null) return reply(response, 413, 'Request body is too large\n', { connection: 'close' });
-    return this.handleRpc(text, response);
+    this.answerRpc(
+      text,
+      beganAtMs,
+      (status, body, headers) => reply(response, status, body, headers),
+      () => undefined,
+    );
   }
 
-  private async handleRpc(text: string, response: ServerResponse): Promise<void> {
+  /** Answers at once, or after the delay that a misbehaving node takes; calls `done` then. */
+  private answerRpc(text: string, beganAtMs: number, answer: Reply, done: () => void): void {
     this.requests++;
     const parsed = parseJson(text);
-    if (!parsed.ok) return reply(response, 200, encodeAnswer(null, parsed), cors);
-    const wrong = this.behaviour.http(calledMethods(parsed.value));
-    if (wrong.delayMs > 0) await this.delay(wrong.delayMs);
-    if (wrong.tooManyRequestsAfterSeconds !== null) {
-      const body = '{"jsonrpc":"2.0","error":{"code":429,"message":"Too many requests"},"id":null}';
-      return reply(response, 429, body, { ...cors, 'retry-after': String(wrong.tooManyRequestsAfterSeconds) });
-    }
-    const body = answerBody(this.context, parsed.value);
-    return reply(response, 200, body ?? '', cors);
+    const wrong = parsed.ok ? this.behaviour.http(calledMethods(parsed.value)) : noFault;
+    if (wrong.delayMs > 0) this.delay(wrong.delayMs, () => this.answerParsed(parsed, wrong, beganAtMs, answer, done));
+    else this.answerParsed(parsed, wrong, beganAtMs, answer, done);
+  }
+
+  private answerParsed(parsed: Parsed, wrong: HttpFault, beganAtMs: number, answer: Reply, done: () => void): void {
+    const answered = this.onRequest?.(beganAtMs);
+    if (!parsed.ok) answer(200, encodeAnswer(null, parsed), cors);
+    else if (wrong.tooManyRequestsAfterSeconds === null) answer(200, answerBody(this.context, parsed.value) ?? '', cors);
+    else answer(429, tooManyRequests, { ...cors, 'retry-after': String(wrong.tooManyRequestsAfterSeconds) });
+    answered?.();
+    done();
   }
 
   /** Only for programs on this machine: no page of a browser gets through the content type without a preflight, which fails. */
@@ -221,14 +264,12 @@ class SimulatedNode {
     return reply(response, outcome.status, JSON.stringify(outcome.body));
   }
 
-  private delay(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.delays.delete(timer);
-        resolve();
-      }, ms);
-      this.delays.add(timer);
-    });
+  private delay(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.delays.delete(timer);
+      run();
+    }, ms);
+    this.delays.add(timer);
   }
 }
 
@@ -238,16 +279,16 @@ function isJson(request: IncomingMessage): boolean {
 
 /** Starts the RPC and PubSub server of a chain. Rejects when the address cannot be listened on. */
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  const node = new SimulatedNode(options.chain, options.behaviour ?? goodBehaviour, options.log);
+  const node = new SimulatedNode(options);
   await new Promise<void>((resolve, reject) => {
-    node.http.once('error', reject);
-    node.http.listen(options.port, options.host, () => {
-      node.http.off('error', reject);
+    node.server.once('error', reject);
+    node.server.listen(options.port, options.host, () => {
+      node.server.off('error', reject);
       resolve();
     });
   });
   return {
-    port: (node.http.address() as AddressInfo).port,
+    port: (node.server.address() as AddressInfo).port,
     subscriptions: (kind) => node.hub.count(kind),
     stats: () => ({
       connections: node.connections.size,

@@ -10,7 +10,14 @@ export interface Derived {
 }
 
 const derived = new Map<string, Derived>();
+const tokenAccounts = new Map<string, Derived>();
 const bytesByAddress = new Map<string, Uint8Array>();
+/** Bytes that `addressBytes` gave, as a part of the key of `derived`. */
+const keyParts = new WeakMap<Uint8Array, string>();
+
+function latin1Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}
 
 /** The 32 bytes of an address that is known to be one. Shared: not to be written to. */
 export function addressBytes(address: string): Uint8Array {
@@ -19,23 +26,33 @@ export function addressBytes(address: string): Uint8Array {
   const bytes = decodeAddress(address);
   if (bytesByAddress.size >= maxRemembered) bytesByAddress.clear();
   bytesByAddress.set(address, bytes);
+  keyParts.set(bytes, latin1Of(bytes));
   return bytes;
 }
 
 /** Program-derived address; text seeds are UTF-8. */
 export function derive(programId: string, ...seeds: readonly (string | Uint8Array)[]): Derived {
-  const raw = seeds.map((seed) => (typeof seed === 'string' ? Buffer.from(seed) : seed));
-  const key = `${programId}:${raw.map((seed) => Buffer.from(seed).toString('latin1')).join('|')}`;
+  let key = programId;
+  for (const seed of seeds) key += `|${typeof seed === 'string' ? seed : (keyParts.get(seed) ?? latin1Of(seed))}`;
   const known = derived.get(key);
   if (known !== undefined) return known;
-  const found = findProgramAddress(raw, programId);
+  const found = findProgramAddress(
+    seeds.map((seed) => (typeof seed === 'string' ? Buffer.from(seed) : seed)),
+    programId,
+  );
   if (derived.size >= maxRemembered) derived.clear();
   derived.set(key, found);
   return found;
 }
 
 export function deriveTokenAccount(owner: string, mint: string, tokenProgramId: string): Derived {
-  return derive(associatedTokenProgram, addressBytes(owner), addressBytes(tokenProgramId), addressBytes(mint));
+  const key = `${owner} ${tokenProgramId} ${mint}`;
+  const known = tokenAccounts.get(key);
+  if (known !== undefined) return known;
+  const found = derive(associatedTokenProgram, addressBytes(owner), addressBytes(tokenProgramId), addressBytes(mint));
+  if (tokenAccounts.size >= maxRemembered) tokenAccounts.clear();
+  tokenAccounts.set(key, found);
+  return found;
 }
 
 /** A function of addresses to an address, remembered (bounded as above). */

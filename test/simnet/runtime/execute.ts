@@ -192,6 +192,7 @@ export function executeTransaction(bank: Bank, transaction: DecodedTransaction):
   const err = unloadable ?? run.err ?? rentFault(keys, accounts);
   const commit = err === null ? changes(accounts) : feeOnly(payerAddress, payer, fee);
   const after: AccountReader = (address) => (commit.has(address) ? (commit.get(address) ?? null) : bank.account(address));
+  const balances = tokenBalances(accountKeys, before, after);
   const written = new Map([...commit].map(([address, account]) => [address, account ?? emptied()] as const));
   const execution: Execution = {
     err,
@@ -202,8 +203,8 @@ export function executeTransaction(bank: Bank, transaction: DecodedTransaction):
     accountKeys,
     preBalances: keys.map((key) => originals.get(key.address)?.lamports ?? 0n),
     postBalances: keys.map((key) => lamportsOf(commit, key.address, originals.get(key.address) ?? null)),
-    preTokenBalances: tokenBalances(accountKeys, before),
-    postTokenBalances: tokenBalances(accountKeys, after),
+    preTokenBalances: balances.pre,
+    postTokenBalances: balances.post,
     returnData: run.invocation.returnData,
     written: err === null ? written : noAccounts,
   };

@@ -4,6 +4,14 @@ import type { TransactionAccount } from './transaction-accounts.ts';
 
 const maxGrowthBytes = 10_240;
 
+/** Lamports given to accounts less those taken, over a whole transaction. */
+export interface MovedLamports {
+  net: bigint;
+}
+
+/** What `read` made of stored bytes, which nobody writes to: they live as long as the account stays as it is. */
+const readings = new WeakMap<Uint8Array, { readonly read: (data: Uint8Array) => unknown; readonly value: unknown }>();
+
 /**
  * An account as one instruction sees it: every change is checked against the owner and the privileges that this
  * instruction was given, as the runtime does when a program returns.
@@ -13,10 +21,12 @@ export class InstructionAccount {
   readonly writable: boolean;
   readonly #account: TransactionAccount;
   readonly #programId: string;
+  readonly #moved: MovedLamports;
 
-  constructor(account: TransactionAccount, programId: string, signer: boolean, writable: boolean) {
+  constructor(account: TransactionAccount, programId: string, signer: boolean, writable: boolean, moved: MovedLamports) {
     this.#account = account;
     this.#programId = programId;
+    this.#moved = moved;
     this.signer = signer;
     this.writable = writable;
   }
@@ -38,6 +48,17 @@ export class InstructionAccount {
     return this.#account.data;
   }
 
+  /** The data as `read` reads it; done once for data that no instruction has changed. */
+  read<T>(read: (data: Uint8Array) => T): T {
+    const { data, copied } = this.#account;
+    if (copied) return read(data);
+    const known = readings.get(data);
+    if (known?.read === read) return known.value as T;
+    const value = read(data);
+    readings.set(data, { read, value });
+    return value;
+  }
+
   get executable(): boolean {
     return this.#account.executable;
   }
@@ -50,6 +71,7 @@ export class InstructionAccount {
     if (lamports === 0n) return;
     if (!this.writable) fail('ReadonlyLamportChange');
     this.#account.lamports += lamports;
+    this.#moved.net += lamports;
   }
 
   debit(lamports: bigint): void {
@@ -58,6 +80,7 @@ export class InstructionAccount {
     if (!this.writable) fail('ReadonlyLamportChange');
     if (this.#account.lamports < lamports) fail('ArithmeticOverflow');
     this.#account.lamports -= lamports;
+    this.#moved.net -= lamports;
   }
 
   /** The data to write in place. */

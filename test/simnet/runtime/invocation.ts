@@ -1,10 +1,10 @@
 import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction.ts';
 import type { InnerInstruction } from '../chain.ts';
 import { derive } from './derive.ts';
-import { InstructionAccount } from './instruction-account.ts';
+import { InstructionAccount, type MovedLamports } from './instruction-account.ts';
 import { fail, instructionErrorText, ProgramFailure } from './instruction-error.ts';
 import { LogCollector } from './log-collector.ts';
-import type { ClockReading, InvocationContext, ProgramTable, SignerSeeds } from './program.ts';
+import type { ClockReading, InvocationContext, ProgramTable, ReturnData, SignerSeeds } from './program.ts';
 import type { TransactionAccount } from './transaction-accounts.ts';
 
 /** Frames of the invocation stack, the top-level one included. */
@@ -13,9 +13,75 @@ const maxReturnDataBytes = 1024;
 /** Units of a cross-program invocation apart from what the callee uses. */
 const invokeUnits = 946;
 
+function base64Of(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.length).toString('base64');
+}
+
 interface Frame {
   readonly programId: string;
   readonly accounts: readonly AccountMeta[];
+}
+
+/** One invocation of a program as it sees it. A class: closures for all of it would cost more than most invocations do. */
+class ProgramContext implements InvocationContext {
+  readonly programId: string;
+  readonly data: Uint8Array;
+  readonly stackHeight: number;
+  readonly accounts: readonly InstructionAccount[];
+  readonly #invocation: Invocation;
+
+  constructor(invocation: Invocation, { programId, accounts, data }: Instruction, stackHeight: number) {
+    this.#invocation = invocation;
+    this.programId = programId;
+    this.data = data;
+    this.stackHeight = stackHeight;
+    this.accounts = accounts.map((meta) => {
+      const account = invocation.accounts.get(meta.address);
+      if (account === undefined) return fail('MissingAccount');
+      return new InstructionAccount(account, programId, meta.signer, meta.writable, invocation.moved);
+    });
+  }
+
+  get clock(): ClockReading {
+    return this.#invocation.clock;
+  }
+
+  account(index: number): InstructionAccount {
+    return this.accounts[index] ?? fail('NotEnoughAccountKeys');
+  }
+
+  find(address: string): InstructionAccount | null {
+    return this.accounts.find((account) => account.address === address) ?? null;
+  }
+
+  log(text: string): void {
+    this.#invocation.logs.add(`Program log: ${text}`);
+  }
+
+  plainLog(text: string): void {
+    this.#invocation.logs.add(text);
+  }
+
+  logData(data: Uint8Array): void {
+    this.#invocation.logs.add(`Program data: ${base64Of(data)}`);
+  }
+
+  consume(units: number): void {
+    this.#invocation.consume(units);
+  }
+
+  invoke(instruction: Instruction, signers: readonly SignerSeeds[] = []): void {
+    this.#invocation.invoke(instruction, signers);
+  }
+
+  setReturnData(data: Uint8Array): void {
+    if (data.length > maxReturnDataBytes) fail('InvalidArgument');
+    this.#invocation.returnData = { programId: this.programId, data };
+  }
+
+  returnData(): ReturnData | null {
+    return this.#invocation.returnData;
+  }
 }
 
 /** Executes the instructions of one transaction on its accounts: logs, compute units, privileges and inner instructions. */
@@ -28,7 +94,10 @@ export class Invocation {
   readonly #unitLimit: number;
   #units: number;
   #inner: InnerInstruction[] = [];
-  #returnData: { readonly programId: string; readonly data: Uint8Array } | null = null;
+  /** What the last program that returned something returned. */
+  returnData: ReturnData | null = null;
+  /** Zero where what was taken from accounts was given to others. */
+  readonly moved: MovedLamports = { net: 0n };
 
   constructor(programs: ProgramTable, accounts: ReadonlyMap<string, TransactionAccount>, clock: ClockReading, unitLimit: number) {
     this.#programs = programs;
@@ -40,10 +109,6 @@ export class Invocation {
 
   get unitsConsumed(): number {
     return this.#unitLimit - this.#units;
-  }
-
-  get returnData(): { readonly programId: string; readonly data: Uint8Array } | null {
-    return this.#returnData;
   }
 
   /** Runs a top-level instruction and answers its inner instructions. A program's refusal is thrown. */
@@ -66,11 +131,10 @@ export class Invocation {
     const height = this.#stack.length;
     this.logs.add(`Program ${programId} invoke [${height}]`);
     const unitsBefore = this.#units;
-    const lamportsBefore = this.#totalLamports();
-    this.#returnData = null;
+    this.returnData = null;
     try {
-      program.execute(this.#context(instruction, height));
-      if (this.#totalLamports() !== lamportsBefore) fail('UnbalancedInstruction');
+      program.execute(new ProgramContext(this, instruction, height));
+      if (this.moved.net !== 0n) fail('UnbalancedInstruction');
     } catch (error) {
       if (!(error instanceof ProgramFailure)) throw error;
       if (!program.builtin) this.#logUnits(programId, unitsBefore);
@@ -84,44 +148,16 @@ export class Invocation {
   }
 
   #logReturn(programId: string): void {
-    const returned = this.#returnData;
+    const returned = this.returnData;
     if (returned?.programId !== programId) return;
-    this.logs.add(`Program return: ${programId} ${Buffer.from(returned.data).toString('base64')}`);
+    this.logs.add(`Program return: ${programId} ${base64Of(returned.data)}`);
   }
 
   #logUnits(programId: string, before: number): void {
     this.logs.add(`Program ${programId} consumed ${before - this.#units} of ${before} compute units`);
   }
 
-  #context(instruction: Instruction, stackHeight: number): InvocationContext {
-    const { programId } = instruction;
-    const accounts = instruction.accounts.map((meta) => {
-      const account = this.accounts.get(meta.address);
-      if (account === undefined) return fail('MissingAccount');
-      return new InstructionAccount(account, programId, meta.signer, meta.writable);
-    });
-    return {
-      programId,
-      data: instruction.data,
-      stackHeight,
-      accounts,
-      clock: this.clock,
-      account: (index) => accounts[index] ?? fail('NotEnoughAccountKeys'),
-      find: (address) => accounts.find((account) => account.address === address) ?? null,
-      log: (text) => this.logs.add(`Program log: ${text}`),
-      plainLog: (text) => this.logs.add(text),
-      logData: (data) => this.logs.add(`Program data: ${Buffer.from(data).toString('base64')}`),
-      consume: (units) => this.#consume(units),
-      invoke: (inner, signers = []) => this.#invoke(inner, signers),
-      setReturnData: (data) => {
-        if (data.length > maxReturnDataBytes) fail('InvalidArgument');
-        this.#returnData = { programId, data };
-      },
-      returnData: () => this.#returnData,
-    };
-  }
-
-  #consume(units: number): void {
+  consume(units: number): void {
     if (units > this.#units) {
       this.#units = 0;
       fail('ComputationalBudgetExceeded');
@@ -129,13 +165,13 @@ export class Invocation {
     this.#units -= units;
   }
 
-  #invoke(instruction: Instruction, signers: readonly SignerSeeds[]): void {
+  invoke(instruction: Instruction, signers: readonly SignerSeeds[]): void {
     const caller = this.#stack[this.#stack.length - 1];
     if (caller === undefined) throw new Error('no caller');
     if (this.#stack.length >= maxStackHeight) fail('CallDepth');
-    this.#consume(invokeUnits);
+    this.consume(invokeUnits);
     this.#checkReentrancy(instruction.programId);
-    const signerAddresses = new Set(signers.map((seeds) => derive(caller.programId, ...seeds).address));
+    const signerAddresses = signers.map((seeds) => derive(caller.programId, ...seeds).address);
     for (const meta of instruction.accounts) this.#checkPrivileges(caller, meta, signerAddresses);
     if (!this.accounts.has(instruction.programId)) {
       this.logs.add(`Program log: Unknown program ${instruction.programId}`);
@@ -156,9 +192,9 @@ export class Invocation {
     if (inStack && this.#stack[this.#stack.length - 1]?.programId !== programId) fail('ReentrancyNotAllowed');
   }
 
-  #checkPrivileges(caller: Frame, meta: AccountMeta, derivedSigners: ReadonlySet<string>): void {
+  #checkPrivileges(caller: Frame, meta: AccountMeta, derivedSigners: readonly string[]): void {
     let known = false;
-    let signer = derivedSigners.has(meta.address);
+    let signer = derivedSigners.includes(meta.address);
     let writable = false;
     for (const held of caller.accounts) {
       if (held.address !== meta.address) continue;
@@ -178,11 +214,5 @@ export class Invocation {
       this.logs.add(`${meta.address}'s signer privilege escalated`);
       fail('PrivilegeEscalation');
     }
-  }
-
-  #totalLamports(): bigint {
-    let total = 0n;
-    for (const account of this.accounts.values()) total += account.lamports;
-    return total;
   }
 }

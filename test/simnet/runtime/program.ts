@@ -8,6 +8,11 @@ export interface ClockReading {
 
 export type SignerSeeds = readonly (string | Uint8Array)[];
 
+export interface ReturnData {
+  readonly programId: string;
+  readonly data: Uint8Array;
+}
+
 /** What a program sees of its own invocation. A refusal is a thrown `ProgramFailure`. */
 export interface InvocationContext {
   readonly programId: string;
@@ -30,7 +35,7 @@ export interface InvocationContext {
   invoke(instruction: Instruction, signers?: readonly SignerSeeds[]): void;
   setReturnData(data: Uint8Array): void;
   /** What the last program that returned something returned. */
-  returnData(): { readonly programId: string; readonly data: Uint8Array } | null;
+  returnData(): ReturnData | null;
 }
 
 export interface Program {

@@ -1,26 +1,49 @@
 import type { ChainAccount, TokenBalance } from '../chain.ts';
 import { isMint, isTokenAccountData, mintFields, tokenFields } from '../programs/token-state.ts';
 
+/** Mint and owner stand first in a token account. */
+const holderBytes = 64;
+
+type AccountBytes = Pick<ChainAccount, 'owner' | 'data'>;
+
 /** Reads an account as it stands at the moment asked about. */
-export type AccountReader = (address: string) => Pick<ChainAccount, 'owner' | 'data'> | null;
+export type AccountReader = (address: string) => AccountBytes | null;
+
+/** A token account's balance; null where the account is none, or its mint is not to be had. */
+function balanceOf(accountIndex: number, { owner: programId, data }: AccountBytes, read: AccountReader): TokenBalance | null {
+  const mint = tokenFields.mint(data);
+  const mintAccount = read(mint);
+  if (mintAccount === null || !isMint(mintAccount.owner, mintAccount.data)) return null;
+  const decimals = mintFields.decimals(mintAccount.data);
+  return { accountIndex, mint, owner: tokenFields.owner(data), programId, amount: tokenFields.amount(data), decimals };
+}
+
+/** Whether two token accounts are of one mint and one owner, which is all of a balance but the amount (decimals never change). */
+function sameHolder(a: AccountBytes, b: AccountBytes): boolean {
+  if (a.owner !== b.owner) return false;
+  for (let at = 0; at < holderBytes; at++) if (a.data[at] !== b.data[at]) return false;
+  return true;
+}
 
 /** Token balances of a transaction's accounts, as the node records them before and after it. */
-export function tokenBalances(accountKeys: readonly string[], read: AccountReader): readonly TokenBalance[] {
-  const balances: TokenBalance[] = [];
+export function tokenBalances(
+  accountKeys: readonly string[],
+  before: AccountReader,
+  after: AccountReader,
+): { readonly pre: readonly TokenBalance[]; readonly post: readonly TokenBalance[] } {
+  const pre: TokenBalance[] = [];
+  const post: TokenBalance[] = [];
   for (const [accountIndex, address] of accountKeys.entries()) {
-    const account = read(address);
-    if (account === null || !isTokenAccountData(account.owner, account.data)) continue;
-    const mint = tokenFields.mint(account.data);
-    const mintAccount = read(mint);
-    if (mintAccount === null || !isMint(mintAccount.owner, mintAccount.data)) continue;
-    balances.push({
-      accountIndex,
-      mint,
-      owner: tokenFields.owner(account.data),
-      programId: account.owner,
-      amount: tokenFields.amount(account.data),
-      decimals: mintFields.decimals(mintAccount.data),
-    });
+    const was = before(address);
+    const is = after(address);
+    const first = was === null || !isTokenAccountData(was.owner, was.data) ? null : balanceOf(accountIndex, was, before);
+    if (first !== null) pre.push(first);
+    if (is === null || !isTokenAccountData(is.owner, is.data)) continue;
+    if (first !== null && was !== null && sameHolder(was, is)) post.push({ ...first, amount: tokenFields.amount(is.data) });
+    else {
+      const second = balanceOf(accountIndex, is, after);
+      if (second !== null) post.push(second);
+    }
   }
-  return balances;
+  return { pre, post };
 }

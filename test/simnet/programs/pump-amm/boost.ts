@@ -42,9 +42,9 @@ const initBoostNames = [
 /** Moves a part of a new pool's quote coins aside and lets the price count it as virtual reserves. */
 function runInitBoost(context: AnchorContext): void {
   const account = context.owned('pool', accountDiscriminators.pool);
-  const pool = readPool(account.data);
+  const pool = account.read(readPool);
   context.derived('global_config', globalConfig);
-  const config = readAmmConfig(context.owned('global_config', accountDiscriminators.globalConfig).data);
+  const config = context.owned('global_config', accountDiscriminators.globalConfig).read(readAmmConfig);
   context.require(config.boostEnabled, ammError.boostDisabled);
   const creator = context.signer('creator').address;
   context.require(creator === pool.creator && pool.virtualQuote === 0n, ammError.poolCannotBoost);

@@ -113,9 +113,9 @@ function checkPrograms(context: AnchorContext): void {
 export function swapAccounts(context: AnchorContext, isBuy: boolean): SwapAccounts {
   const poolAccount = context.owned('pool', accountDiscriminators.pool);
   context.writable('pool');
-  const pool = readPool(poolAccount.data);
+  const pool = poolAccount.read(readPool);
   const user = context.signer('user');
-  const config = readAmmConfig(context.owned('global_config', accountDiscriminators.globalConfig).data);
+  const config = context.owned('global_config', accountDiscriminators.globalConfig).read(readAmmConfig);
   context.derived('global_config', globalConfig);
   context.require(context.get('base_mint').address === pool.baseMint, ammError.invalidBaseMint);
   context.require(context.get('quote_mint').address === pool.quoteMint, ammError.invalidQuoteMint);

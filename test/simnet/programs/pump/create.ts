@@ -109,7 +109,7 @@ function checkCommon(context: AnchorContext, tokenProgramId: string): Global {
   context.writable('bonding_curve');
   context.derived('associated_bonding_curve', deriveTokenAccount(curveOf(mint), mint, tokenProgramId).address);
   context.derived('global', globalAddress);
-  const global = readGlobal(context.owned('global', accountDiscriminators.global).data);
+  const global = context.owned('global', accountDiscriminators.global).read(readGlobal);
   context.signer('user');
   context.program('system_program', systemProgram);
   context.program('token_program', tokenProgramId);

@@ -98,13 +98,13 @@ interface Migration {
 
 /** Both instructions name the same accounts (in another order) alike; `quote` is WSOL for the older one. */
 function check(context: AnchorContext): Migration {
-  const global = readGlobal(context.owned('global', accountDiscriminators.global).data);
+  const global = context.owned('global', accountDiscriminators.global).read(readGlobal);
   context.derived('global', globalAddress);
   context.require(global.enableMigrate, pumpError.disabledMigrate);
   context.require(context.writable('withdraw_authority').address === global.withdrawAuthority, pumpError.notAuthorized);
   const mint = context.mint('base_mint');
   context.derived('bonding_curve', curveOf(mint.address));
-  const curve = readCurve(context.owned('bonding_curve', accountDiscriminators.bondingCurve).data);
+  const curve = context.owned('bonding_curve', accountDiscriminators.bondingCurve).read(readCurve);
   const user = context.signer('user').address;
   context.program('system_program', systemProgram);
   context.program('pump_amm', ammProgram);

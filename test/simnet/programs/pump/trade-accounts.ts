@@ -161,13 +161,13 @@ function legacyRemaining(
 
 /** Accounts of `buy`, `buy_exact_sol_in` and `sell`, which trade coins quoted in SOL only. */
 export function legacyAccounts(context: AnchorContext, isBuy: boolean): TradeAccounts {
-  const global = readGlobal(context.owned('global', accountDiscriminators.global).data);
+  const global = context.owned('global', accountDiscriminators.global).read(readGlobal);
   context.derived('global', globalAddress);
   const feeRecipient = context.writable('fee_recipient');
   const mint = context.mint('mint', context.tokenProgram('token_program').address);
   context.derived('bonding_curve', curveOf(mint.address));
   const curveAccount = context.owned('bonding_curve', accountDiscriminators.bondingCurve);
-  const curve = readCurve(curveAccount.data);
+  const curve = curveAccount.read(readCurve);
   context.writable('bonding_curve');
   const curveTokens = tokenAccountAt(context, 'associated_bonding_curve', mint.address, curveAccount.address, mint.owner);
   const user = context.signer('user');
@@ -232,7 +232,7 @@ function quoteAccounts(context: AnchorContext, curve: Curve, user: string): Quot
 
 /** Accounts of the `v2` instructions: one order for every coin. */
 export function v2Accounts(context: AnchorContext, isBuy: boolean): TradeAccounts {
-  const global = readGlobal(context.owned('global', accountDiscriminators.global).data);
+  const global = context.owned('global', accountDiscriminators.global).read(readGlobal);
   context.derived('global', globalAddress);
   const mint = context.mint('base_mint', context.tokenProgram('base_token_program').address);
   context.program('associated_token_program', associatedTokenProgram);
@@ -240,7 +240,7 @@ export function v2Accounts(context: AnchorContext, isBuy: boolean): TradeAccount
   const buyback = context.writable('buyback_fee_recipient');
   context.derived('bonding_curve', curveOf(mint.address));
   const curveAccount = context.owned('bonding_curve', accountDiscriminators.bondingCurve);
-  const curve = readCurve(curveAccount.data);
+  const curve = curveAccount.read(readCurve);
   context.writable('bonding_curve');
   const curveTokens = tokenAccountAt(context, 'associated_base_bonding_curve', mint.address, curveAccount.address, mint.owner);
   const user = context.signer('user');

@@ -81,7 +81,7 @@ const simulateTransaction: RpcMethod = (context, params) => {
   if (refused !== null || sent === null) return refused ?? invalidParams('Invalid params');
   const keys = sent.decoded.accountKeys.length;
   if (wanted !== null && wanted.addresses.length > keys) return invalidParams(`Too many accounts provided; max ${keys}`);
-  const execution = context.chain.simulate(sent.wire, { sigVerify, replaceRecentBlockhash });
+  const execution = context.chain.simulate(sent.wire, { sigVerify, replaceRecentBlockhash, decoded: sent.decoded });
   return withContext(context, commitment, {
     accounts: accountsAfter(context, execution, wanted),
     err: execution.err,
@@ -107,7 +107,7 @@ const sendTransaction: RpcMethod = (context, params) => {
   if (refused !== null || sent === null) return refused ?? invalidParams('Invalid params');
   const unhealthy = skipPreflight ? null : healthFault(context);
   if (unhealthy !== null) return unhealthy;
-  const outcome = context.chain.send(sent.wire, { skipPreflight });
+  const outcome = context.chain.send(sent.wire, { skipPreflight, decoded: sent.decoded });
   if (!outcome.ok) return fault(outcome.code, outcome.message, outcome.data);
   context.onReceived(outcome.signature);
   return answer(outcome.signature);

@@ -5,6 +5,7 @@ import { encodeAccount } from '../encode-account.ts';
 import { passesFilters } from '../account-filters.ts';
 import { toJson } from '../json.ts';
 import { subscriptionKey, type Subscription, type SubscriptionKind } from './subscription.ts';
+import { Turns } from './turns.ts';
 
 /** Frozen slots kept until they are final; above it the oldest is let go and its later notifications are not sent. */
 const maxPendingSlots = 1_024;
@@ -63,17 +64,27 @@ export class Hub {
   private readonly order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[];
   private readonly channels = new Map<number, Channel>();
   private readonly byKey = new Map<string, Channel>();
+  private readonly byKind = new Map<SubscriptionKind, Set<Channel>>();
   private readonly pending = new Map<number, PendingSlot>();
   /** Accounts whose state went back with a dead fork: told again with the next bank. */
   private readonly rolledBack = new Set<string>();
   private readonly unlisten: () => void;
+  /** One block's at most: the one before is told to its end when the next is frozen. */
+  private readonly telling: Turns;
+  /** Whose writes are held together; null outside of a turn. */
+  private corked: Set<Outlet> | null = null;
   private nextId = 1;
   private notified = 0;
 
-  /** `order` may change the order in which a block's logs are told. */
-  constructor(chain: Chain, order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[] = (list) => list) {
+  /** `order` may change the order in which a block's logs are told; `turnMs` is how long telling may take at a stretch. */
+  constructor(
+    chain: Chain,
+    order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[] = (list) => list,
+    turnMs = Infinity,
+  ) {
     this.chain = chain;
     this.order = order;
+    this.telling = new Turns(turnMs, (turn) => this.together(turn));
     this.unlisten = chain.listen({
       onFrozen: (block) => this.frozen(block),
       onConfirmed: (slot) => this.settled('confirmed', slot),
@@ -103,6 +114,9 @@ export class Hub {
       channel = { id: this.nextId++, key, subscription, outlets: new Set(), lastSlot: -1 };
       this.byKey.set(key, channel);
       this.channels.set(channel.id, channel);
+      const same = this.byKind.get(subscription.kind);
+      if (same === undefined) this.byKind.set(subscription.kind, new Set([channel]));
+      else same.add(channel);
     }
     channel.outlets.add(outlet);
     return channel.id;
@@ -117,7 +131,7 @@ export class Hub {
 
   /** `sendTransaction` took a transaction: told to those who asked for `enableReceivedNotification`. */
   received(signature: string): void {
-    for (const channel of this.channels.values()) {
+    for (const channel of this.channelsOf('signature')) {
       const { subscription } = channel;
       if (subscription.kind !== 'signature' || !subscription.received || subscription.signature !== signature) continue;
       this.tell(channel, this.frame(channel, this.contextJson(this.chain.slot, '"receivedSignature"')));
@@ -126,7 +140,9 @@ export class Hub {
 
   close(): void {
     this.unlisten();
+    this.telling.close();
     this.channels.clear();
+    this.byKind.clear();
     this.byKey.clear();
     this.pending.clear();
   }
@@ -134,45 +150,53 @@ export class Hub {
   private drop(channel: Channel): void {
     this.channels.delete(channel.id);
     this.byKey.delete(channel.key);
+    this.byKind.get(channel.subscription.kind)?.delete(channel);
   }
 
   private frozen(block: Block): void {
+    this.telling.finish();
     const changed = changedAccounts(block, this.chain);
     this.pending.set(block.slot, { block, changed, confirmed: false });
     if (this.pending.size > maxPendingSlots) {
       const oldest = this.pending.keys().next();
       if (oldest.done !== true) this.pending.delete(oldest.value);
     }
-    this.corked(() => {
-      this.tellSlot(block);
-      this.tellBlock('processed', block, changed);
-      this.tellRolledBack(block.slot, changed);
-      this.tellSignatures('processed', block.slot);
-    });
+    this.telling.add(this.tellFrozen(block, changed));
+  }
+
+  private *tellFrozen(block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
+    this.tellSlot(block);
+    yield* this.tellBlock('processed', block, changed);
+    yield* this.tellRolledBack(block.slot, changed);
+    yield* this.tellSignatures('processed', block.slot);
   }
 
   private settled(commitment: 'confirmed' | 'finalized', slot: number): void {
-    const slots = [...this.pending.keys()].filter((kept) => kept <= slot).sort((a, b) => a - b);
-    this.corked(() => {
-      for (const kept of slots) this.settleSlot(commitment, kept);
-      if (commitment === 'finalized') this.tellRoot(slot);
-      this.tellSignatures(commitment, slot);
-    });
+    this.telling.add(this.tellSettled(commitment, slot));
   }
 
-  private settleSlot(commitment: 'confirmed' | 'finalized', slot: number): void {
+  private *tellSettled(commitment: 'confirmed' | 'finalized', slot: number): Generator<void> {
+    const slots = [...this.pending.keys()].filter((kept) => kept <= slot).sort((a, b) => a - b);
+    for (const kept of slots) yield* this.settleSlot(commitment, kept);
+    if (commitment === 'finalized') this.tellRoot(slot);
+    yield* this.tellSignatures(commitment, slot);
+  }
+
+  private *settleSlot(commitment: 'confirmed' | 'finalized', slot: number): Generator<void> {
     const kept = this.pending.get(slot);
     if (kept === undefined) return;
     if (commitment === 'confirmed') {
-      if (!kept.confirmed) this.tellBlock('confirmed', kept.block, kept.changed);
+      const isNew = !kept.confirmed;
       kept.confirmed = true;
+      if (isNew) yield* this.tellBlock('confirmed', kept.block, kept.changed);
       return;
     }
     this.pending.delete(slot);
-    this.tellBlock('finalized', kept.block, kept.changed);
+    yield* this.tellBlock('finalized', kept.block, kept.changed);
   }
 
   private dead(slots: readonly number[]): void {
+    this.telling.finish();
     for (const slot of slots) {
       const kept = this.pending.get(slot);
       if (kept === undefined) continue;
@@ -181,16 +205,16 @@ export class Hub {
     }
   }
 
-  private corked(tell: () => void): void {
-    const outlets = new Set<Outlet>();
-    for (const channel of this.channels.values()) for (const outlet of channel.outlets) outlets.add(outlet);
-    for (const outlet of outlets) outlet.cork();
+  private together(tell: () => void): void {
+    const corked = new Set<Outlet>();
+    this.corked = corked;
     tell();
-    for (const outlet of outlets) outlet.uncork();
+    this.corked = null;
+    for (const outlet of corked) outlet.uncork();
   }
 
   private channelsOf(kind: SubscriptionKind): readonly Channel[] {
-    return [...this.channels.values()].filter((channel) => channel.subscription.kind === kind);
+    return [...(this.byKind.get(kind) ?? [])];
   }
 
   private contextJson(slot: number, valueJson: string): string {
@@ -205,7 +229,13 @@ export class Hub {
 
   private tell(channel: Channel, frame: Buffer): void {
     this.notified++;
-    for (const outlet of channel.outlets) outlet.notify(frame, channel.subscription.kind);
+    for (const outlet of channel.outlets) {
+      if (this.corked?.has(outlet) === false) {
+        this.corked.add(outlet);
+        outlet.cork();
+      }
+      outlet.notify(frame, channel.subscription.kind);
+    }
   }
 
   private tellSlot(block: Block): void {
@@ -217,18 +247,20 @@ export class Hub {
     for (const channel of this.channelsOf('root')) this.tell(channel, this.frame(channel, String(slot)));
   }
 
-  private tellBlock(commitment: Commitment, block: Block, changed: ReadonlyMap<string, ChainAccount>): void {
-    this.tellLogs(commitment, block);
-    this.tellPrograms(commitment, block.slot, changed);
+  private *tellBlock(commitment: Commitment, block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
+    yield* this.tellLogs(commitment, block);
+    yield* this.tellPrograms(commitment, block.slot, changed);
     for (const channel of this.channelsOf('account')) {
       const { subscription } = channel;
       if (subscription.kind !== 'account' || subscription.commitment !== commitment) continue;
       const account = changed.get(subscription.address);
-      if (account !== undefined) this.tellAccount(channel, block.slot, account);
+      if (account === undefined) continue;
+      this.tellAccount(channel, block.slot, account);
+      yield;
     }
   }
 
-  private tellLogs(commitment: Commitment, block: Block): void {
+  private *tellLogs(commitment: Commitment, block: Block): Generator<void> {
     const everything: Channel[] = [];
     const byMention = new Map<string, Channel>();
     for (const channel of this.channelsOf('logs')) {
@@ -248,10 +280,11 @@ export class Hub {
       const { signature, err, logs } = transaction;
       const json = this.contextJson(block.slot, JSON.stringify({ signature, err, logs }));
       for (const channel of interested) this.tell(channel, this.frame(channel, json));
+      yield;
     }
   }
 
-  private tellPrograms(commitment: Commitment, slot: number, changed: ReadonlyMap<string, ChainAccount>): void {
+  private *tellPrograms(commitment: Commitment, slot: number, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
     const byProgram = new Map<string, Channel[]>();
     for (const channel of this.channelsOf('program')) {
       const { subscription } = channel;
@@ -267,6 +300,7 @@ export class Hub {
         if (subscription.kind !== 'program' || !passesFilters(account, subscription.filters)) continue;
         const value = { account: encodeAccount(account, subscription.format, (address) => this.chain.account(address)), pubkey };
         this.tell(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
+        yield;
       }
     }
   }
@@ -279,19 +313,20 @@ export class Hub {
   }
 
   /** As a node does: state that went back with a fork is told with the next bank. An account that is gone has no lamports. */
-  private tellRolledBack(slot: number, changed: ReadonlyMap<string, ChainAccount>): void {
+  private *tellRolledBack(slot: number, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
     if (this.rolledBack.size === 0) return;
     for (const channel of this.channelsOf('account')) {
       const { subscription } = channel;
       if (subscription.kind !== 'account' || subscription.commitment !== 'processed') continue;
       if (!this.rolledBack.has(subscription.address) || changed.has(subscription.address)) continue;
       this.tellAccount(channel, slot, this.chain.account(subscription.address) ?? emptyAccount);
+      yield;
     }
     this.rolledBack.clear();
   }
 
   /** Also answers what landed before it was subscribed to, with the next bank of its commitment. */
-  private tellSignatures(commitment: Commitment, reached: number): void {
+  private *tellSignatures(commitment: Commitment, reached: number): Generator<void> {
     for (const channel of this.channelsOf('signature')) {
       const { subscription } = channel;
       if (subscription.kind !== 'signature' || subscription.commitment !== commitment) continue;
@@ -300,6 +335,7 @@ export class Hub {
       this.tell(channel, this.frame(channel, this.contextJson(reached, JSON.stringify({ err: record.err }))));
       for (const outlet of channel.outlets) outlet.ended(channel.id);
       this.drop(channel);
+      yield;
     }
   }
 }
