@@ -34,22 +34,27 @@ describe('a Redis that stands still until ingest has no more room', () => {
   });
 
   it('is told to clients with the slots that are missing, before what was kept', { timeout: 60_000 }, async () => {
-    const [mint, quiet] = [addressOf(91_001), addressOf(91_002)];
+    const [mint, quiet, other] = [addressOf(91_001), addressOf(91_002), addressOf(91_003)];
     const topic = tradesTopic(mint);
     const connect = (): Promise<StreamClient> => new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
     const follow = { op: 'subscribe', channel: 'trades', mints: [mint, quiet] };
     const client = await connect();
     const { positions } = await client.ask(follow);
-    const push = (of: string, slot: number): void => publisher.push({ ...tradeEvent(of, { slot }) });
+    const push = (of: string, slot: number): void => publisher.push(tradeEvent(of, { slot }));
     push(mint, 500);
     expect(seqs(await client.framesTo(topic, 1))).toEqual([1]);
 
+    const fitting = Array.from({ length: queued }, (_, at) =>
+      at < 40 ? tradeEvent(mint, { slot: 600 }) : tradeEvent(other, { slot: 601 }),
+    );
+    const more = Array.from({ length: 40 + underWay }, () => tradeEvent(mint, { slot: 602 }));
+    // For less than the lease lasts: what is under way stays there.
     redis.pause();
     push(mint, 501);
     await until('it to be handed over', () => publisher.buffered === 0);
-    for (let at = 0; at < queued; at++) push(at < 40 ? mint : addressOf(91_003), at < 40 ? 600 : 601);
+    for (const event of fitting) publisher.push(event);
     expect(publisher.counts.dropped).toBe(0);
-    for (let at = 0; at < 40 + underWay; at++) push(mint, 602);
+    for (const event of more) publisher.push(event);
     expect(publisher.counts.dropped).toBeGreaterThanOrEqual(40);
     redis.resume();
 

@@ -39,8 +39,8 @@ const caches = {
   ],
   gateway: [
     { name: 'bytes of history', metric: 'sluice_gateway_history_bytes', bytesEach: 1, atMost: Infinity },
-    { name: 'places in the history', metric: 'sluice_gateway_history_entries', bytesEach: 100, atMost: Infinity },
-    { name: 'tokens that were asked for', metric: 'sluice_gateway_tokens', bytesEach: 16_000, atMost: Infinity },
+    { name: 'places in the history', metric: 'sluice_gateway_history_entries', bytesEach: 60, atMost: Infinity },
+    { name: 'tokens that were asked for', metric: 'sluice_gateway_tokens', bytesEach: 7_700, atMost: Infinity },
   ],
 } as const satisfies Record<string, readonly Cache[]>;
 

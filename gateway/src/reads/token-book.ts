@@ -18,9 +18,10 @@ import { parseEvent, WarmToken } from './warm-token.ts';
 
 /** Bounds of the book. Beyond them: the token longest unused goes; a read is refused as unavailable; the oldest is forgotten. */
 const bookLimits = {
-  tokens: 50_000,
-  /** Minutes with trades of all tokens together. */
-  minutes: 1_000_000,
+  /** Some 7 KB each. */
+  tokens: 20_000,
+  /** Minutes with trades of all tokens together, some 100 bytes each. */
+  minutes: 500_000,
   /** Cold tokens being read. */
   loads: 1_024,
   /** Tokens being read again. */

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { Outgoing, PublishableEvent, Told } from '@sluice/ingest/publisher/outgoing.ts';
+import { Standing } from '@sluice/ingest/publisher/standing.ts';
+import { addressOf as someAddress, tradeEvent } from '../support/stream-events.ts';
+import { createHarness, until, type Harness } from './harness.ts';
+import {
+  addressOf,
+  ammProgram,
+  ammTradeEventBytes,
+  dataLine,
+  invoked,
+  keyOf,
+  mintAccountBytes,
+  poolAccountBytes,
+  pumpProgram,
+  signatureOf,
+  tradeEventBytes,
+} from './pump-frames.ts';
+import { accountAnswers, accountJson } from './scripted-node.ts';
+import { wholeTransaction } from './whole-transaction.ts';
+
+const [dead, alive] = [100, 101];
+const receivedUs = 1_791_485_924_000_000;
+const timestamp = 1_791_485_924;
+const curveTrade = (solAmount: bigint): Buffer =>
+  tradeEventBytes({
+    mint: keyOf('coin'),
+    trader: keyOf('trader'),
+    side: 'buy',
+    solAmount,
+    tokenAmount: 34_612_903_225_806n,
+    virtualSol: 31_000_000_000n,
+    virtualToken: 1_038_387_096_774_194n,
+    timestamp,
+  });
+const poolTrade = (baseAmount: bigint): Buffer =>
+  ammTradeEventBytes({
+    side: 'buy',
+    pool: keyOf('pool'),
+    trader: keyOf('trader'),
+    baseAmount,
+    quoteAmount: 5_000n,
+    baseBefore: 1_000_000n,
+    quoteBefore: 5_000_000n,
+    timestamp,
+  });
+
+/** Answers nothing before it is opened. */
+function gate(): { readonly opened: Promise<void>; open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}
+
+function tell({ pipeline }: Harness, name: string, slot: number, logs: readonly string[]): void {
+  const signature = signatureOf(name);
+  pipeline.dedupe.see(signature, slot);
+  pipeline.takeNew({ signature, slot, logs, receivedUs });
+}
+
+const tradesOf = ({ events }: Harness): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
+
+describe('what waits for a slot that dies', () => {
+  it('is given up where a transaction was not whole, and nothing of it is told or missed when it is answered after all', async () => {
+    const { opened, open } = gate();
+    const events = [curveTrade(1n), curveTrade(2n)];
+    const slots = new Map([
+      [signatureOf('dies'), dead],
+      [signatureOf('lives'), alive],
+    ]);
+    const harness = createHarness({
+      answer: async (method, params) => {
+        if (method !== 'getTransaction') return undefined;
+        await opened;
+        const signature = String(params[0]);
+        return wholeTransaction(signature, events, slots.get(signature));
+      },
+    });
+    const cut = [...invoked(pumpProgram, 1, [dataLine(events[0]!)]), 'Log truncated'];
+    for (const [name, slot] of [['dies', dead] as const, ['lives', alive] as const]) tell(harness, name, slot, cut);
+    const before = ['dies', 'lives'].map((name) => `${signatureOf(name)}:0`);
+    expect(tradesOf(harness)).toEqual(before);
+    expect(harness.pipeline.oldestWaitingSlot()).toBe(dead);
+
+    harness.pipeline.abandon(dead);
+    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 2, abandoned: 1 });
+    expect(harness.pipeline.isOpen(signatureOf('dies'))).toBe(false);
+    expect(harness.pipeline.oldestWaitingSlot()).toBe(alive);
+    open();
+    await until('the other to be whole', () => harness.pipeline.counts.completed === 1);
+    expect(tradesOf(harness)).toEqual([...before, `${signatureOf('lives')}:1`]);
+    expect(harness.losses).toEqual([]);
+    expect(harness.pipeline.counts).toMatchObject({ abandoned: 1, lostTransactions: 0 });
+    expect(harness.pipeline.oldestWaitingSlot()).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it.each([
+    ['beside others', [alive, alive]],
+    ['alone', []],
+  ])('is given up where its pool was not known yet, %s', async (_, others) => {
+    const { opened, open } = gate();
+    const accounts = accountAnswers(
+      new Map<string, unknown>([
+        [addressOf('pool'), accountJson(ammProgram, poolAccountBytes(keyOf('token'), addressBytes(wrappedSolMint)))],
+        [addressOf('token'), accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))],
+      ]),
+    );
+    const harness = createHarness({
+      answer: async (method, params) => {
+        await opened;
+        const answer = accounts(method, params);
+        return answer === 'silence' || 'error' in answer ? undefined : answer.result;
+      },
+    });
+    const trade = (name: string, slot: number): void => tell(harness, name, slot, invoked(ammProgram, 1, [dataLine(poolTrade(7n))]));
+    trade('first of the dead', dead);
+    for (const [index, slot] of others.entries()) trade(`other ${index}`, slot);
+    trade('second of the dead', dead);
+    expect(harness.events).toEqual([]);
+    harness.pipeline.abandon(dead);
+    expect(harness.pipeline.oldestWaitingSlot()).toBe(others.length > 0 ? alive : Number.POSITIVE_INFINITY);
+    open();
+    const expected = others.map((_slot, index) => `${signatureOf(`other ${index}`)}:0`);
+    await until('the others to be told', () => tradesOf(harness).length === expected.length);
+    // Its line is closed: what comes now is told at once, behind what waited.
+    await until('the pool to be known', () => {
+      const told = tradesOf(harness).length;
+      trade(`later ${performance.now()}`, alive);
+      return tradesOf(harness).length === told + 1;
+    });
+    expect(tradesOf(harness).slice(0, expected.length)).toEqual(expected);
+    expect(tradesOf(harness).some((id) => id.includes(signatureOf('first of the dead')))).toBe(false);
+    expect(harness.losses).toEqual([]);
+    expect(harness.pipeline.counts.lostEvents).toBe(0);
+  });
+
+  it('is given up where it was told for another slot too, which lives', () => {
+    const standing = new Standing([], true);
+    const event = (slot: number): PublishableEvent => tradeEvent(someAddress(1), { id: 'x:0', slot });
+    const verdict = (livingSlots: readonly number[], deadSlots: readonly number[]): Outgoing => ({
+      type: 'slots',
+      alive: livingSlots,
+      dead: deadSlots,
+      ts: { received: 1, published: 0 },
+    });
+    const typesOf = (told: readonly Told[]): string[] => told.map(({ type }) => type);
+    expect(typesOf(standing.admit([event(alive)]))).toEqual(['trade']);
+    // The same transaction in the other slot waits for the verdict, and is neither told nor taken back with it.
+    expect(standing.admit([event(dead)])).toEqual([]);
+    expect(typesOf(standing.admit([verdict([], [dead])]))).toEqual(['slots']);
+    expect(typesOf(standing.admit([verdict([alive], [])]))).toEqual(['slots']);
+    expect(standing.open).toBe(0);
+
+    // The other way round the one that stands is taken back, and the one that waited told behind the verdict.
+    const other = new Standing([], true);
+    other.admit([event(dead), event(alive)]);
+    const told = other.admit([verdict([alive], [dead])]);
+    expect(typesOf(told)).toEqual(['retract', 'slots', 'trade']);
+    expect(told.at(-1)).toMatchObject({ slot: alive });
+  });
+});
