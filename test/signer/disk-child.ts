@@ -1,0 +1,33 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+/**
+ * Loaded into a signing process before its own code: a disk that does what a file says, whose path stands in `DISK`. `hold`: what is
+ * to outlive a loss of power is not there yet, for as long as the file says so. `full`: a write ends in the middle, for want of room.
+ * `broken`: the disk takes writes, and loses them.
+ */
+const pollMs = 2;
+const file = process.env['DISK'] ?? '';
+const { writeSync, fdatasyncSync } = fs;
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+function says(what: 'hold' | 'full' | 'broken'): boolean {
+  return fs.existsSync(file) && fs.readFileSync(file, 'utf8') === what;
+}
+
+function failure(code: 'ENOSPC' | 'EIO', text: string): Error {
+  return Object.assign(new Error(`${code}: ${text}`), { code });
+}
+
+fs.writeSync = ((fd: number, block: Uint8Array, at: number): number => {
+  if (!says('full')) return writeSync(fd, block, at);
+  writeSync(fd, block, at, Math.floor((block.length - at) / 2));
+  throw failure('ENOSPC', 'no space left on device, write');
+}) as typeof fs.writeSync;
+
+fs.fdatasyncSync = (fd: number): void => {
+  while (says('hold')) Atomics.wait(clock, 0, 0, pollMs);
+  if (says('broken')) throw failure('EIO', 'i/o error, fdatasync');
+  fdatasyncSync(fd);
+};
+syncBuiltinESMExports();
