@@ -29,9 +29,11 @@ async function lane(number: number): Promise<never> {
     });
     if (outcome.kind !== 'stored') throw new Error(outcome.kind);
     await tell(`${outcome.order.id} 1 ${key}`);
-    for (const [step, change] of course.slice(0, i % (course.length + 1)).entries()) {
-      const [moved] = await store.orders.advanceAll([{ id: outcome.order.id, fromVersion: step + 1, change, atMs: nowMs }]);
+    let { order } = outcome;
+    for (const change of course.slice(0, i % (course.length + 1))) {
+      const [moved] = await store.orders.advanceAll([{ order, change, atMs: nowMs }]);
       if (moved?.kind !== 'advanced') throw new Error(moved?.kind);
+      order = moved.order;
       await tell(`${outcome.order.id} ${moved.order.version} ${key}`);
     }
   }

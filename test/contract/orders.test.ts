@@ -50,7 +50,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     return outcome.order;
   };
   const advance = async (order: StoredOrder, change: OrderChange, atMs = nowMs): Promise<StoredOrder> => {
-    const [outcome] = await store.orders.advanceAll([{ id: order.id, fromVersion: order.version, change, atMs }]);
+    const [outcome] = await store.orders.advanceAll([{ order, change, atMs }]);
     if (outcome?.kind !== 'advanced') throw new Error(`not advanced: ${outcome?.kind}`);
     return outcome.order;
   };
@@ -65,6 +65,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.bySignature(order.signature!)).toEqual([expected]);
       expect(await elsewhere.orders.page({ owner: 'account:account', before: null, state: null, limit: 10 })).toEqual([expected]);
       expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([expected]);
+      expect(await elsewhere.orders.openIdsOf(ours, null, 10)).toEqual([{ id: expected.id, createdAtMs: nowMs }]);
       expect(await elsewhere.orders.byId('another')).toBeNull();
       expect(await elsewhere.orders.bySignature('another')).toEqual([]);
     });
@@ -95,14 +96,14 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const order = await stored();
       const attempts = [store, elsewhere].flatMap((one) => Array.from({ length: 10 }, () => one));
       const change = { state: 'processed' } as const;
-      const told = await Promise.all(attempts.map((one) => one.orders.advanceAll([{ id: order.id, fromVersion: 1, change, atMs: nowMs }])));
+      const told = await Promise.all(attempts.map((one) => one.orders.advanceAll([{ order, change, atMs: nowMs }])));
       const outcomes = told.flat();
       expect(outcomes).toHaveLength(20);
       expect(outcomes.filter(({ kind: came }) => came === 'advanced')).toHaveLength(1);
       expect(outcomes.filter(({ kind: came }) => came === 'stale')).toHaveLength(19);
       for (const outcome of outcomes) expect(outcome).toMatchObject({ order: { state: 'processed', version: 2 } });
       expect(await store.orders.events(order.id)).toHaveLength(2);
-      const missing = await store.orders.advanceAll([{ id: 'another', fromVersion: 1, change: {}, atMs: nowMs }]);
+      const missing = await store.orders.advanceAll([{ order: { ...order, id: 'another' }, change: {}, atMs: nowMs }]);
       expect(missing).toEqual([{ kind: 'no_such_order' }]);
     });
 
@@ -173,22 +174,21 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const orders = await Promise.all(Array.from({ length: 5 }, () => stored()));
       await advance(orders[2]!, { state: 'failed', error: refusal });
       const outcomes = await store.orders.advanceAll(
-        orders.toReversed().map(({ id, version }) => ({ id, fromVersion: version, change: { state: 'processed' as const }, atMs: nowMs })),
+        orders.toReversed().map((order) => ({ order, change: { state: 'processed' as const }, atMs: nowMs })),
       );
       expect(outcomes.map((outcome) => [outcome.kind, 'order' in outcome ? outcome.order.id : null])).toEqual(
         orders.toReversed().map(({ id }, i) => [i === 2 ? 'stale' : 'advanced', id]),
       );
       expect(await store.orders.advanceAll([])).toEqual([]);
       await expect(
-        store.orders.advanceAll(Array.from({ length: maxAdvances + 1 }, () => ({ id: 'x', fromVersion: 1, change: {}, atMs: nowMs }))),
+        store.orders.advanceAll(Array.from({ length: maxAdvances + 1 }, () => ({ order: orders[0]!, change: {}, atMs: nowMs }))),
       ).rejects.toThrow(RangeError);
     });
 
     it('are made all or none', async () => {
       const [one, two] = [await stored(), await stored()];
-      const advances = [one, two].map(({ id, version }, i) => ({
-        id,
-        fromVersion: version,
+      const advances = [one, two].map((order, i) => ({
+        order,
         change: { state: i === 0 ? ('processed' as const) : ('simulated' as const) },
         atMs: nowMs,
       }));
@@ -201,7 +201,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const spend = { wallet: 'wallet', lamports: 1n, dayLimitLamports: null };
       const orders = await Promise.all(Array.from({ length: 20 }, () => stored({}, { spend })));
       const failing = (some: readonly StoredOrder[]) =>
-        some.map(({ id, version }) => ({ id, fromVersion: version, change: { state: 'failed' as const, error: refusal }, atMs: nowMs }));
+        some.map((order) => ({ order, change: { state: 'failed' as const, error: refusal }, atMs: nowMs }));
       const outcomes = await Promise.all([
         store.orders.advanceAll(failing(orders)),
         elsewhere.orders.advanceAll(failing(orders.toReversed())),
@@ -382,6 +382,8 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await claim('b', nowMs + 5_001, elsewhere)).toEqual(orders.slice(3, 4));
       expect(await store.orders.openOf({ ...ours, gatewayId: 'b' }, null, 10)).toEqual(orders.slice(0, 4));
       expect(await store.orders.openOf({ ...ours, gatewayId: 'b' }, orders[1]!.id, 1)).toEqual(orders.slice(2, 3));
+      const ids = await store.orders.openIdsOf({ ...ours, gatewayId: 'b' }, orders[1]!.id, 1);
+      expect(ids.map(({ id }) => id)).toEqual([orders[2]!.id]);
       expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([]);
     });
 

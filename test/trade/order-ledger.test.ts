@@ -73,9 +73,9 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     const restless: Pick<OrderTable, 'insert' | 'advanceAll'> = {
       insert: () => Promise.reject(new Error('not asked')),
       advanceAll: async (advances) =>
-        advances.map(({ fromVersion }) => {
-          tries.push(fromVersion);
-          return { kind: 'stale', order: { ...order, version: fromVersion + 1 } };
+        advances.map(({ order: { version } }) => {
+          tries.push(version);
+          return { kind: 'stale', order: { ...order, version: version + 1 } };
         }),
     };
     const ledger = createOrderLedger({ orders: restless, publisher: { tell: () => undefined }, log: { error: () => undefined } });

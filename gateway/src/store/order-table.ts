@@ -56,9 +56,8 @@ export interface OrderChange {
 }
 
 export interface Advance {
-  readonly id: string;
-  /** The version that the change was made for. */
-  readonly fromVersion: number;
+  /** As it was stored when the change was made for it: what does not change is believed without a look. */
+  readonly order: StoredOrder;
   readonly change: OrderChange;
   readonly atMs: number;
 }
@@ -107,7 +106,7 @@ export interface OrderTable {
    */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
   /**
-   * Changes each of these orders that is still of the version named, at the cost of about one; on a throw none. Gives the wallet's day
+   * Changes each of these orders that is still of the version given, at the cost of about one; on a throw none. Gives the wallet's day
    * back what an order reserved that ends without a trade (`expired`, or `failed`, whose fee the signing process alone goes on
    * counting). At most `maxAdvances`. Throws RangeError for a step that `mayFollow` does not allow.
    */
@@ -121,6 +120,8 @@ export interface OrderTable {
   events(id: string): Promise<readonly StoredOrderEvent[]>;
   /** Open orders of its chain that a gateway follows, by id, behind `after` (null: from the first). */
   openOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
+  /** As `openOf`, without reading whole orders. */
+  openIdsOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly Pick<StoredOrder, 'id' | 'createdAtMs'>[]>;
   /** Open orders, whoever followed them, of other chains or of one that nobody can tell. */
   countOpenElsewhere(genesisHash: string): Promise<number>;
   /**

@@ -38,7 +38,7 @@ export function createOrderLedger({ orders, publisher, log }: OrderLedgerOptions
         const verdict = judge(now, evidence);
         if (verdict.kind === 'contradiction') log.error({ orderId: id, state: now.state, evidence: evidence.kind }, 'order_contradicted');
         if (verdict.kind !== 'change') return now;
-        const outcomes = await orders.advanceAll([{ id, fromVersion: now.version, change: verdict.change, atMs: Date.now() }]);
+        const outcomes = await orders.advanceAll([{ order: now, change: verdict.change, atMs: Date.now() }]);
         const outcome = outcomes[0]!;
         if (outcome.kind === 'no_such_order') throw new Error(`order ${id} is not in the store`);
         now = outcome.order;

@@ -28,6 +28,14 @@ async function started(nodeCount = 2): Promise<Gateway> {
   return gateway;
 }
 
+/** Its block is seen before there is another one; then the chain goes on. */
+async function seenInItsBlock(gateway: Gateway, order: StoredOrder): Promise<void> {
+  await until(() => gateway.lanes.all.every(({ counters }) => counters.accepted > 0), 'the first round');
+  world.chain.advance();
+  await until(async () => (await world.stateOf(order)) === 'processed', 'its block');
+  world.chain.start();
+}
+
 const states = ({ changes }: Gateway): string[] => [...new Set(changes.map(({ state }) => state))];
 
 /** Takes messages, says so, and does nothing with them. */
@@ -40,11 +48,11 @@ const mute: Tampering = () => Promise.resolve(silent);
 
 test('an order is followed from its first block to the finalized one, with its fill to the lamport', async () => {
   const gateway = await started();
-  world.chain.start();
   const prepared = world.prepare(buy);
-  const end = await world.ended(await begin(gateway, prepared));
+  const order = await begin(gateway, prepared);
+  await seenInItsBlock(gateway, order);
+  const end = await world.ended(order);
   expect(end.state).toBe('finalized');
-  // Once more as confirmed, with its fill.
   expect(states(gateway)).toEqual(['processed', 'confirmed', 'finalized']);
   expect(gateway.changes.findLast(({ state }) => state === 'confirmed')?.fill).toEqual(end.fill);
   const record = world.chain.transaction(prepared.signature)!;
@@ -66,6 +74,18 @@ test('an order is followed from its first block to the finalized one, with its f
   expect(world.landed()).toEqual([prepared.signature]);
 });
 
+test('nodes that have its status and not yet the transaction: it is told as confirmed all the same, and what it did once that can be read', async () => {
+  const gateway = await started();
+  const unread: Tampering = ({ method }, answer) => (method === 'getTransaction' ? Promise.resolve(null) : answer());
+  for (const node of world.nodes) node.tampering = unread;
+  world.chain.start();
+  const order = await begin(gateway, world.prepare(buy));
+  await until(async () => (await world.stateOf(order)) === 'confirmed', 'that it is confirmed');
+  expect((await world.store.orders.byId(order.id))!.fill).toBeNull();
+  for (const node of world.nodes) node.tampering = null;
+  expect(await world.ended(order)).toMatchObject({ state: 'finalized', fill: { baseAmount: buy.amount } });
+});
+
 test('all is sold and the emptied account closed: its rent comes back', async () => {
   const gateway = await started();
   world.chain.start();
@@ -83,8 +103,9 @@ test('a transaction that lands and fails: the order fails by the program that fa
   const before = world.prepare({ exact: 'quoteIn', amount: 10n ** 10n });
   world.chain.send(before.wire, { skipPreflight: true });
   world.chain.advance();
-  world.chain.start();
-  const end = await world.ended(await begin(gateway, late));
+  const order = await begin(gateway, late);
+  await seenInItsBlock(gateway, order);
+  const end = await world.ended(order);
   expect(end).toMatchObject({ state: 'failed', fill: null, error: { code: 'SLIPPAGE_EXCEEDED' } });
   expect(JSON.parse(end.error!.detailsJson)).toMatchObject({ logs: expect.any(Array) });
   expect(states(gateway)).toEqual(['processed', 'failed']);

@@ -203,6 +203,8 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
     broadcaster,
     orders: {
       openOf: (...args) => orders.openOf(...args),
+      openIdsOf: (...args) => orders.openIdsOf(...args),
+      byId: (id) => orders.byId(id),
       // A process that is gone writes nothing more, and releases nothing.
       claim: (...args) => (dead ? Promise.resolve([]) : orders.claim(...args)),
       advanceAll: (...args) => (dead ? new Promise(() => undefined) : orders.advanceAll(...args)),

@@ -5,6 +5,7 @@ import { beginFollower, ThreadedFollower } from '@sluice/gateway/trade/follow/th
 import { createLog } from '@sluice/shared/log/log.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
 import { newestSlot, startWorld, until, type World } from './sending-world.ts';
+import { silent } from './tampered-node.ts';
 
 let world: World;
 const followers: ThreadedFollower[] = [];
@@ -81,6 +82,18 @@ test('a thread that dies is begun again, takes its orders up from the store, and
   expect(world.landed().length).toBe(2);
   expect(new Set(world.landed())).toEqual(new Set([first.signature, second.signature]));
   expect(new Set(changes.map(({ id }) => id))).toEqual(new Set([first.id, second.id]));
+});
+
+test('an order that another gateway has ended is let go, and not told again', { timeout: 30_000 }, async () => {
+  world = await startWorld();
+  const { follower, changes } = await threaded('gateway');
+  for (const node of world.nodes) node.tampering = () => Promise.resolve(silent);
+  const order = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+  follower.follow(order);
+  await world.store.orders.advanceAll([{ order, change: { state: 'expired' }, atMs: Date.now() }]);
+  // That nobody answers is a change to be stored, which finds it ended.
+  await until(() => follower.size === 0, 'that it is let go');
+  expect(changes).toEqual([]);
 });
 
 test('a store that cannot be opened is tried again, until the gateway ends', { timeout: 30_000 }, async () => {

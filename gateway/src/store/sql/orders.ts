@@ -7,6 +7,7 @@ import {
   ownerOf,
   type Advance,
   type AdvanceOutcome,
+  type FollowingGateway,
   type IdempotencyOutcome,
   type IdempotencyUse,
   type InsertOutcome,
@@ -15,7 +16,7 @@ import {
   type OrderInsert,
   type OrderTable,
 } from '../order-table.ts';
-import { blob, countOf, integer, type Database, type Sql, type SqlRow } from './database.ts';
+import { blob, countOf, integer, text, type Database, type Sql, type SqlRow } from './database.ts';
 import { claimOrders } from './order-claims.ts';
 import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
 import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
@@ -39,14 +40,12 @@ export function orderTable(db: Database): OrderTable {
         Math.min(limit, maxOrderRows),
       ),
     events: async (id) => (await db.all('SELECT * FROM order_events WHERE order_id = ? ORDER BY version', id)).map(readOrderEvent),
-    openOf: ({ gatewayId, genesisHash }, after, limit) =>
-      list(
-        'SELECT * FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?',
-        gatewayId,
-        after ?? '',
-        genesisHash,
-        Math.min(limit, maxOrderRows),
-      ),
+    openOf: async (...where) => (await openRows(db, '*', ...where)).map(readOrder),
+    openIdsOf: async (...where) =>
+      (await openRows(db, 'id, created_at_ms', ...where)).map((row) => ({
+        id: text(row['id']),
+        createdAtMs: integer(row['created_at_ms']),
+      })),
     countOpenElsewhere: (genesisHash) =>
       countOf(db, 'SELECT count(*) AS count FROM orders WHERE ended = 0 AND (genesis_hash IS NULL OR genesis_hash <> ?)', genesisHash),
     claim: (claim) => claimOrders(db, claim),
@@ -55,8 +54,24 @@ export function orderTable(db: Database): OrderTable {
   };
 }
 
+async function openRows(
+  sql: Sql,
+  columns: string,
+  { gatewayId, genesisHash }: FollowingGateway,
+  after: string | null,
+  limit: number,
+): Promise<readonly SqlRow[]> {
+  return await sql.all(
+    `SELECT ${columns} FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?`,
+    gatewayId,
+    after ?? '',
+    genesisHash,
+    Math.min(limit, maxOrderRows),
+  );
+}
+
 function compare(a: Advance, b: Advance): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : a.fromVersion - b.fromVersion;
+  return a.order.id < b.order.id ? -1 : a.order.id > b.order.id ? 1 : a.order.version - b.order.version;
 }
 
 async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
@@ -158,7 +173,7 @@ async function advanceAll(db: Database, advances: readonly Advance[]): Promise<r
   if (advances.length === 0) return [];
   // Always in the same order, and sums of wallets last: two who take the same rows never wait for each other in a circle.
   const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
-  return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.id);
+  return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.order.id);
 }
 
 async function advanceInOrder(
@@ -172,11 +187,9 @@ async function advanceInOrder(
   return outcomes;
 }
 
-async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
-  const row = await sql.get('SELECT * FROM orders WHERE id = ?', id);
-  if (row === null) return { kind: 'no_such_order' };
-  const before = readOrder(row);
-  if (before.version !== fromVersion) return { kind: 'stale', order: before };
+/** Looks only where it has to: most changes are made for what is stored. */
+async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
+  const { id } = before;
   const after = changedOrder(before, change, atMs);
   const updated = await sql.run(
     `UPDATE orders SET state = ?, ended = ?, fill = ?, error_code = ?, error_message = ?, error_details = ?, updated_at_ms = ?, version = ?
@@ -190,15 +203,17 @@ async function advanceOne(sql: Sql, { id, fromVersion, change, atMs }: Advance, 
     after.updatedAtMs,
     after.version,
     id,
-    fromVersion,
+    before.version,
   );
   if (updated === 0) {
-    // Changed by another process between our look and our change.
     const now = await orderById(sql, id);
     return now === null ? { kind: 'no_such_order' } : { kind: 'stale', order: now };
   }
   await addEvent(sql, after, namesOf({ fill: change.fill, error: change.error }));
-  if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) released.push(row);
+  if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) {
+    const row = await sql.get('SELECT spend_wallet, spend_day, spend_lamports FROM orders WHERE id = ?', id);
+    if (row !== null) released.push(row);
+  }
   return { kind: 'advanced', order: after };
 }
 

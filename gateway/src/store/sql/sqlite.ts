@@ -9,10 +9,13 @@ import { createWalSync } from './wal-sync.ts';
 /** Calls that wait for their turn on the one connection; one more is refused. A group of transactions is one. */
 const maxWaiting = 10_000;
 
-/** Some 16 MB. A checkpoint takes milliseconds and two turns of the disk, for all of which the connection's thread stands still. */
-const usualCheckpointPages = 4_000;
-/** For a connection whose thread nobody waits for: it is the first to come to it. */
-export const earlyCheckpointPages = 1_000;
+/** Some 48 MB. A checkpoint takes milliseconds and two turns of the disk, for all of which the connection's thread stands still. */
+const usualCheckpointPages = 12_000;
+/**
+ * For a connection whose thread nobody waits for: it is the first to come to it. An order changes its page four times in some seconds:
+ * the later the log is brought into the file, the more of them are brought there once.
+ */
+export const earlyCheckpointPages = 4_000;
 
 /** Statements that change nothing; others may, whatever they give back. */
 const isRead = /^\s*SELECT\b/i;

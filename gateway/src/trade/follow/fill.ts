@@ -47,7 +47,7 @@ function isOurs(trade: VenueTrade, { publicKey, mint, poolAddress, side }: Order
 }
 
 /** The wallet's trades of these terms, together: a router may split one into several. Null where there is none; text where they cannot be read. */
-function tradesOf(view: TransactionView, terms: OrderTerms): Trades | string | null {
+function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Trades | string | null {
   let sum: Trades | null = null;
   let malformed: string | null = null;
   const onEvent: EventSink = (programId, _path, data) => {
@@ -67,7 +67,9 @@ function tradesOf(view: TransactionView, terms: OrderTerms): Trades | string | n
   const log = readLogs(view.logs, onEvent, (programId) => venueByProgram.has(programId));
   if (log.truncated || log.empty) {
     sum = null;
-    const inner = readInnerEvents(view, eventAuthorities, onEvent);
+    const whole = readTransaction(answer);
+    if (whole.kind === 'malformed') return whole.reason;
+    const inner = readInnerEvents(whole, eventAuthorities, onEvent);
     if (inner.unreadable !== null) return inner.unreadable;
   } else if (log.malformed !== null) return log.malformed;
   return malformed ?? sum;
@@ -135,14 +137,14 @@ function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: 
  * against the token balances; lamports from the balances. Pure; takes anything that a node may answer.
  */
 export function readFill(answer: unknown, signature: string, terms: OrderTerms | null): FillReading {
-  const view = readTransaction(answer);
+  const view = readTransaction(answer, false);
   if (view.kind === 'malformed') return unusable(view.reason);
   if (view.signature !== signature) return unusable('the answer is of another transaction');
   const slot = countOf(view.slot);
   if (slot === null) return unusable('the answer tells no slot');
   if (view.err !== null) return { kind: 'failed', err: view.err, logs: linesOf(view.logs) ?? [], slot };
   if (terms === null) return { kind: 'other', slot };
-  const trades = tradesOf(view, terms);
+  const trades = tradesOf(answer, view, terms);
   if (typeof trades === 'string') return unusable(trades);
   if (trades === null) return { kind: 'other', slot };
   const meta = readMeta(answer, view, terms.publicKey);

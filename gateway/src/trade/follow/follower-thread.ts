@@ -6,9 +6,8 @@ import { createHalt } from '../halt.ts';
 import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../send/nodes.ts';
-import type { StoredOrder } from '../order.ts';
 import { Follower } from './follower.ts';
-import type { FollowerSettings, FromThread, ToThread } from './threaded-follower.ts';
+import type { FollowerSettings, FromThread, OrderChanges, ToThread } from './threaded-follower.ts';
 
 /** How often the other side is told how far it is. */
 const tellEveryMs = 1_000;
@@ -29,11 +28,11 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
     const lanes = createLanes({ nodes, ...broadcast, mayLeave, signal });
     const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
     const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
-    let changed: StoredOrder[] = [];
+    let changed: OrderChanges[] = [];
     const tellChanges = (): void => {
-      const orders = changed;
+      const changes = changed;
       changed = [];
-      tell({ op: 'changed', orders });
+      tell({ op: 'changed', changes });
     };
     const follower = new Follower({
       nodes,
@@ -41,11 +40,11 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
       orders: store.orders,
       gatewayId,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
-      onTaken: ({ id, signature }) => tell({ op: 'taken', id, signature }),
+      onTaken: (order) => tell({ op: 'taken', order: { ...order, signedBytes: null } }),
       onGone: (id) => tell({ op: 'gone', id }),
-      onChange: (order) => {
-        // What changes in one turn is told at once. Nobody beyond here needs the bytes.
-        if (changed.push({ ...order, signedBytes: null }) === 1) setImmediate(tellChanges);
+      onChange: ({ id, state, fill, error, updatedAtMs, version }) => {
+        // What changes in one turn is told at once.
+        if (changed.push({ id, state, fill, error, updatedAtMs, version }) === 1) setImmediate(tellChanges);
       },
       log,
     });
@@ -61,8 +60,8 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
       });
     const closed = new Promise<void>((resolve) => {
       port.on('message', (message: ToThread) => {
-        if (message.op === 'follow') follower.follow(message.order, true);
-        else if (message.op === 'seen') follower.seen(message.signature, message.slot);
+        if (message.op === 'follow') for (const order of message.orders) follower.follow(order, true);
+        else if (message.op === 'seen') for (const [signature, slot] of message.slots) follower.seen(signature, slot);
         else if (message.op === 'chain') Object.assign(chain, { newestSlot: message.newestSlot, blockHeight: message.blockHeight });
         else resolve();
       });

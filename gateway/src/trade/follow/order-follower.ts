@@ -1,6 +1,7 @@
 import type { LaneCounters } from '../send/lane.ts';
 import type { StoredOrder } from '../order.ts';
-import type { Follower } from './follower.ts';
+import type { OpenByState } from './followed-orders.ts';
+import type { FollowerCounters } from './follower-counters.ts';
 import type { LandedReader } from './landed-reader.ts';
 
 /** What follows orders to their ends, as the rest of the gateway sees it. */
@@ -24,9 +25,8 @@ export interface OrderFollower {
 
 /** What it tells of its work, some moments ago. */
 export interface FollowReport {
-  readonly counters: Readonly<Follower['counters']>;
-  /** Orders by state, with the age of the oldest in it. */
-  readonly openByState: ReturnType<Follower['openByState']>;
+  readonly counters: Readonly<FollowerCounters>;
+  readonly openByState: OpenByState;
   readonly reads: LandedReader['counters'];
   readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
 }

@@ -9,7 +9,7 @@ import type { NodeView, TrackedOrder } from './tracked-order.ts';
 const maxStatuses = 256;
 /** How often a node is asked about an order that is not confirmed yet, and about one that only waits to be final. */
 const pollEveryMs = 400;
-const pollConfirmedEveryMs = 1_500;
+const pollConfirmedEveryMs = 2_000;
 /** How often it is looked which orders are due. */
 const tickMs = 50;
 /** The finalized height is no older than that when orders are held against it. */
@@ -20,47 +20,46 @@ const recentForMs = 20_000;
 const firstPauseMs = 200;
 const maxPauseMs = 3_000;
 
-export interface PolledOrders {
+export interface PolledOrders<Order extends TrackedOrder> {
   /** Those that have a message. */
-  tracked(): Iterable<TrackedOrder>;
-  size(): number;
+  tracked(): ReadonlySet<Order>;
   /** Resolves when there may be something to do sooner than at the next tick. */
   wait(ms: number): Promise<void>;
-  onView(node: number, order: TrackedOrder, view: NodeView): void;
+  onView(node: number, order: Order, view: NodeView): void;
   onFinalized(node: number, point: FinalizedPoint): void;
 }
 
 export type PollCounter = 'polls' | 'heights' | 'malformed' | 'unanswered';
 
-export interface StatusPollerOptions {
+export interface StatusPollerOptions<Order extends TrackedOrder> {
   readonly node: SendNode;
   /** Its number among the nodes. */
   readonly index: number;
-  readonly orders: PolledOrders;
+  readonly orders: PolledOrders<Order>;
   readonly newestSlot: () => number;
   readonly counters: Record<PollCounter, number>;
   readonly signal: AbortSignal;
 }
 
 /** Asks one node, for as long as there are open orders, where it has their transactions. Ends when `signal` fires. */
-export async function pollStatuses({ node, index, orders, newestSlot, counters, signal }: StatusPollerOptions): Promise<void> {
-  const polledAtMs = new WeakMap<TrackedOrder, number>();
+export async function pollStatuses<Order extends TrackedOrder>(options: StatusPollerOptions<Order>): Promise<void> {
+  const { node, index, orders, newestSlot, counters, signal } = options;
   const history = createNodeHistory(ask);
   let finalized: FinalizedPoint | null = null;
   let finalizedAtMs = -Infinity;
   let failures = 0;
 
-  function due(nowMs: number): TrackedOrder[] {
-    const found: TrackedOrder[] = [];
+  const answeredAtMs = ({ views }: Order): number => views[index]?.atMs ?? -Infinity;
+
+  function due(nowMs: number): Order[] {
+    const found: Order[] = [];
     for (const tracked of orders.tracked()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
-      if (nowMs - (polledAtMs.get(tracked) ?? -Infinity) < everyMs) continue;
-      found.push(tracked);
+      if (nowMs - answeredAtMs(tracked) >= everyMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
     // Those that have waited longest first, so that none is passed over however many there are.
-    const since = (tracked: TrackedOrder): number => polledAtMs.get(tracked) ?? -Infinity;
-    return found.sort((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, maxStatuses);
+    return found.sort((a, b) => (answeredAtMs(a) < answeredAtMs(b) ? -1 : 1)).slice(0, maxStatuses);
   }
 
   /** Past its last block on this node's finalized chain. */
@@ -91,7 +90,7 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
     orders.onFinalized(index, point);
   }
 
-  async function readSome(some: readonly TrackedOrder[], search: boolean): Promise<boolean> {
+  async function readSome(some: readonly Order[], search: boolean): Promise<boolean> {
     if (some.length === 0) return true;
     counters.polls++;
     const point = finalized;
@@ -118,18 +117,17 @@ export async function pollStatuses({ node, index, orders, newestSlot, counters, 
   }
 
   while (!signal.aborted) {
-    if (orders.size() === 0) await orders.wait(Infinity);
+    if (orders.tracked().size === 0) await orders.wait(Infinity);
     // A tick even where orders come all the time: one look and one request for all that came in it.
     await pause(tickMs);
     if (signal.aborted) return;
     const nowMs = performance.now();
     const some = due(nowMs);
     if (some.length === 0) continue;
-    for (const tracked of some) polledAtMs.set(tracked, nowMs);
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
     if (some.some(mayBeForgotten)) await history.look(nowMs);
-    const isOld = (tracked: TrackedOrder): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
+    const isOld = (tracked: Order): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
     const recent = await readSome(
       some.filter((tracked) => !isOld(tracked)),
       false,

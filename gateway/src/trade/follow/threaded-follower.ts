@@ -3,12 +3,15 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
 import { endStates, type StoredOrder } from '../order.ts';
-import { maxFollowed, noFollowerCounts } from './follower.ts';
+import { maxFollowed } from './followed-orders.ts';
+import { noFollowerCounts } from './follower-counters.ts';
 import { noReads } from './landed-reader.ts';
 import type { FollowReport, OrderFollower } from './order-follower.ts';
 
 /** How often the thread is told how far the chain is. */
 const tellChainEveryMs = 200;
+/** What is to be followed, and was seen, is told together: a thread that is woken takes a turn of the core from this one. */
+const tellWithinMs = 50;
 /** A thread that does not end by itself is ended after so long: it lets go of its orders, and of its connections. */
 const endWithinMs = 10_000;
 
@@ -24,20 +27,23 @@ export interface FollowerSettings {
 }
 
 export type ToThread =
-  /** Its first round is begun. */
-  | { readonly op: 'follow'; readonly order: StoredOrder }
-  | { readonly op: 'seen'; readonly signature: string; readonly slot: number }
+  /** Their first rounds are begun. */
+  | { readonly op: 'follow'; readonly orders: readonly StoredOrder[] }
+  | { readonly op: 'seen'; readonly slots: ReadonlyMap<string, number> }
   | { readonly op: 'chain'; readonly newestSlot: number; readonly blockHeight: number | null }
   | { readonly op: 'close' };
 
+/** All of an order that changes. */
+export type OrderChanges = Pick<StoredOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'>;
+
 export type FromThread =
   | { readonly op: 'started' }
-  /** Taken up from the store. */
-  | { readonly op: 'taken'; readonly id: string; readonly signature: string | null }
-  /** Not in the store any more. */
+  /** Taken up from the store; without the signed bytes. */
+  | { readonly op: 'taken'; readonly order: StoredOrder }
+  /** Followed no more, by no change of this thread's. */
   | { readonly op: 'gone'; readonly id: string }
   /** Stored, in this order. */
-  | { readonly op: 'changed'; readonly orders: readonly StoredOrder[] }
+  | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
   | { readonly op: 'report'; readonly report: FollowReport };
 
 export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash'> {
@@ -56,9 +62,13 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
  */
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
-  /** What is followed, as far as the thread has told: signatures by order. */
-  readonly #open = new Map<string, string | null>();
+  /** What is followed, as far as the thread has told, by id; without the signed bytes. */
+  readonly #open = new Map<string, StoredOrder>();
   readonly #signatures = new Set<string>();
+  /** What the thread is to be told next: of each order that is followed once at most. */
+  #toFollow: StoredOrder[] = [];
+  #toSee = new Map<string, number>();
+  #telling: NodeJS.Timeout | null = null;
   #thread: KeptThread | null = null;
   #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
   #isClosed = false;
@@ -101,27 +111,46 @@ export class ThreadedFollower implements OrderFollower {
   follow(order: StoredOrder): boolean {
     if (this.#open.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) return false;
-    this.#note(order.id, order.signature);
-    this.#post({ op: 'follow', order });
+    this.#note({ ...order, signedBytes: null });
+    this.#toFollow.push(order);
+    this.#tellSoon();
     return true;
   }
 
   seen(signature: string, slot: number): void {
-    if (this.#signatures.has(signature)) this.#post({ op: 'seen', signature, slot });
+    if (!this.#signatures.has(signature)) return;
+    this.#toSee.set(signature, slot);
+    this.#tellSoon();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.#tell();
     const order: ToThread = { op: 'close' };
     await this.#thread?.close(order, endWithinMs);
     this.#onStarted();
   }
 
-  /** The next thread tells anew what it takes up. */
+  /** The next thread tells anew what it takes up, which is all that was not told as well: it is in the store. */
   #onEnd(): void {
     this.#open.clear();
     this.#signatures.clear();
+    this.#toFollow = [];
+    this.#toSee.clear();
+  }
+
+  #tellSoon(): void {
+    this.#telling ??= setTimeout(() => this.#tell(), tellWithinMs);
+  }
+
+  #tell(): void {
+    if (this.#telling !== null) clearTimeout(this.#telling);
+    this.#telling = null;
+    if (this.#toFollow.length > 0) this.#post({ op: 'follow', orders: this.#toFollow });
+    if (this.#toSee.size > 0) this.#post({ op: 'seen', slots: this.#toSee });
+    this.#toFollow = [];
+    this.#toSee.clear();
   }
 
   #post(message: ToThread): void {
@@ -133,13 +162,13 @@ export class ThreadedFollower implements OrderFollower {
     this.#post({ op: 'chain', newestSlot: newestSlot(), blockHeight: blockHeight() });
   }
 
-  #note(id: string, signature: string | null): void {
-    this.#open.set(id, signature);
-    if (signature !== null) this.#signatures.add(signature);
+  #note(order: StoredOrder): void {
+    this.#open.set(order.id, order);
+    if (order.signature !== null) this.#signatures.add(order.signature);
   }
 
   #forget(id: string): void {
-    const signature = this.#open.get(id) ?? null;
+    const signature = this.#open.get(id)?.signature ?? null;
     this.#open.delete(id);
     // Another order may have the same one; what our stream tells of it the nodes' statuses tell as well.
     if (signature !== null) this.#signatures.delete(signature);
@@ -150,18 +179,24 @@ export class ThreadedFollower implements OrderFollower {
       case 'started':
         return this.#onStarted();
       case 'taken':
-        return this.#note(message.id, message.signature);
+        return this.#note(message.order);
       case 'gone':
         return this.#forget(message.id);
       case 'report':
         this.#report = message.report;
         return;
       case 'changed':
-        for (const order of message.orders) {
-          if (endStates.has(order.state)) this.#forget(order.id);
-          this.#options.onChange(order);
-        }
+        for (const changes of message.changes) this.#change(changes);
     }
+  }
+
+  #change(changes: OrderChanges): void {
+    const order = this.#open.get(changes.id);
+    if (order === undefined) return;
+    const changed = { ...order, ...changes };
+    if (endStates.has(changed.state)) this.#forget(changed.id);
+    else this.#open.set(changed.id, changed);
+    this.#options.onChange(changed);
   }
 }
 

@@ -22,6 +22,14 @@ export interface NodeView {
   readonly isForgotten: boolean;
 }
 
+/** Whether a node says something that it did not say before. */
+export function tellsMore(before: NodeView | null, now: NodeView): boolean {
+  if (before === null || before.absences !== now.absences || before.isForgotten !== now.isForgotten) return true;
+  const [was, is] = [before.status, now.status];
+  if (was === null || is === null) return was !== is;
+  return was.slot !== is.slot || was.commitment !== is.commitment || (was.err === null) !== (is.err === null);
+}
+
 /** What was read out of the landed transaction. */
 export interface LandedReading {
   readonly slot: number;

@@ -1,0 +1,116 @@
+import type { Evidence } from '../life.ts';
+import type { OrderState, StoredOrder } from '../order.ts';
+import type { Landing, TrackedOrder } from './tracked-order.ts';
+
+/** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
+export const maxFollowed = 10_000;
+
+/** An order that is followed, and how far its follower is with it. */
+export interface Followed extends TrackedOrder {
+  /** Its first round was begun, by whoever handed it over or by this follower. */
+  isSent: boolean;
+  /** Its message is being sent, as far as this follower knows. */
+  sending: boolean;
+  /** Landing that is being read, and since when; null where none is. */
+  beingRead: { readonly landing: Landing; readonly sinceMs: number } | null;
+  contradicted: boolean;
+  /** What was known of it when it was looked at last. */
+  evidence: Evidence | null;
+}
+
+/** By the states that orders are in: how many, and how long the oldest has been in it, milliseconds. */
+export type OpenByState = ReadonlyMap<OrderState, { readonly orders: number; readonly oldestMs: number }>;
+
+/** The orders that are followed, by their ids and by their messages. */
+export class FollowedOrders {
+  readonly #nodes: number;
+  readonly #byId = new Map<string, Followed>();
+  /** Those that have a message. Several owners may each have an order of the same transaction: anybody may hand in what is in the chain. */
+  readonly #bySignature = new Map<string, Set<Followed>>();
+  readonly #withMessage = new Set<Followed>();
+
+  /** `nodes`: how many are asked. */
+  constructor(nodes: number) {
+    this.#nodes = nodes;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get hasRoom(): boolean {
+    return this.#byId.size < maxFollowed;
+  }
+
+  /** Those that have a message. */
+  get withMessage(): ReadonlySet<Followed> {
+    return this.#withMessage;
+  }
+
+  [Symbol.iterator](): Iterator<Followed> {
+    return this.#byId.values();
+  }
+
+  has(id: string): boolean {
+    return this.#byId.has(id);
+  }
+
+  /** Whether it is this very one that is followed still. */
+  holds(followed: Followed): boolean {
+    return this.#byId.get(followed.order.id) === followed;
+  }
+
+  ofSignature(signature: string): Iterable<Followed> {
+    return this.#bySignature.get(signature) ?? [];
+  }
+
+  /** One that is open and not followed yet. */
+  add(order: StoredOrder, isSent: boolean): Followed {
+    const followed: Followed = {
+      order,
+      signature: order.signature ?? '',
+      lastValidBlockHeight: order.lastValidBlockHeight,
+      sinceMs: performance.now(),
+      views: Array.from({ length: this.#nodes }, () => null),
+      streamSlot: null,
+      reading: null,
+      isSent,
+      sending: false,
+      beingRead: null,
+      contradicted: false,
+      evidence: null,
+    };
+    this.#byId.set(order.id, followed);
+    if (order.signature === null) return followed;
+    this.#withMessage.add(followed);
+    const same = this.#bySignature.get(order.signature);
+    if (same === undefined) this.#bySignature.set(order.signature, new Set([followed]));
+    else same.add(followed);
+    return followed;
+  }
+
+  /** Whether it was the last with its message. */
+  remove(followed: Followed): boolean {
+    this.#byId.delete(followed.order.id);
+    this.#withMessage.delete(followed);
+    const same = this.#bySignature.get(followed.signature);
+    same?.delete(followed);
+    if (same?.size !== 0) return false;
+    this.#bySignature.delete(followed.signature);
+    return true;
+  }
+
+  openByState(nowMs: number): OpenByState {
+    const states = new Map<OrderState, { orders: number; oldestMs: number }>();
+    for (const { order } of this.#byId.values()) {
+      const ageMs = Math.max(0, nowMs - order.updatedAtMs);
+      const known = states.get(order.state);
+      if (known === undefined) states.set(order.state, { orders: 1, oldestMs: ageMs });
+      else {
+        known.orders++;
+        known.oldestMs = Math.max(known.oldestMs, ageMs);
+      }
+    }
+    return states;
+  }
+}
