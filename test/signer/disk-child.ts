@@ -8,7 +8,7 @@ import { syncBuiltinESMExports } from 'node:module';
  */
 const pollMs = 2;
 const file = process.env['DISK'] ?? '';
-const { writeSync, fdatasyncSync } = fs;
+const { writeSync, fdatasync, fdatasyncSync } = fs;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
 function says(what: 'hold' | 'full' | 'broken'): boolean {
@@ -30,4 +30,10 @@ fs.fdatasyncSync = (fd: number): void => {
   if (says('broken')) throw failure('EIO', 'i/o error, fdatasync');
   fdatasyncSync(fd);
 };
+
+fs.fdatasync = ((fd: number, done: (error: Error | null) => void): void => {
+  if (says('hold')) setTimeout(() => fs.fdatasync(fd, done), pollMs);
+  else if (says('broken')) done(failure('EIO', 'i/o error, fdatasync'));
+  else fdatasync(fd, done);
+}) as typeof fs.fdatasync;
 syncBuiltinESMExports();

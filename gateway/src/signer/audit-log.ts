@@ -1,4 +1,15 @@
-import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  writeSync,
+} from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 import { auditLine, checkChain, logIdOf, macOf, noMac, type AuditEntry } from './audit-chain.ts';
@@ -18,6 +29,8 @@ export interface AuditLog {
   write(): void;
   /** What was written outlives the machine's power when it returns. */
   sync(): void;
+  /** The same, while the process goes on: what was written before the call is on the disk when it resolves. */
+  flush(): Promise<void>;
   close(): void;
 }
 
@@ -77,6 +90,7 @@ function appender(fd: number, key: Uint8Array, from: LogHead, size: number): Aud
       bytes += block.length;
     },
     sync: () => fdatasyncSync(fd),
+    flush: () => new Promise((resolve, reject) => fdatasync(fd, (error) => (error === null ? resolve() : reject(error)))),
     close: () => closeSync(fd),
   };
 }

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import { reasonOf, StoreAwayError } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
 import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
@@ -86,11 +87,16 @@ export function createSigner(options: SignerOptions): SigningProcess {
     const fault = formFault(request);
     if (fault !== null) return fault;
     inFlight++;
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), answerWithinMs);
-    const late = new Promise<SignRefusal>((give) => deadline.signal.addEventListener('abort', () => give(unavailable)));
+    const caller: Caller = { left: false };
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<SignRefusal>((give) => {
+      timer = setTimeout(() => {
+        caller.left = true;
+        give(unavailable);
+      }, answerWithinMs);
+    });
     try {
-      return await Promise.race([askSession(op, request, supervisor, options, deadline.signal), late]);
+      return await Promise.race([askSession(op, request, supervisor, options, caller), late]);
     } catch (error) {
       log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
       return unavailable;
@@ -130,24 +136,29 @@ export function createSigner(options: SignerOptions): SigningProcess {
   };
 }
 
+/** Who waits for an answer; one that was told that there is none has left. */
+interface Caller {
+  left: boolean;
+}
+
 /** Rejects where the store does not answer. */
 async function askSession(
   op: SignCommand['op'],
   request: SignRequest,
   supervisor: Supervisor,
   options: SignerOptions,
-  gaveUp: AbortSignal,
+  caller: Readonly<Caller>,
 ): Promise<Grant | SignRefusal> {
   const { store, keystore, halt } = options;
   const { orderId, publicKey, message } = request;
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
   const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
   if (wallet === null && !isKnown) return { ok: false, reason: 'unknown_wallet' };
-  const session = supervisor.ready ?? (await supervisor.session(gaveUp));
+  const session = supervisor.ready ?? (await nextSession(supervisor));
   // Last, so that it is young when the process looks at it.
   const reading = await halt.read();
   if (reading.halted) return { ok: false, reason: 'halted' };
-  if (session === null || gaveUp.aborted) return unavailable;
+  if (session === null || caller.left) return unavailable;
   if (!session.knows(publicKey)) {
     // Known to the process before this one, which ended a moment ago.
     if (wallet === null) return unavailable;
@@ -167,6 +178,16 @@ async function askSession(
     return isTooLate(second) ? unavailable : outcomeOf(second, session);
   } finally {
     clearTimeout(silence);
+  }
+}
+
+/** The process that comes up while somebody can wait for it. */
+async function nextSession(supervisor: Supervisor): Promise<SignerSession | null> {
+  const patience = startDeadline(answerWithinMs);
+  try {
+    return await supervisor.session(patience.signal);
+  } finally {
+    patience.end();
   }
 }
 

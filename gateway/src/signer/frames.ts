@@ -4,7 +4,7 @@ const headBytes = 4;
 
 /** A frame: the content's length (u32, little-endian), then the content, JSON in UTF-8; bytes in base64, big integers in digits. */
 export function encodeFrame(content: object): Uint8Array {
-  const text = JSON.stringify(content, asJson);
+  const text = JSON.stringify(plain(content));
   const length = Buffer.byteLength(text);
   if (length > maxFrameBytes) throw new RangeError(`A frame holds ${maxFrameBytes} bytes at most, not ${length}.`);
   const frame = Buffer.allocUnsafe(headBytes + length);
@@ -13,11 +13,15 @@ export function encodeFrame(content: object): Uint8Array {
   return frame;
 }
 
-/** The value as it is in its holder: a `Buffer` is an array of numbers to JSON before it comes here. */
-function asJson(this: unknown, key: string, value: unknown): unknown {
-  const held = (this as Readonly<Record<string, unknown>>)[key];
-  if (held instanceof Uint8Array) return Buffer.from(held.buffer, held.byteOffset, held.length).toString('base64');
-  return typeof held === 'bigint' ? held.toString() : value;
+/** A copy that JSON can say. Its own `toJSON` of a `Buffer`, an array of numbers, is not asked. */
+function plain(content: object): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(content)) {
+    if (value instanceof Uint8Array) copy[name] = Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64');
+    else if (typeof value === 'bigint') copy[name] = value.toString();
+    else copy[name] = typeof value === 'object' && value !== null ? plain(value) : value;
+  }
+  return copy;
 }
 
 /** What follows cannot be read: the connection is of no use any more. */

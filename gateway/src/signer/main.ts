@@ -46,8 +46,12 @@ function orFault<T>(fault: SignerFault, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof Fault ? error : new Fault(fault, error instanceof Error ? error.message : String(error));
+    throw error instanceof Fault ? error : new Fault(fault, messageOf(error));
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function openLog(terms: StartTerms, key: Uint8Array, head: LogHead | null): Pick<SigningParts, 'audit' | 'spend'> {
@@ -68,8 +72,8 @@ function openLog(terms: StartTerms, key: Uint8Array, head: LogHead | null): Pick
   return { audit: opened.log, spend };
 }
 
-/** Takes commands as they come; those that came together share one write of the audit log, and one turn of the disk. */
-function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<SigningParts, 'audit' | 'spend'>) {
+/** Takes commands as they come; those that came together share one write of the audit log. */
+function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<SigningParts, 'audit' | 'spend'>, disk: Disk) {
   const wallets = new Map<string, Keypair>();
   let queue: SignCommand[] = [];
   const parts: SigningParts = {
@@ -81,14 +85,13 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<Signin
     nowNs: () => process.hrtime.bigint(),
   };
   const work = (): void => {
+    if (queue.length === 0) return;
     const commands = queue;
     queue = [];
     const answers = orFault('audit_unwritable', () => answerAll(commands, parts));
     for (const answer of answers) tell(answer);
     const last = answers.findLast(({ op }) => op === 'signed');
-    if (last === undefined) return;
-    orFault('audit_unwritable', () => parts.audit.sync());
-    tell({ op: 'noted', id: last.id });
+    if (last !== undefined) disk.note(last.id);
   };
   return {
     addWallet: ({ publicKey, sealedSeed }: Extract<ToSigner, { op: 'wallet' }>): void => {
@@ -104,51 +107,101 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<Signin
   };
 }
 
-/** Tells the gateway now and then, and at the end, where the log stands, so that a log that was cut later is seen. */
-function tellHeads(audit: AuditLog): () => void {
-  let told = 0;
-  const look = (): void => {
-    const { head } = audit;
-    if (head.lines === told) return;
-    told = head.lines;
-    // What is told once must be there for good.
-    orFault('audit_unwritable', () => audit.sync());
-    tell({ op: 'head', head });
-  };
-  setInterval(look, headMs).unref();
-  look();
-  return look;
+/** Brings the audit log to the disk. */
+interface Disk {
+  /** The lines up to those of this command are to be on the disk; then `noted` is told. */
+  note(id: number): void;
+  /** Tells where the log stands, once the disk has all of it, so that a log that was cut later is seen. */
+  tellHead(): void;
+  /** Resolves when nothing is on its way to the disk. */
+  settled(): Promise<void>;
 }
 
-async function serve(terms: StartTerms): Promise<void> {
-  const reader = new FrameReader();
-  let keystoreKey: Uint8Array | null = null;
-  let chainKey: Uint8Array | null = null;
-  let desk: ReturnType<typeof createDesk> | null = null;
-  let tellHead = (): void => undefined;
-  for await (const piece of process.stdin) {
-    for (const content of reader.push(piece as Uint8Array)) {
-      const command = readToSigner(content);
-      if (command.op === 'open' && keystoreKey === null) {
-        const key = await unlock(terms, command);
-        keystoreKey = key;
-        chainKey = auditKey(key, terms.keystore);
-        const logId = orFault('audit_unwritable', () =>
-          auditLogId(terms.auditFile, auditKey(key, terms.keystore), terms.keystore, Date.now()),
-        );
-        tell({ op: 'unlocked', logId });
-      } else if (command.op === 'begin' && keystoreKey !== null && chainKey !== null && desk === null) {
-        const log = openLog(terms, chainKey, command.head);
-        desk = createDesk(terms, keystoreKey, log);
-        tell({ op: 'ready' });
-        tellHead = tellHeads(log.audit);
-      } else if (command.op === 'wallet' && desk !== null) desk.addWallet(command);
-      else if ((command.op === 'sign' || command.op === 'judge') && desk !== null) desk.take(command);
-      else throw new Error(`the command ${command.op} comes at a wrong time`);
+/** One turn of the disk after the other, while the process signs: each covers all that was written before it began. */
+function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
+  let [newest, noted] = [0, 0];
+  let toldLines = 0;
+  let headWanted = false;
+  let running: Promise<void> | null = null;
+  const turn = async (): Promise<void> => {
+    while (newest > noted || headWanted) {
+      const [id, head, tellsHead] = [newest, audit.head, headWanted];
+      headWanted = false;
+      await audit.flush().catch((error: unknown) => {
+        throw new Fault('audit_unwritable', messageOf(error));
+      });
+      if (id > noted) tell({ op: 'noted', id });
+      noted = id;
+      if (tellsHead) tell({ op: 'head', head });
+      if (tellsHead) toldLines = head.lines;
     }
-    desk?.work();
-  }
-  tellHead();
+    running = null;
+  };
+  const begin = (): void => {
+    if (running !== null) return;
+    running = turn();
+    running.catch(onFault);
+  };
+  return {
+    note: (id) => {
+      newest = id;
+      begin();
+    },
+    tellHead: () => {
+      if (audit.head.lines === toldLines) return;
+      headWanted = true;
+      begin();
+    },
+    settled: async () => {
+      await running;
+    },
+  };
+}
+
+/** Serves until standard input ends. Rejects with what cannot be mended here. */
+function serve(terms: StartTerms): Promise<void> {
+  const reader = new FrameReader();
+  let phase: 'new' | 'unlocking' | { readonly keystoreKey: Uint8Array } = 'new';
+  let signing: { readonly desk: ReturnType<typeof createDesk>; readonly disk: Disk } | null = null;
+  return new Promise((resolve, reject) => {
+    const open = async (command: Extract<ToSigner, { op: 'open' }>): Promise<void> => {
+      phase = 'unlocking';
+      const keystoreKey = await unlock(terms, command);
+      const logId = orFault('audit_unwritable', () =>
+        auditLogId(terms.auditFile, auditKey(keystoreKey, terms.keystore), terms.keystore, Date.now()),
+      );
+      phase = { keystoreKey };
+      tell({ op: 'unlocked', logId });
+    };
+    const begin = (keystoreKey: Uint8Array, head: LogHead | null): void => {
+      const log = openLog(terms, auditKey(keystoreKey, terms.keystore), head);
+      const disk = createDisk(log.audit, reject);
+      signing = { desk: createDesk(terms, keystoreKey, log, disk), disk };
+      tell({ op: 'ready' });
+      disk.tellHead();
+      setInterval(() => disk.tellHead(), headMs).unref();
+    };
+    const take = (command: ToSigner): void => {
+      if (command.op === 'open' && phase === 'new') return void open(command).catch(reject);
+      if (command.op === 'begin' && typeof phase === 'object' && signing === null) return begin(phase.keystoreKey, command.head);
+      if (command.op === 'wallet' && signing !== null) return signing.desk.addWallet(command);
+      if ((command.op === 'sign' || command.op === 'judge') && signing !== null) return signing.desk.take(command);
+      throw new Error(`the command ${command.op} comes at a wrong time`);
+    };
+    process.stdin.on('data', (piece: Uint8Array) => {
+      try {
+        for (const content of reader.push(piece)) take(readToSigner(content));
+        signing?.desk.work();
+      } catch (error) {
+        reject(error);
+      }
+    });
+    process.stdin.once('error', reject);
+    process.stdin.once('end', () => {
+      signing?.disk.tellHead();
+      resolve(signing?.disk.settled());
+    });
+  });
 }
 
 // The gateway ends this process by closing its standard input; a signal to the whole group is not for it. Whoever may send SIGUSR1
@@ -159,6 +212,8 @@ process.stdout.on('error', () => process.exit(1));
 try {
   await serve(JSON.parse(process.argv[2] ?? '') as StartTerms);
 } catch (error) {
+  // Nothing more is taken in, and so nothing signed.
+  process.stdin.destroy();
   if (!(error instanceof Fault)) throw error;
   tell({ op: 'fault', fault: error.fault, what: error.message });
   process.exitCode = 1;
