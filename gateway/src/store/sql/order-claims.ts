@@ -1,6 +1,6 @@
 import type { StoredOrder } from '../../trade/order.ts';
 import { keepIdempotencyMs, keepOrdersMs, maxForgotten, maxOrderRows, type FollowClaim } from '../order-table.ts';
-import type { Database, Sql } from './database.ts';
+import { text, type Database, type Sql } from './database.ts';
 import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
 
@@ -16,20 +16,27 @@ export function claimOrders(db: Database, { gatewayId, genesisHash, nowMs, until
     // A hold that goes on for longer than any was made by a clock that ran ahead; whoever made it may be gone.
     const longestMs = untilMs + (untilMs - nowMs);
     await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, longestMs);
-    const left = await sql.all(
-      `SELECT id FROM orders WHERE ended = 0 AND genesis_hash = ? AND followed_by NOT IN (SELECT gateway_id FROM order_followers)
-       ORDER BY id LIMIT ?`,
-      genesisHash,
-      Math.min(limit, maxOrderRows),
-    );
     const taken: StoredOrder[] = [];
-    for (const { id } of left) {
-      const row = await sql.get('UPDATE orders SET followed_by = ? WHERE id = ? AND ended = 0 RETURNING *', gatewayId, String(id));
+    for (const id of await leftBehind(sql, genesisHash, Math.min(limit, maxOrderRows))) {
+      const row = await sql.get('UPDATE orders SET followed_by = ? WHERE id = ? AND ended = 0 RETURNING *', gatewayId, id);
       if (row !== null) taken.push(readOrder(row));
     }
     await forget(sql, nowMs);
     return taken;
   });
+}
+
+/** Ids of open orders that nobody follows, oldest first. In two steps: as one, SQLite would read every order that ever was. */
+async function leftBehind(sql: Sql, genesisHash: string, limit: number): Promise<readonly string[]> {
+  const gone = await sql.all(
+    'SELECT DISTINCT followed_by FROM orders WHERE ended = 0 AND followed_by NOT IN (SELECT gateway_id FROM order_followers)',
+  );
+  const ids: string[] = [];
+  for (const row of gone) {
+    const open = 'SELECT id FROM orders WHERE ended = 0 AND followed_by = ? AND genesis_hash = ? ORDER BY id LIMIT ?';
+    for (const { id } of await sql.all(open, text(row['followed_by']), genesisHash, limit)) ids.push(text(id));
+  }
+  return ids.toSorted().slice(0, limit);
 }
 
 /** Keys and orders beyond what they are kept for, some at a time: more than come in, and never so many that others wait. */

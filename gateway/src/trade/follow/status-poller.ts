@@ -8,10 +8,10 @@ import type { NodeView, TrackedOrder } from './tracked-order.ts';
 /** Signatures of one `getSignatureStatuses`, as nodes limit it. */
 const maxStatuses = 256;
 /** How often a node is asked about an order that is not confirmed yet, and about one that only waits to be final. */
-const pollEveryMs = 400;
+const pollEveryMs = 350;
 const pollConfirmedEveryMs = 2_000;
 /** How often it is looked which orders are due. */
-const tickMs = 50;
+const tickMs = 100;
 /** The finalized height is no older than that when orders are held against it. */
 const heightEveryMs = 1_000;
 /** A node remembers recent statuses for some hundred slots; of older ones it must search its history. */
