@@ -46,6 +46,16 @@ function isWhole(head: LogHead | null = null): boolean {
 const linesOf = (): string[] => readFileSync(file, 'utf8').trimEnd().split('\n');
 const put = (lines: readonly string[]): void => writeFileSync(file, `${lines.join('\n')}\n`);
 
+it('stands where it was after a line that could not be written', () => {
+  const log = opened();
+  addDecisions(log, 1);
+  const { head } = log;
+  log.close();
+  expect(() => addDecisions(log, 1)).toThrow('EBADF');
+  expect(log.head).toEqual(head);
+  expect(isWhole(log.head)).toBe(true);
+});
+
 describe('the audit log', () => {
   it('goes on where it was left, and tells what stands in it', () => {
     const first = opened();

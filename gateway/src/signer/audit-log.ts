@@ -22,6 +22,7 @@ type NewEntry = AuditEntry extends infer Entry ? (Entry extends AuditEntry ? Omi
 
 /** The audit log, open at its end. Throws `AuditError`, or what the file system throws. */
 export interface AuditLog {
+  /** How far it is written. */
   readonly head: LogHead;
   /** Adds a line in memory. */
   add(entry: NewEntry): void;
@@ -68,17 +69,18 @@ export function openAuditLog(file: string, key: Uint8Array, head: LogHead | null
 }
 
 function appender(fd: number, key: Uint8Array, from: LogHead, size: number): AuditLog {
-  let head = from;
+  let written = from;
+  let added = from;
   let bytes = size;
   let pending = '';
   return {
     get head() {
-      return head;
+      return written;
     },
     add: (entry) => {
-      const json = JSON.stringify({ n: head.lines + 1, ...entry });
-      head = { lines: head.lines + 1, mac: macOf(key, head.mac, json) };
-      pending += auditLine(head.mac, json);
+      const json = JSON.stringify({ n: added.lines + 1, ...entry });
+      added = { lines: added.lines + 1, mac: macOf(key, added.mac, json) };
+      pending += auditLine(added.mac, json);
     },
     write: () => {
       if (pending === '') return;
@@ -88,6 +90,7 @@ function appender(fd: number, key: Uint8Array, from: LogHead, size: number): Aud
       pending = '';
       for (let at = 0; at < block.length;) at += writeSync(fd, block, at);
       bytes += block.length;
+      written = added;
     },
     sync: () => fdatasyncSync(fd),
     flush: () => new Promise((resolve, reject) => fdatasync(fd, (error) => (error === null ? resolve() : reject(error)))),

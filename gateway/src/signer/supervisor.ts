@@ -128,13 +128,14 @@ export class Supervisor {
       this.#ready = session;
       this.#fault = null;
       this.#giveAll(session);
-    } else if (!this.#closed) log.error({ reason: outcome.reason, what: outcome.what }, 'signer_not_started');
+    } else {
+      this.#fault = `The signing process does not start (${outcome.reason}).`;
+      if (!this.#closed) log.error({ reason: outcome.reason, what: outcome.what }, 'signer_not_started');
+    }
     this.#tellStarted(outcome);
     await session.ended;
     [this.#ready, this.#running] = [null, null];
-    this.#fault = outcome.ok
-      ? 'The signing process ended, and is started anew.'
-      : `The signing process does not start (${outcome.reason}).`;
+    if (outcome.ok) this.#fault = 'The signing process ended, and is started anew.';
     if (outcome.ok && !this.#closed) log.error({ signerPid: session.pid }, 'signer_ended');
     return outcome.ok && performance.now() - readyAt > steadyMs ? 'kept' : 'failed';
   }

@@ -42,6 +42,8 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
   const pace = createWaker(signal);
   /** One place for each order that is followed, at most. */
   let waiting = new Set<Followed>();
+  /** Fewer where the store failed: of changes of which it never takes one, that one is left alone in the end. */
+  let most = maxChanges;
 
   function advanceOf(followed: Followed): Advance | null {
     const { order, evidence } = followed;
@@ -55,37 +57,44 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
     return verdict.kind === 'change' ? { order, change: verdict.change, atMs: Date.now() } : null;
   }
 
-  /** False where the store failed. */
-  async function settleSome(round: Set<Followed>): Promise<boolean> {
+  /** Those that the store did not take: none, or all of them. */
+  async function settleSome(round: Set<Followed>): Promise<readonly Followed[]> {
     const advances: Advance[] = [];
     const changed: Followed[] = [];
     for (const followed of round) {
-      if (advances.length === maxChanges) break;
+      if (advances.length === most) break;
       round.delete(followed);
       const advance = advanceOf(followed);
       if (advance === null) continue;
       advances.push(advance);
       changed.push(followed);
     }
-    if (advances.length === 0) return true;
+    if (advances.length === 0) return [];
     const outcomes = await storedOrNull(() => orders.advanceAll(advances));
     if (outcomes === null) {
-      for (const followed of changed) waiting.add(followed);
-      return false;
+      most = Math.max(1, advances.length >> 1);
+      return changed;
     }
+    most = Math.min(maxChanges, 2 * most);
     for (const [at, outcome] of outcomes.entries()) onStored(changed[at]!, outcome.kind === 'no_such_order' ? null : outcome);
-    return true;
+    return [];
   }
 
   async function settleAll(): Promise<void> {
     const round = waiting;
     waiting = new Set();
     while (round.size > 0 && !signal.aborted) {
-      if (await settleSome(round)) await turn();
-      else {
-        for (const followed of round) waiting.add(followed);
-        return await pace.wait(storePauseMs);
+      const failed = await settleSome(round);
+      if (failed.length === 0) {
+        await turn();
+        continue;
       }
+      // To the end of the line: what cannot be stored keeps nothing else from being.
+      for (const followed of [...round, ...failed]) {
+        waiting.delete(followed);
+        waiting.add(followed);
+      }
+      return await pace.wait(storePauseMs);
     }
   }
 

@@ -49,6 +49,9 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
   let finalizedAtMs = -Infinity;
   let failures = 0;
 
+  /** When the node was asked last, whatever it answered. */
+  const askedAtMs = new WeakMap<Order, number>();
+  const askedOrNever = (tracked: Order): number => askedAtMs.get(tracked) ?? -Infinity;
   const answeredAtMs = ({ views }: Order): number => views[index]?.atMs ?? -Infinity;
 
   function due(nowMs: number): Order[] {
@@ -58,8 +61,8 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
       if (nowMs - answeredAtMs(tracked) >= everyMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
-    // Those that have waited longest first, so that none is passed over however many there are.
-    return found.sort((a, b) => (answeredAtMs(a) < answeredAtMs(b) ? -1 : 1)).slice(0, maxStatuses);
+    // Those that were asked for longest ago first: none is passed over however many there are, and however the node answers for some.
+    return found.sort((a, b) => (askedOrNever(a) < askedOrNever(b) ? -1 : 1)).slice(0, maxStatuses);
   }
 
   /** Past its last block on this node's finalized chain. */
@@ -124,6 +127,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     const nowMs = performance.now();
     const some = due(nowMs);
     if (some.length === 0) continue;
+    for (const tracked of some) askedAtMs.set(tracked, nowMs);
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
     if (some.some(mayBeForgotten)) await history.look(nowMs);
