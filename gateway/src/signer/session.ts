@@ -15,7 +15,7 @@ import type { StartTerms } from './start-terms.ts';
 /** `ended`: the process ended, or said what nobody understands. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
 
-/** `fault`: the process itself could not bring it to the disk, or stood still and was ended. */
+/** `fault`: the process itself could not bring it to the disk. */
 export type Noted = 'noted' | 'ended' | 'fault';
 
 /** One signing process from its start to its end. */
@@ -53,11 +53,7 @@ export function startSession(options: SessionOptions): SignerSession {
   let logId = '';
   let resolveStarted: (outcome: SessionStart) => void = () => undefined;
   const started = new Promise<SessionStart>((resolve) => (resolveStarted = resolve));
-  const kill = (): void => {
-    // It may have been waiting for a disk that failed: whoever asks the disk next would not be told of it.
-    notes.end('fault');
-    child.kill('SIGKILL');
-  };
+  const kill = (): void => void child.kill('SIGKILL');
   const send = (command: ToSigner): void => void input.write(encodeFrame(command));
   const begin = async (id: string): Promise<void> => {
     logId = id;
