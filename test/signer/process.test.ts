@@ -6,6 +6,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Signature, SignOutcome } from '@sluice/gateway/trade/signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { until } from '../support/gateway.ts';
 import { newSignerPlace, type SignerPlace } from './harness.ts';
 import { buyMessage, messageOf, pumpTrade, stranger, transfer } from './messages.ts';
 
@@ -66,8 +67,12 @@ describe('the signing process', { timeout: 60_000 }, () => {
     await first.audited();
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
       const next = await signed();
-      process.kill(signer.pid!, signal);
+      const pid = signer.pid!;
+      process.kill(pid, signal);
       await next.audited();
+      // Where its line was quicker than the signal, it stands still yet.
+      if (signal === 'SIGSTOP' && signer.pid === pid) process.kill(pid, 'SIGKILL');
+      await until('another process', () => signer.pid !== null && signer.pid !== pid, 30_000);
     }
     expect(decisionsIn(place)).toBe(3);
   });
