@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { startDeadline } from '@sluice/shared/solana/deadline.ts';
 import { reasonOf, StoreAwayError } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
 import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
@@ -87,16 +86,11 @@ export function createSigner(options: SignerOptions): SigningProcess {
     const fault = formFault(request);
     if (fault !== null) return fault;
     inFlight++;
-    const caller: Caller = { left: false };
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<SignRefusal>((give) => {
-      timer = setTimeout(() => {
-        caller.left = true;
-        give(unavailable);
-      }, answerWithinMs);
-    });
+    const late = new Promise<void>((over) => (timer = setTimeout(over, answerWithinMs)));
+    const caller: Caller = { hasLeft: false, leaves: late.then(() => void (caller.hasLeft = true)) };
     try {
-      return await Promise.race([askSession(op, request, supervisor, options, caller), late]);
+      return await Promise.race([askSession(op, request, supervisor, options, caller), caller.leaves.then(() => unavailable)]);
     } catch (error) {
       log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
       return unavailable;
@@ -136,9 +130,10 @@ export function createSigner(options: SignerOptions): SigningProcess {
   };
 }
 
-/** Who waits for an answer; one that was told that there is none has left. */
+/** Who waits for an answer, and leaves where it takes too long. */
 interface Caller {
-  left: boolean;
+  hasLeft: boolean;
+  readonly leaves: Promise<void>;
 }
 
 /** Rejects where the store does not answer. */
@@ -154,11 +149,11 @@ async function askSession(
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
   const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
   if (wallet === null && !isKnown) return { ok: false, reason: 'unknown_wallet' };
-  const session = supervisor.ready ?? (await nextSession(supervisor));
+  const session = supervisor.ready ?? (await supervisor.session(caller.leaves));
   // Last, so that it is young when the process looks at it.
   const reading = await halt.read();
   if (reading.halted) return { ok: false, reason: 'halted' };
-  if (session === null || caller.left) return unavailable;
+  if (session === null || caller.hasLeft) return unavailable;
   if (!session.knows(publicKey)) {
     // Known to the process before this one, which ended a moment ago.
     if (wallet === null) return unavailable;
@@ -178,16 +173,6 @@ async function askSession(
     return isTooLate(second) ? unavailable : outcomeOf(second, session);
   } finally {
     clearTimeout(silence);
-  }
-}
-
-/** The process that comes up while somebody can wait for it. */
-async function nextSession(supervisor: Supervisor): Promise<SignerSession | null> {
-  const patience = startDeadline(answerWithinMs);
-  try {
-    return await supervisor.session(patience.signal);
-  } finally {
-    patience.end();
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../store/store-away.ts';
 import { openWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
@@ -46,12 +47,8 @@ function orFault<T>(fault: SignerFault, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof Fault ? error : new Fault(fault, messageOf(error));
+    throw error instanceof Fault ? error : new Fault(fault, reasonOf(error));
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function openLog(terms: StartTerms, key: Uint8Array, head: LogHead | null): Pick<SigningParts, 'audit' | 'spend'> {
@@ -128,7 +125,7 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
       const [id, head, tellsHead] = [newest, audit.head, headWanted];
       headWanted = false;
       await audit.flush().catch((error: unknown) => {
-        throw new Fault('audit_unwritable', messageOf(error));
+        throw new Fault('audit_unwritable', reasonOf(error));
       });
       if (id > noted) tell({ op: 'noted', id });
       noted = id;

@@ -34,7 +34,7 @@ export interface SupervisorOptions {
 export class Supervisor {
   /** What came of the first start. Never rejects. */
   readonly started: Promise<SignerStart>;
-  /** Who waits for a process; each for as long as its signal lets it. */
+  /** Who waits for a process; each until it leaves. */
   readonly #waiting = new Set<(session: SignerSession | null) => void>();
   readonly #options: SupervisorOptions;
   readonly #done: Promise<void>;
@@ -61,20 +61,18 @@ export class Supervisor {
     return this.#fault;
   }
 
-  /** Resolves with a process that is ready, as soon as there is one; null: there will be none, or the signal came first. */
-  async session(gaveUp: AbortSignal): Promise<SignerSession | null> {
+  /** Resolves with a process that is ready, as soon as there is one; null: there will be none, or whoever waits left before. */
+  async session(leaves: Promise<void>): Promise<SignerSession | null> {
     if (this.#ready !== null || this.#closed) return this.#ready;
     // Perhaps a keystore was made a moment ago.
     if (this.#running === null) this.#wake();
     return new Promise((give) => {
       const take = (session: SignerSession | null): void => {
         this.#waiting.delete(take);
-        gaveUp.removeEventListener('abort', leave);
         give(session);
       };
-      const leave = (): void => take(null);
-      gaveUp.addEventListener('abort', leave);
       this.#waiting.add(take);
+      void leaves.then(() => take(null));
     });
   }
 

@@ -1,4 +1,4 @@
-import { maxLostSignatures, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Outgoing, SlotNews } from './outgoing.ts';
 
 /** Slots of dropped verdicts, of either kind: as many as those who read the log remember. Beyond it the oldest are let go. */
@@ -11,9 +11,7 @@ const maxSlots = 4_096;
 export class Dropped {
   #alive: number[] = [];
   #dead: number[] = [];
-  #from = Number.POSITIVE_INFINITY;
-  #to = 0;
-  readonly #signatures = new Set<string>();
+  #lost: SlotLoss | null = null;
   #receivedUs = 0;
 
   /** Events that were dropped with it: 1, or 0 for a verdict. */
@@ -33,18 +31,15 @@ export class Dropped {
   /** Received with the newest of what was dropped. */
   news(): SlotNews {
     const verdict = { type: 'slots', alive: this.#alive, dead: this.#dead, ts: { received: this.#receivedUs, published: 0 } } as const;
-    if (this.#from > this.#to) return verdict;
-    return { ...verdict, lost: { from: this.#from, to: this.#to, signatures: [...this.#signatures] } };
+    return this.#lost === null ? verdict : { ...verdict, lost: this.#lost };
   }
 
   get receivedUs(): number {
     return this.#receivedUs;
   }
 
-  #lose({ from, to, signatures }: SlotLoss): void {
-    this.#from = Math.min(this.#from, from);
-    this.#to = Math.max(this.#to, to);
-    for (const signature of signatures) if (this.#signatures.size < maxLostSignatures) this.#signatures.add(signature);
+  #lose(loss: SlotLoss): void {
+    this.#lost = this.#lost === null ? loss : joinLosses(this.#lost, loss);
   }
 }
 

@@ -20,7 +20,7 @@ export interface SlotLoss {
   readonly signatures: readonly string[];
 }
 
-export const maxLostSignatures = 16;
+const maxLostSignatures = 16;
 
 export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
   const signatures = [...new Set([...one.signatures, ...other.signatures])].slice(0, maxLostSignatures);

@@ -133,7 +133,7 @@ function encodeAny(bytes: Uint8Array, offset: number, length: number): string {
     const step = (end - at) % 3 || 3;
     let carry = 0;
     for (const next = at + step; at < next; at++) carry = carry * 256 + bytes[at]!;
-    const scale = step === 3 ? 2 ** 24 : 2 ** (8 * step);
+    const scale = 2 ** (8 * step);
     for (let i = 0; i < used || carry > 0; i++) {
       const value = limbs[i]! * scale + carry;
       carry = Math.floor(value * limbInverse);

@@ -52,13 +52,12 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
   /** When the node was asked last, whatever it answered. */
   const askedAtMs = new WeakMap<Order, number>();
   const askedOrNever = (tracked: Order): number => askedAtMs.get(tracked) ?? -Infinity;
-  const answeredAtMs = ({ views }: Order): number => views[index]?.atMs ?? -Infinity;
 
   function due(nowMs: number): Order[] {
     const found: Order[] = [];
     for (const tracked of orders.tracked()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
-      if (nowMs - answeredAtMs(tracked) >= everyMs) found.push(tracked);
+      if (nowMs - askedOrNever(tracked) >= everyMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
     // Those that were asked for longest ago first: none is passed over however many there are, and however the node answers for some.
