@@ -1,3 +1,4 @@
+import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
 import { startSigner } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from './frames.ts';
@@ -45,7 +46,7 @@ export interface SessionOptions {
 
 export function startSession(options: SessionOptions): SignerSession {
   const { process: child, input, output } = startSigner(options.terms);
-  const waiting = new Map<number, (answer: SignAnswer | null) => void>();
+  const waiting = new PassingMap<number, (answer: SignAnswer | null) => void>();
   const notes = createNotes();
   const wallets = new Set<string>();
   const reader = new FrameReader();
@@ -80,8 +81,7 @@ export function startSession(options: SessionOptions): SignerSession {
       case 'allowed':
       case 'refused':
       case 'busy':
-        waiting.get(message.id)?.(message);
-        waiting.delete(message.id);
+        waiting.take(message.id)?.(message);
     }
   };
   output.on('data', (piece: Uint8Array) => {
@@ -130,7 +130,7 @@ export function startSession(options: SessionOptions): SignerSession {
 
 /** How far the process has brought its log to the disk, and who waits for it. */
 function createNotes() {
-  const waiting = new Map<number, (noted: Noted) => void>();
+  const waiting = new PassingMap<number, (noted: Noted) => void>();
   let upTo = 0;
   let over: Exclude<Noted, 'noted'> | null = null;
   return {
@@ -140,7 +140,7 @@ function createNotes() {
     },
     told: (newest: number): void => {
       upTo = newest;
-      for (const [id, give] of waiting) {
+      for (const [id, give] of waiting.entries()) {
         if (id > upTo) continue;
         waiting.delete(id);
         give('noted');

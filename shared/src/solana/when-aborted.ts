@@ -1,4 +1,6 @@
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+import { PassingMap } from '../collections/passing-map.ts';
+
+const waiting = new WeakMap<AbortSignal, PassingMap<object, () => void>>();
 
 /**
  * Calls `cut` when the signal fires, at once where it has. Returns the way to stop waiting. For work of which there is much under one
@@ -10,13 +12,16 @@ export function whenAborted(signal: AbortSignal, cut: () => void): () => void {
     return () => undefined;
   }
   const known = waiting.get(signal);
-  const all = known ?? new Set<() => void>();
+  const all = known ?? new PassingMap<object, () => void>();
   if (known === undefined) {
     waiting.set(signal, all);
-    signal.addEventListener('abort', () => all.forEach((one) => one()), { once: true });
+    const cutAll = (): void => {
+      for (const one of all.values()) one();
+    };
+    signal.addEventListener('abort', cutAll, { once: true });
   }
   // The same function may wait twice.
-  const one = (): void => cut();
-  all.add(one);
-  return () => void all.delete(one);
+  const name = {};
+  all.set(name, cut);
+  return () => void all.delete(name);
 }

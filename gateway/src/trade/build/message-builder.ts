@@ -4,7 +4,7 @@ import type { Instruction } from '@sluice/shared/solana/transaction.ts';
 import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';
-import { compileTemplate, fillTemplate, fits, type MessageTemplate } from './template.ts';
+import { compileTemplate, fillTemplate, noOtherKeys, otherKeys, type MessageTemplate, type OtherKeys } from './template.ts';
 
 /** Messages kept as templates, some 5 KB each; the one that was not used the longest goes. */
 export const maxTemplates = 1_024;
@@ -44,8 +44,14 @@ export interface MessageBuilder {
   readonly counters: { readonly filled: number; readonly compiled: number };
 }
 
-/** Fee recipients and tip accounts are taken in so many turns, each of which has a template of its own. */
+/** Tip accounts are taken in so many turns. */
 const lastTurn = 7;
+
+/** A template, and the keys by which a message differs from it. */
+interface Found {
+  readonly template: MessageTemplate;
+  readonly others: OtherKeys;
+}
 
 /** Wallets begin at different accounts: between them they take all. */
 function tipsOf(wanted: readonly LaneTip[], user: string, turn: number): readonly Tip[] {
@@ -66,18 +72,18 @@ export function createMessageBuilder(first = 0): MessageBuilder {
   }
 
   /** The key only finds a template: whether it is the right one is compared account by account. */
-  function templateOf(key: string, feePayer: string, instructions: readonly Instruction[]): MessageTemplate {
+  function templateOf(key: string, feePayer: string, instructions: readonly Instruction[]): Found {
     const known = templates.get(key);
     if (known !== undefined) templates.delete(key);
-    const isRight = known !== undefined && fits(known, instructions);
-    const template = isRight ? known : compileTemplate(feePayer, instructions);
-    counters[isRight ? 'filled' : 'compiled']++;
+    const others = known === undefined ? null : otherKeys(known, instructions);
+    const template = known === undefined || others === null ? compileTemplate(feePayer, instructions) : known;
+    counters[template === known ? 'filled' : 'compiled']++;
     if (templates.size >= maxTemplates) {
       const oldest = templates.keys().next();
       if (oldest.done !== true) templates.delete(oldest.value);
     }
     templates.set(key, template);
-    return template;
+    return { template, others: others ?? noOtherKeys };
   }
 
   return {
@@ -89,19 +95,20 @@ export function createMessageBuilder(first = 0): MessageBuilder {
       const turn = number & lastTurn;
       let laneTips = tipsOf(wantedTips, user, turn);
       let { instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips });
-      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${turn} ${around.tip?.to ?? ''}`;
-      let template = templateOf(keyOf(), user, instructions);
-      while (template.bytes.length > maxMessageBytes) {
-        if (laneTips.length === 0) throw new RangeError(`a message of ${template.bytes.length} bytes fits no transaction`);
+      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length}`;
+      let found = templateOf(keyOf(), user, instructions);
+      while (found.template.bytes.length > maxMessageBytes) {
+        if (laneTips.length === 0) throw new RangeError(`a message of ${found.template.bytes.length} bytes fits no transaction`);
         laneTips = laneTips.slice(0, -1);
         ({ instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips }));
-        template = templateOf(keyOf(), user, instructions);
+        found = templateOf(keyOf(), user, instructions);
       }
-      const { writableAccounts } = template;
+      const { template, others } = found;
+      const writableAccounts = template.writableAccounts.map((address) => others.get(address) ?? address);
       const price =
         typeof microLamportsPerUnit === 'bigint' ? microLamportsPerUnit : microLamportsPerUnit({ computeUnitLimit, writableAccounts });
       instructions[priceIndex] = computeUnitPrice(price);
-      const message = fillTemplate(template, blockhashBytes(blockhash), instructions);
+      const message = fillTemplate(template, others, blockhashBytes(blockhash), instructions);
       return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, laneTips, trade };
     },
   };

@@ -1,13 +1,18 @@
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction.ts';
 
 /**
- * A compiled v0 message whose keys stay and whose data changes. Filling it copies the bytes and puts blockhash and instruction data
- * into their places: what `compileMessage` gives for the same instructions, at a tenth of its cost.
+ * A compiled v0 message whose shape stays, while its data and some of its keys change. Filling it copies the bytes and puts blockhash,
+ * other keys and instruction data into their places: what `compileMessage` gives for the same instructions, at a tenth of its cost.
  */
 export interface MessageTemplate {
   /** In the order of the message; data counts by its length only. */
   readonly instructions: readonly Instruction[];
   readonly bytes: Uint8Array;
+  /** Where each key stands in the bytes. */
+  readonly keyAt: ReadonlyMap<string, number>;
+  /** Keys for which no other may stand: of the fee payer and of the programs. */
+  readonly fixed: ReadonlySet<string>;
   readonly blockhashAt: number;
   /** Where the data of each instruction begins. */
   readonly dataAt: readonly number[];
@@ -15,6 +20,10 @@ export interface MessageTemplate {
   readonly writableAccounts: readonly string[];
 }
 
+/** Keys of a template and what stands in their place. */
+export type OtherKeys = ReadonlyMap<string, string>;
+
+export const noOtherKeys: OtherKeys = new Map();
 const versionAndHeader = 4;
 const keyBytes = 32;
 const anyBlockhash = '11111111111111111111111111111111';
@@ -33,41 +42,72 @@ export function compileTemplate(feePayer: string, instructions: readonly Instruc
   const bytes = compileMessage({ version: 0, feePayer, recentBlockhash: anyBlockhash, instructions });
   const [keys, keysAt] = compactAt(bytes, versionAndHeader);
   const blockhashAt = keysAt + keys * keyBytes;
+  const placeOf = (key: number): number => keysAt + key * keyBytes;
+  const keyAt = new Map([[feePayer, keysAt]]);
+  const written = new Set([feePayer]);
   let [, at] = compactAt(bytes, blockhashAt + keyBytes);
-  const dataAt = instructions.map(() => {
-    const [accounts, accountsAt] = compactAt(bytes, at + 1);
-    const [length, start] = compactAt(bytes, accountsAt + accounts);
+  const dataAt = instructions.map(({ programId, accounts }) => {
+    keyAt.set(programId, placeOf(bytes[at]!));
+    const [count, accountsAt] = compactAt(bytes, at + 1);
+    for (const [i, { address, writable }] of accounts.entries()) {
+      keyAt.set(address, placeOf(bytes[accountsAt + i]!));
+      if (writable) written.add(address);
+    }
+    const [length, start] = compactAt(bytes, accountsAt + count);
     at = start + length;
     return start;
   });
-  const written = new Set([feePayer]);
-  for (const { accounts } of instructions) for (const { address, writable } of accounts) if (writable) written.add(address);
-  return { instructions, bytes, blockhashAt, dataAt, writableAccounts: [...written] };
+  const fixed = new Set([feePayer, ...instructions.map(({ programId }) => programId)]);
+  return { instructions, bytes, keyAt, fixed, blockhashAt, dataAt, writableAccounts: [...written] };
 }
 
-function sameAccounts(a: readonly AccountMeta[], b: readonly AccountMeta[]): boolean {
+/** Notes in `others` which keys differ. False: a key is replaced by two, or an account is locked in another way. */
+function noteOthers(a: readonly AccountMeta[], b: readonly AccountMeta[], others: Map<string, string>): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) {
     const [one, other] = [a[i]!, b[i]!];
-    if (one.address !== other.address || one.writable !== other.writable || one.signer !== other.signer) return false;
+    if (one.writable !== other.writable || one.signer !== other.signer) return false;
+    if (one.address === other.address) continue;
+    const noted = others.get(one.address);
+    if (noted === undefined) others.set(one.address, other.address);
+    else if (noted !== other.address) return false;
   }
   return true;
 }
 
-/** Whether these instructions differ from those of the template in the content of their data alone. The fee payer is the caller's to compare. */
-export function fits({ instructions: known }: MessageTemplate, instructions: readonly Instruction[]): boolean {
-  if (known.length !== instructions.length) return false;
+/** Whether each of them takes the place of one key everywhere, and none is in the template already. */
+function areOneForOne({ keyAt, fixed }: MessageTemplate, others: OtherKeys, instructions: readonly Instruction[]): boolean {
+  for (const [old, other] of others) if (fixed.has(old) || keyAt.has(other)) return false;
+  if (new Set(others.values()).size !== others.size) return false;
+  return instructions.every(({ accounts }) => accounts.every(({ address }) => !others.has(address)));
+}
+
+/**
+ * The keys by which these instructions differ from those of the template; null where they differ in more than that and the content of
+ * their data. The fee payer is the caller's to compare.
+ */
+export function otherKeys(template: MessageTemplate, instructions: readonly Instruction[]): OtherKeys | null {
+  const { instructions: known } = template;
+  if (known.length !== instructions.length) return null;
+  const others = new Map<string, string>();
   for (let i = 0; i < known.length; i++) {
     const [one, other] = [known[i]!, instructions[i]!];
-    if (one.programId !== other.programId || one.data.length !== other.data.length) return false;
-    if (!sameAccounts(one.accounts, other.accounts)) return false;
+    if (one.programId !== other.programId || one.data.length !== other.data.length) return null;
+    if (!noteOthers(one.accounts, other.accounts, others)) return null;
   }
-  return true;
+  if (others.size === 0) return noOtherKeys;
+  return areOneForOne(template, others, instructions) ? others : null;
 }
 
-/** The message of instructions that fit the template. */
-export function fillTemplate(template: MessageTemplate, blockhash: Uint8Array, instructions: readonly Instruction[]): Uint8Array {
+/** The message of instructions that differ from those of the template by these keys. Throws TypeError where one is no address. */
+export function fillTemplate(
+  template: MessageTemplate,
+  others: OtherKeys,
+  blockhash: Uint8Array,
+  instructions: readonly Instruction[],
+): Uint8Array {
   const message = template.bytes.slice();
+  for (const [old, other] of others) message.set(addressBytes(other), template.keyAt.get(old)!);
   message.set(blockhash, template.blockhashAt);
   for (let i = 0; i < instructions.length; i++) message.set(instructions[i]!.data, template.dataAt[i]);
   return message;

@@ -1,3 +1,4 @@
+import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Evidence } from '../life.ts';
 import type { OrderState, StoredOrder } from '../order.ts';
 import type { Landing, TrackedOrder } from './tracked-order.ts';
@@ -24,10 +25,10 @@ export type OpenByState = ReadonlyMap<OrderState, { readonly orders: number; rea
 /** The orders that are followed, by their ids and by their messages. */
 export class FollowedOrders {
   readonly #nodes: number;
-  readonly #byId = new Map<string, Followed>();
+  readonly #byId = new PassingMap<string, Followed>();
   /** Those that have a message. Several owners may each have an order of the same transaction: anybody may hand in what is in the chain. */
-  readonly #bySignature = new Map<string, Set<Followed>>();
-  readonly #withMessage = new Set<Followed>();
+  readonly #bySignature = new PassingMap<string, Set<Followed>>();
+  readonly #withMessage = new PassingMap<string, Followed>();
 
   /** `nodes`: how many are asked. */
   constructor(nodes: number) {
@@ -43,7 +44,7 @@ export class FollowedOrders {
   }
 
   /** Those that have a message. */
-  get withMessage(): ReadonlySet<Followed> {
+  get withMessage(): Pick<PassingMap<string, Followed>, 'size' | 'values'> {
     return this.#withMessage;
   }
 
@@ -82,7 +83,7 @@ export class FollowedOrders {
     };
     this.#byId.set(order.id, followed);
     if (order.signature === null) return followed;
-    this.#withMessage.add(followed);
+    this.#withMessage.set(order.id, followed);
     const same = this.#bySignature.get(order.signature);
     if (same === undefined) this.#bySignature.set(order.signature, new Set([followed]));
     else same.add(followed);
@@ -92,7 +93,7 @@ export class FollowedOrders {
   /** Whether it was the last with its message. */
   remove(followed: Followed): boolean {
     this.#byId.delete(followed.order.id);
-    this.#withMessage.delete(followed);
+    this.#withMessage.delete(followed.order.id);
     const same = this.#bySignature.get(followed.signature);
     same?.delete(followed);
     if (same?.size !== 0) return false;

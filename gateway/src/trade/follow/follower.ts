@@ -163,7 +163,7 @@ export class Follower {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await Promise.all([...this.#loops, this.#care.ended()]);
-    for (const { signature } of this.#followed.withMessage) this.#care.drop(signature);
+    for (const { signature } of this.#followed.withMessage.values()) this.#care.drop(signature);
     await this.#storedOrNull(() => this.#options.orders.release(this.#options.gatewayId));
   }
 
@@ -188,7 +188,7 @@ export class Follower {
     this.#heights[node] = blockHeight;
     const told = this.#heights.filter((height) => height !== null);
     if (told.length < Math.min(agreeing, this.#heights.length)) return;
-    for (const followed of this.#followed.withMessage) followed.lastValidBlockHeight ??= Math.max(...told) + longestLifeBlocks;
+    for (const followed of this.#followed.withMessage.values()) followed.lastValidBlockHeight ??= Math.max(...told) + longestLifeBlocks;
   }
 
   /** Finds out what is known of an order now, sees to its message, and has stored what follows. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { createNodeHistory } from './node-history.ts';
 import type { SendNode } from '../send/nodes.ts';
@@ -22,7 +23,7 @@ const maxPauseMs = 3_000;
 
 export interface PolledOrders<Order extends TrackedOrder> {
   /** Those that have a message. */
-  tracked(): ReadonlySet<Order>;
+  tracked(): Pick<PassingMap<string, Order>, 'size' | 'values'>;
   /** Resolves when there may be something to do sooner than at the next tick. */
   wait(ms: number): Promise<void>;
   onView(node: number, order: Order, view: NodeView): void;
@@ -55,7 +56,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
 
   function due(nowMs: number): Order[] {
     const found: Order[] = [];
-    for (const tracked of orders.tracked()) {
+    for (const tracked of orders.tracked().values()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
       if (nowMs - askedOrNever(tracked) >= everyMs) found.push(tracked);
     }

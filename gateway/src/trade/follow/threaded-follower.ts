@@ -1,3 +1,4 @@
+import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
@@ -63,7 +64,7 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
   /** What is followed, as far as the thread has told, by id; without the signed bytes. */
-  readonly #open = new Map<string, StoredOrder>();
+  readonly #open = new PassingMap<string, StoredOrder>();
   readonly #signatures = new Set<string>();
   /** What the thread is to be told next: of each order that is followed once at most. */
   #toFollow: StoredOrder[] = [];
@@ -168,8 +169,7 @@ export class ThreadedFollower implements OrderFollower {
   }
 
   #forget(id: string): void {
-    const signature = this.#open.get(id)?.signature ?? null;
-    this.#open.delete(id);
+    const signature = this.#open.take(id)?.signature ?? null;
     // Another order may have the same one; what our stream tells of it the nodes' statuses tell as well.
     if (signature !== null) this.#signatures.delete(signature);
   }

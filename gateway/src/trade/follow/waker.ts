@@ -1,3 +1,5 @@
+import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+
 /** Lets loops sleep until there is something to do. */
 export interface Waker {
   wake(): void;
@@ -6,9 +8,9 @@ export interface Waker {
 }
 
 export function createWaker(signal: AbortSignal): Waker {
-  const waiting = new Set<() => void>();
+  const waiting = new PassingMap<object, () => void>();
   const wake = (): void => {
-    for (const one of waiting) one();
+    for (const one of waiting.values()) one();
   };
   signal.addEventListener('abort', wake, { once: true });
   return {
@@ -16,13 +18,14 @@ export function createWaker(signal: AbortSignal): Waker {
     wait(ms) {
       if (signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
+        const name = {};
         const timer = ms === Infinity ? null : setTimeout(() => end(), ms);
         const end = (): void => {
           if (timer !== null) clearTimeout(timer);
-          waiting.delete(end);
+          waiting.delete(name);
           resolve();
         };
-        waiting.add(end);
+        waiting.set(name, end);
       });
     },
   };

@@ -1,3 +1,4 @@
+import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import { firstRound, type FirstRound } from './first-round.ts';
 import type { Lane, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
@@ -56,7 +57,7 @@ interface Held {
 export function createBroadcaster({ lanes, blockHeight, signal: outer }: BroadcasterOptions): Broadcaster {
   const closing = new AbortController();
   const signal = AbortSignal.any([outer, closing.signal]);
-  const held = new Map<string, Held>();
+  const held = new PassingMap<string, Held>();
   const counters = { messages: 0, overflowed: 0, outlived: 0 };
   let timer: NodeJS.Timeout | null = null;
 
@@ -64,7 +65,7 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
     const nowMs = performance.now();
     const height = blockHeight();
     let begun = 0;
-    for (const [signature, one] of held) {
+    for (const [signature, one] of held.entries()) {
       if (height !== null && one.lastValidBlockHeight !== null && height > one.lastValidBlockHeight) {
         held.delete(signature);
         counters.outlived++;
