@@ -19,8 +19,9 @@ const coinsAWallet = 4;
 const connections = 64;
 const perSecond = 200;
 const measuredMs = 20_000;
-const warmUpPerSecond = 100;
-const warmUpOrders = 2_000;
+/** Until the engine has compiled what it will: a gateway runs for weeks. */
+const warmUpPerSecond = 200;
+const warmUpOrders = 8_000;
 /** Before the first request of a measurement is due. */
 const settleMs = 1_000;
 const rounds = 10;

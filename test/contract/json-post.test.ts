@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createJsonPost } from '@sluice/shared/solana/json-post.ts';
-import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
+import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 

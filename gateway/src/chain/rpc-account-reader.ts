@@ -1,5 +1,5 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { startDeadline } from '@sluice/shared/solana/deadline.ts';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { AccountReader, ChainAccount } from './account-reader.ts';
 

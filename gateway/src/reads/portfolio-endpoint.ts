@@ -1,7 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { startDeadline } from '@sluice/shared/solana/deadline.ts';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';

@@ -4,7 +4,7 @@ import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
+import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import type { WholeReading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';

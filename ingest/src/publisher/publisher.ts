@@ -4,7 +4,7 @@ import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease } fro
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
-import { whenAborted } from '@sluice/shared/solana/when-aborted.ts';
+import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { nowUs } from '../clock.ts';
 import { EventQueue } from './event-queue.ts';

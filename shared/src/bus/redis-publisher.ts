@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
-import { whenAborted } from '../solana/when-aborted.ts';
+import { whenAborted } from '../abort/when-aborted.ts';
 import type { BusEntry, BusPublisher, Sighting } from './bus.ts';
 import { BusError, closedError, fencedError, RedisFault, partlyStored } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';

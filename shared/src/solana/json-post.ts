@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { whenAborted } from './when-aborted.ts';
+import { whenAborted } from '../abort/when-aborted.ts';
 
 /** Connections to one host; a request beyond it waits for one of them. */
 const maxSockets = 512;

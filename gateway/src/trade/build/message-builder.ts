@@ -6,7 +6,7 @@ import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';
 import { compileTemplate, fillTemplate, noOtherKeys, otherKeys, type MessageTemplate, type OtherKeys } from './template.ts';
 
-/** Messages kept as templates, some 5 KB each; the one that was not used the longest goes. */
+/** Messages kept as templates, some 6 KB each; the one that was not used the longest goes. */
 export const maxTemplates = 1_024;
 /** Largest v0 transaction (1,232 bytes) less its one signature. */
 export const maxMessageBytes = 1_232 - 65;
@@ -95,7 +95,7 @@ export function createMessageBuilder(first = 0): MessageBuilder {
       const turn = number & lastTurn;
       let laneTips = tipsOf(wantedTips, user, turn);
       let { instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips });
-      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length}`;
+      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${around.baseAccountExists}`;
       let found = templateOf(keyOf(), user, instructions);
       while (found.template.bytes.length > maxMessageBytes) {
         if (laneTips.length === 0) throw new RangeError(`a message of ${found.template.bytes.length} bytes fits no transaction`);

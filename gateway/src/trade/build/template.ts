@@ -3,7 +3,7 @@ import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shar
 
 /**
  * A compiled v0 message whose shape stays, while its data and some of its keys change. Filling it copies the bytes and puts blockhash,
- * other keys and instruction data into their places: what `compileMessage` gives for the same instructions, at a tenth of its cost.
+ * other keys and instruction data into their places: what `compileMessage` gives for the same instructions, at a fraction of its cost.
  */
 export interface MessageTemplate {
   /** In the order of the message; data counts by its length only. */
@@ -107,7 +107,7 @@ export function fillTemplate(
   instructions: readonly Instruction[],
 ): Uint8Array {
   const message = template.bytes.slice();
-  for (const [old, other] of others) message.set(addressBytes(other), template.keyAt.get(old)!);
+  for (const [old, other] of others) message.set(addressBytes(other), template.keyAt.get(old));
   message.set(blockhash, template.blockhashAt);
   for (let i = 0; i < instructions.length; i++) message.set(instructions[i]!.data, template.dataAt[i]);
   return message;

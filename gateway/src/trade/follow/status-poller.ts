@@ -50,19 +50,19 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
   let finalizedAtMs = -Infinity;
   let failures = 0;
 
-  /** When the node was asked last, whatever it answered. */
-  const askedAtMs = new WeakMap<Order, number>();
-  const askedOrNever = (tracked: Order): number => askedAtMs.get(tracked) ?? -Infinity;
+  /** When the node answered last, or failed to. */
+  const lastAnswerMs = new WeakMap<Order, number>();
+  const answeredOrNever = (tracked: Order): number => lastAnswerMs.get(tracked) ?? -Infinity;
 
   function due(nowMs: number): Order[] {
     const found: Order[] = [];
     for (const tracked of orders.tracked().values()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
-      if (nowMs - askedOrNever(tracked) >= everyMs) found.push(tracked);
+      if (nowMs - answeredOrNever(tracked) >= everyMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
-    // Those that were asked for longest ago first: none is passed over however many there are, and however the node answers for some.
-    return found.sort((a, b) => (askedOrNever(a) < askedOrNever(b) ? -1 : 1)).slice(0, maxStatuses);
+    // Those that were answered for longest ago first: none is passed over however many there are, and however the node answers for some.
+    return found.sort((a, b) => (answeredOrNever(a) < answeredOrNever(b) ? -1 : 1)).slice(0, maxStatuses);
   }
 
   /** Past its last block on this node's finalized chain. */
@@ -127,7 +127,6 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     const nowMs = performance.now();
     const some = due(nowMs);
     if (some.length === 0) continue;
-    for (const tracked of some) askedAtMs.set(tracked, nowMs);
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
     if (some.some(mayBeForgotten)) await history.look(nowMs);
@@ -137,6 +136,8 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
       false,
     );
     const old = await readSome(some.filter(isOld), true);
+    const answeredAtMs = performance.now();
+    for (const tracked of some) lastAnswerMs.set(tracked, answeredAtMs);
     failures = recent && old ? 0 : failures + 1;
     if (failures > 0) await orders.wait(Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)));
   }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startDeadline } from '@sluice/shared/solana/deadline.ts';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { SendNode } from './nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { startDeadline } from '@sluice/shared/solana/deadline.ts';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { believe, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
