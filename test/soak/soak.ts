@@ -17,6 +17,12 @@ const mebibyte = 1024 * 1024;
 const shown = (measure: Measure, value: number): string =>
   measure === 'held' || measure === 'resident' ? (value / mebibyte).toFixed(1) : value.toFixed(0);
 
+/** Some of many, from the first to the last. */
+function courseOf(values: readonly string[]): string {
+  const steps = 15;
+  return Array.from({ length: steps + 1 }, (_, i) => values[Math.round((i / steps) * (values.length - 1))]).join(' ');
+}
+
 /** One line a process and measure; those that grow beyond their bound. */
 function judge(sampler: Sampler, { watched }: SoakWorld): number {
   tell(['process', 'measure', 'first', 'level', 'last', 'grown', 'allowed'].map((word) => word.padEnd(12)).join(''));
@@ -38,7 +44,10 @@ function judge(sampler: Sampler, { watched }: SoakWorld): number {
       );
       const verdict = growth.isGrowing && isJudged ? 'GROWS' : isJudged ? '' : 'not judged: it fills';
       tell([name, bounds[measure].name, ...values, verdict].map((word) => word.padEnd(12)).join(''));
-      if (growth.isGrowing && isJudged) growing++;
+      if (growth.isGrowing && isJudged) {
+        growing++;
+        tell(`${name.padEnd(12)}${'its course'.padEnd(12)}${courseOf(samples.map(({ value }) => shown(measure, value)))}`);
+      }
     }
   }
   return growing;
