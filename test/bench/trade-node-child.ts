@@ -1,9 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet } from '../simnet/simnet.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { launchCoin, maker, moveToPool, trader, tradeOnChain } from '../support/quoted-trades.ts';
 
 /**
@@ -29,10 +28,6 @@ export interface NodeReport {
 export function sharedClockMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
-
-setFlagsFromString('--expose-gc');
-/** All garbage at once: what a validator, which has none, would not stand still for while it is measured. */
-const collect = runInNewContext('gc') as () => void;
 
 interface Call {
   readonly startedMs: number;
@@ -100,7 +95,8 @@ async function serve(count: number): Promise<void> {
   process.on('message', (order: ToNode) => {
     if (order.op === 'fund') for (const address of order.wallets) chain.airdrop(address, walletLamports);
     if (order.op === 'forget') {
-      collect();
+      // At once, and not while it is measured.
+      collectGarbage();
       arrivals.clear();
       simulationsMs.length = 0;
       landings.landed = landings.failed = 0;
