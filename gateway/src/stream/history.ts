@@ -1,4 +1,5 @@
 import { busLimits, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';
 import { msgpackOf } from '@sluice/shared/wire/codec.ts';
 
 export interface HistoryLimits {
@@ -20,10 +21,7 @@ export interface StoredEvent {
   readonly msgpack: Uint8Array;
 }
 
-/** Bytes of one segment; the oldest goes as a whole. */
-const segmentBytes = 4 * 1024 * 1024;
-
-/** Consecutive entries, their bytes in one buffer outside the garbage-collected heap. */
+/** Consecutive entries, their bytes in one buffer outside the garbage-collected heap; the oldest segment goes as a whole. */
 interface Segment {
   readonly buffer: Buffer;
   used: number;
@@ -52,6 +50,7 @@ export class History {
   readonly #limits: HistoryLimits;
   readonly #topics = new Map<string, TopicHistory>();
   readonly #segments: Segment[] = [];
+  readonly #memory = new Segments();
   #entries = 0;
   #bytes = 0;
   #nextIndex = 0;
@@ -127,7 +126,7 @@ export class History {
 
   clear(): void {
     this.#topics.clear();
-    this.#segments.length = 0;
+    for (const { buffer } of this.#segments.splice(0)) this.#memory.give(buffer);
     this.#packed.clear();
     this.#entries = 0;
     this.#bytes = 0;
@@ -150,7 +149,7 @@ export class History {
     const bytes = Math.max(segmentBytes, length);
     while (this.#segments.length > 0 && this.#overBounds(bytes)) this.#dropOldest();
     const segment: Segment = {
-      buffer: Buffer.allocUnsafeSlow(bytes),
+      buffer: this.#memory.take(bytes),
       used: 0,
       firstIndex: this.#nextIndex,
       offsets: [],
@@ -171,6 +170,7 @@ export class History {
     const segment = this.#segments.shift()!;
     this.#entries -= segment.starts.length;
     this.#bytes -= segment.buffer.length;
+    this.#memory.give(segment.buffer);
     for (const topic of segment.topics) {
       topic.head++;
       topic.firstSeq++;

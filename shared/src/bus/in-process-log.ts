@@ -1,3 +1,4 @@
+import { Segments } from '../collections/segments.ts';
 import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from './bus.ts';
 import { newEpoch } from './epoch.ts';
 
@@ -12,8 +13,25 @@ interface Stored {
   readonly entry: LogEntry;
 }
 
-/** Dropped slots at the front of the array before it is compacted. */
-const compactAfter = 4096;
+/** A topic, one object for all entries that carry it. */
+interface Counter {
+  readonly topic: string;
+  seq: number;
+}
+
+/** Consecutive entries of one epoch. Their bytes lie one behind the other; there is no object for each that a collection of garbage would visit. */
+interface Segment {
+  readonly epoch: string;
+  readonly firstIndex: number;
+  readonly firstOffset: number;
+  readonly buffer: Buffer;
+  /** Of every entry where its JSON and, behind it, its MessagePack ends. */
+  readonly ends: number[];
+  /** Of every entry where its part of `topics` and `seqs` ends. */
+  readonly topicEnds: number[];
+  readonly topics: Counter[];
+  readonly seqs: number[];
+}
 
 /**
  * The memory behind the in-process bus: entries of the present epoch (and, for subscribers still on their way, of the
@@ -25,11 +43,12 @@ export class InProcessLog {
   epoch = newEpoch();
   offset = 0;
   readonly #limits: InProcessLimits;
-  readonly #seqs = new Map<string, number>();
+  #counters = new Map<string, Counter>();
   readonly #base = new Map<string, number>();
-  #items: (Stored | undefined)[] = [];
-  #head = 0;
+  readonly #memory = new Segments();
+  #segments: Segment[] = [];
   #firstIndex = 0;
+  #endIndex = 0;
   #bytes = 0;
   /** Index of the first entry of the present epoch. */
   #epochIndex = 0;
@@ -50,33 +69,52 @@ export class InProcessLog {
 
   /** Index that the next entry will have. */
   get endIndex(): number {
-    return this.#firstIndex + this.#items.length - this.#head;
+    return this.#endIndex;
   }
 
-  append(entry: BusEntry): void {
+  append({ topics, json, msgpack }: BusEntry): void {
     let fresh = 0;
-    for (const topic of entry.topics) if (!this.#seqs.has(topic)) fresh += 1;
-    if (this.#seqs.size + fresh > this.#limits.maxTopics) this.#beginEpoch();
-    const topics: TopicSeq[] = [];
-    for (const topic of entry.topics) {
-      const seq = (this.#seqs.get(topic) ?? 0) + 1;
-      this.#seqs.set(topic, seq);
-      topics.push({ topic, seq });
+    for (const topic of topics) if (!this.#counters.has(topic)) fresh += 1;
+    if (this.#counters.size + fresh > this.#limits.maxTopics) this.#beginEpoch();
+    const bytes = json.length + msgpack.length;
+    const segment = this.#segmentFor(bytes);
+    for (const topic of topics) {
+      const counter = this.#counterOf(topic);
+      counter.seq += 1;
+      segment.topics.push(counter);
+      segment.seqs.push(counter.seq);
     }
+    segment.topicEnds.push(segment.topics.length);
+    const start = segment.ends.at(-1) ?? 0;
+    segment.buffer.set(json, start);
+    segment.buffer.set(msgpack, start + json.length);
+    segment.ends.push(start + json.length, start + bytes);
     this.offset += 1;
-    this.#items.push({ epoch: this.epoch, entry: { offset: this.offset, topics, json: entry.json, msgpack: entry.msgpack } });
-    this.#bytes += entry.json.length + entry.msgpack.length;
-    while (this.endIndex - this.#firstIndex > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes) this.#dropOldest();
+    this.#endIndex += 1;
+    this.#bytes += bytes;
+    while (this.#endIndex - this.#firstIndex > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes) this.#dropOldest();
   }
 
+  /** A copy of the entry: the log's own memory is used again. */
   at(index: number): Stored | undefined {
-    return this.#items[this.#head + index - this.#firstIndex];
+    const segment = index < this.#firstIndex || index >= this.#endIndex ? undefined : this.#segmentOf(index);
+    if (segment === undefined) return undefined;
+    const at = index - segment.firstIndex;
+    const { start, jsonEnd, end } = rangeOf(segment, at);
+    const bytes = Buffer.from(segment.buffer.subarray(start, end));
+    const entry: LogEntry = {
+      offset: segment.firstOffset + at,
+      topics: topicsOf(segment, at),
+      json: bytes.subarray(0, jsonEnd - start),
+      msgpack: bytes.subarray(jsonEnd - start),
+    };
+    return { epoch: segment.epoch, entry };
   }
 
   /** The newest entries of the present epoch, oldest first. */
   tail(maxEntries: number): LogEntry[] {
-    const first = Math.max(this.oldestIndex, this.endIndex - maxEntries);
-    return this.#items.slice(this.#head + first - this.#firstIndex).map((stored) => (stored as Stored).entry);
+    const first = Math.max(this.oldestIndex, this.#endIndex - maxEntries);
+    return Array.from({ length: this.#endIndex - first }, (_, i) => this.at(first + i)!.entry);
   }
 
   /** The counters as they stood before the oldest entry of the present epoch. */
@@ -85,33 +123,76 @@ export class InProcessLog {
   }
 
   clear(): void {
-    this.#firstIndex = this.endIndex;
-    this.#items = [];
-    this.#head = 0;
+    this.#firstIndex = this.#endIndex;
+    this.#segments = [];
     this.#bytes = 0;
-    this.#seqs.clear();
+    this.#counters.clear();
     this.#base.clear();
   }
 
   #beginEpoch(): void {
     this.epoch = newEpoch();
     this.offset = 0;
-    this.#seqs.clear();
+    // Entries of the epoch before go on with its counters.
+    this.#counters = new Map();
     this.#base.clear();
-    this.#epochIndex = this.endIndex;
+    this.#epochIndex = this.#endIndex;
+  }
+
+  #counterOf(topic: string): Counter {
+    const known = this.#counters.get(topic);
+    if (known !== undefined) return known;
+    const counter: Counter = { topic, seq: 0 };
+    this.#counters.set(topic, counter);
+    return counter;
+  }
+
+  #segmentFor(bytes: number): Segment {
+    const last = this.#segments.at(-1);
+    if (last !== undefined && last.epoch === this.epoch && (last.ends.at(-1) ?? 0) + bytes <= last.buffer.length) return last;
+    const segment: Segment = {
+      epoch: this.epoch,
+      firstIndex: this.#endIndex,
+      firstOffset: this.offset + 1,
+      buffer: this.#memory.take(bytes),
+      ends: [],
+      topicEnds: [],
+      topics: [],
+      seqs: [],
+    };
+    this.#segments.push(segment);
+    return segment;
+  }
+
+  #segmentOf(index: number): Segment {
+    let low = 0;
+    let high = this.#segments.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#segments[middle]!.firstIndex <= index) low = middle;
+      else high = middle - 1;
+    }
+    return this.#segments[low]!;
   }
 
   #dropOldest(): void {
-    const oldest = this.#items[this.#head];
-    if (oldest === undefined) return;
-    this.#items[this.#head] = undefined;
-    this.#head += 1;
+    const segment = this.#segments[0]!;
+    const at = this.#firstIndex - segment.firstIndex;
+    const { start, end } = rangeOf(segment, at);
+    this.#bytes -= end - start;
+    if (segment.epoch === this.epoch) for (const { topic, seq } of topicsOf(segment, at)) this.#base.set(topic, seq);
     this.#firstIndex += 1;
-    this.#bytes -= oldest.entry.json.length + oldest.entry.msgpack.length;
-    if (oldest.epoch === this.epoch) for (const { topic, seq } of oldest.entry.topics) this.#base.set(topic, seq);
-    if (this.#head >= compactAfter && this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
+    if (at + 1 < segment.topicEnds.length) return;
+    this.#segments.shift();
+    this.#memory.give(segment.buffer);
   }
+}
+
+function rangeOf({ ends }: Segment, at: number): { readonly start: number; readonly jsonEnd: number; readonly end: number } {
+  return { start: at === 0 ? 0 : ends[2 * at - 1]!, jsonEnd: ends[2 * at]!, end: ends[2 * at + 1]! };
+}
+
+function topicsOf({ topics, seqs, topicEnds }: Segment, at: number): readonly TopicSeq[] {
+  const from = at === 0 ? 0 : topicEnds[at - 1]!;
+  return topics.slice(from, topicEnds[at]).map(({ topic }, i) => ({ topic, seq: seqs[from + i]! }));
 }

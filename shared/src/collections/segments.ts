@@ -1,0 +1,25 @@
+/** Bytes of one segment. */
+export const segmentBytes = 4 * 1024 * 1024;
+
+/**
+ * Memory in large pieces for what is kept by a bound of its own, and leaves in the order in which it came. Pieces that are given back are
+ * used again, so no view of them may be held beyond that. It is shared memory, which the engine leaves out of its count: for every 64 MB of
+ * other buffers it looks through the whole heap for garbage, of which there is none here.
+ */
+export class Segments {
+  readonly #spare: Buffer[] = [];
+
+  /** One of `segmentBytes`, or of so many where that is more; what stands in it is of no meaning. */
+  take(bytes: number): Buffer {
+    if (bytes > segmentBytes) return allocate(bytes);
+    return this.#spare.pop() ?? allocate(segmentBytes);
+  }
+
+  give(segment: Buffer): void {
+    if (segment.length === segmentBytes) this.#spare.push(segment);
+  }
+}
+
+function allocate(bytes: number): Buffer {
+  return Buffer.from(new SharedArrayBuffer(bytes));
+}

@@ -1,0 +1,108 @@
+import { History } from '@sluice/gateway/stream/history.ts';
+import { InProcessLog } from '@sluice/shared/bus/in-process-log.ts';
+import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+/** Bytes that nobody else has. */
+function bytesOf(number: number, length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, i) => (number * 31 + i * 7) & 255);
+}
+
+const entry = fc.record({
+  topics: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1, maxLength: 3 }),
+  json: fc.integer({ min: 0, max: 50 }),
+  msgpack: fc.integer({ min: 0, max: 50 }),
+});
+const limits = fc.record({
+  maxEntries: fc.integer({ min: 1, max: 20 }),
+  maxBytes: fc.integer({ min: 60, max: 600 }),
+  maxTopics: fc.integer({ min: 3, max: 5 }),
+});
+
+describe('the log of one process', () => {
+  it('has the newest entries that its bounds leave, as they were appended', () => {
+    fc.assert(
+      fc.property(limits, fc.array(entry, { maxLength: 80 }), (bounds, entries) => {
+        const log = new InProcessLog(bounds);
+        /** All that were ever appended. */
+        const model: { epoch: string; offset: number; topics: { topic: string; seq: number }[]; json: Uint8Array; msgpack: Uint8Array }[] =
+          [];
+        let seqs = new Map<string, number>();
+        let { epoch } = log;
+        for (const [number, { topics, json, msgpack }] of entries.entries()) {
+          const one = { topics, json: bytesOf(number, json), msgpack: bytesOf(number + 1, msgpack) };
+          log.append(one);
+          if (log.epoch !== epoch) seqs = new Map();
+          ({ epoch } = log);
+          for (const topic of topics) seqs.set(topic, (seqs.get(topic) ?? 0) + 1);
+          model.push({ ...one, epoch, offset: log.offset, topics: topics.map((topic) => ({ topic, seq: seqs.get(topic)! })) });
+          // What is kept is as much of the end as fits.
+          let first = model.length;
+          for (let bytes = 0; first > 0 && model.length - first < bounds.maxEntries; first--) {
+            const { json: a, msgpack: b } = model[first - 1]!;
+            bytes += a.length + b.length;
+            if (bytes > bounds.maxBytes) break;
+          }
+          expect([log.firstIndex, log.endIndex]).toEqual([first, model.length]);
+          expect(log.at(first - 1)).toBeUndefined();
+          expect(log.at(model.length)).toBeUndefined();
+          for (let index = first; index < model.length; index++) {
+            const { epoch: ofEpoch, ...plain } = model[index]!;
+            const stored = log.at(index)!;
+            expect(stored.epoch).toBe(ofEpoch);
+            expect({ ...stored.entry, json: Uint8Array.from(stored.entry.json), msgpack: Uint8Array.from(stored.entry.msgpack) }).toEqual(
+              plain,
+            );
+          }
+          expect(log.tail(5).map(({ offset }) => offset)).toEqual(
+            model
+              .slice(log.oldestIndex)
+              .slice(-5)
+              .map(({ offset }) => offset),
+          );
+        }
+      }),
+      { seed: 20261122, numRuns: 200 },
+    );
+  });
+
+  it('gives entries that stay what they are while its memory is used again', () => {
+    const log = new InProcessLog({ maxBytes: 2 * segmentBytes });
+    const length = segmentBytes / 8;
+    const append = (number: number): void => log.append({ topics: ['a'], json: bytesOf(number, length), msgpack: bytesOf(number + 1, 1) });
+    append(0);
+    const kept = log.at(0)!.entry;
+    for (let number = 1; number < 64; number++) append(number);
+    expect(log.firstIndex).toBeGreaterThan(0);
+    expect(Buffer.compare(kept.json, bytesOf(0, length))).toBe(0);
+    for (let index = log.firstIndex; index < log.endIndex; index++) {
+      expect(Buffer.compare(log.at(index)!.entry.json, bytesOf(index, length))).toBe(0);
+    }
+  });
+});
+
+it('the history of a gateway has the right bytes after it has gone round', () => {
+  const length = segmentBytes / 4;
+  const history = new History({ maxEntries: 1_000, maxBytes: 3 * segmentBytes });
+  for (let offset = 1; offset <= 60; offset++) {
+    history.append({ offset, topics: [{ topic: 'a', seq: offset }], json: bytesOf(offset, length), msgpack: new Uint8Array(0) });
+    if (offset === 40) history.clear();
+  }
+  expect(history.bytes).toBeLessThanOrEqual(3 * segmentBytes);
+  expect(history.oldest('a')).toBeGreaterThan(41);
+  for (let seq = history.oldest('a'); seq <= 60; seq++) {
+    expect(Buffer.compare(history.read('a', seq)!.json, bytesOf(seq, length))).toBe(0);
+  }
+});
+
+it('a segment that is given back is the next that is taken, unless it is of a size of its own', () => {
+  const segments = new Segments();
+  const [one, large] = [segments.take(1), segments.take(segmentBytes + 1)];
+  expect([one.length, large.length]).toEqual([segmentBytes, segmentBytes + 1]);
+  segments.give(one);
+  segments.give(large);
+  expect(segments.take(5).buffer).toBe(one.buffer);
+  expect(segments.take(5).buffer).not.toBe(one.buffer);
+  expect(segments.take(segmentBytes + 1).buffer).not.toBe(large.buffer);
+});
