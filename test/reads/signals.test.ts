@@ -6,7 +6,7 @@ import { ChainView } from '@sluice/gateway/trade/state/chain-view.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
+import { whenAborted, type Abortable } from '@sluice/shared/abort/when-aborted.ts';
 import { quietChain } from '../simnet/support/test-chain.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { until } from '../support/gateway.ts';
@@ -19,8 +19,8 @@ const log = createLog({ level: 'silent', name: 'test' });
 const stillInHand = 6;
 
 /** A node that listens, as a connection does, until it has answered; with what of its signals is still there. */
-function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals: WeakRef<AbortSignal>[]; left: () => number } {
-  const signals: WeakRef<AbortSignal>[] = [];
+function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals: WeakRef<Abortable>[]; left: () => number } {
+  const signals: WeakRef<Abortable>[] = [];
   const rpc: Rpc = {
     call: async (method, _params, signal, accept) => {
       const forget = whenAborted(signal!, () => undefined);
@@ -64,7 +64,7 @@ describe('a call that was answered', () => {
 
 it('a deadline passes whatever garbage is collected until then', async () => {
   let fired = 0;
-  for (let n = 0; n < 20; n++) whenAborted(startDeadline(20).signal, () => fired++);
+  for (let n = 0; n < 20; n++) whenAborted(startDeadline(20), () => fired++);
   await pause(0);
   collectGarbage();
   await until('all to have passed', () => fired === 20);

@@ -96,7 +96,7 @@ export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0
     const params = [addresses, { encoding: 'base64', commitment: 'processed' }];
     const usable: Omit<CallAnswer, 'askedAtMs'>[] = [];
     try {
-      await rpc.call('getMultipleAccounts', params, deadline.signal, (answer) => {
+      await rpc.call('getMultipleAccounts', params, deadline, (answer) => {
         const read = readAccounts(answer, addresses.length, newestSlot());
         const isUsable = read !== null && read.slot >= oldestSlot();
         if (isUsable) usable.push(read);
@@ -110,7 +110,7 @@ export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0
     }
     const read = usable[0];
     if (read === undefined) throw new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form and of now.');
-    return { ...read, askedAtMs };
+    return { askedAtMs, ...read };
   }
 
   return {

@@ -71,7 +71,7 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
 
 async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string): Promise<Buffer | null> {
   const within = startDeadline(readWithinMs, signal);
-  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within.signal)
+  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within)
     .catch((error: unknown) => {
       log.debug({ err: error }, 'wallet_read_failed');
       return null;

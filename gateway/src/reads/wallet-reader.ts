@@ -1,3 +1,4 @@
+import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
@@ -36,7 +37,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
  * SOL and all token accounts of a wallet, in three calls at once. Null where an endpoint answered, but none with what was asked
  * for: accounts of this wallet, of this program, whole. Rejects with an `RpcError`.
  */
-export async function readWallet(rpc: Rpc, wallet: string, newestSlot: number, signal: AbortSignal): Promise<WalletRead | null> {
+export async function readWallet(rpc: Rpc, wallet: string, newestSlot: number, signal: Abortable): Promise<WalletRead | null> {
   const config = { encoding: 'base64', commitment: 'processed' };
   const accepted = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T | null): Promise<T | null> => {
     const usable: T[] = [];

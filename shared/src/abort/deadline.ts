@@ -1,41 +1,57 @@
-import { whenAborted } from './when-aborted.ts';
-
-/** The signal of one piece of work. */
-export interface Deadline {
-  /** Fires when the time has run out, with any of the sources, or at `cut`. */
-  readonly signal: AbortSignal;
-  /** Whether it fired because the time had run out. */
-  readonly passed: boolean;
-  /** Ends the work early. */
-  cut(): void;
-  /** The work is over; the sources forget it. */
-  end(): void;
-}
+import { whenAborted, type Abortable } from './when-aborted.ts';
 
 /**
- * `AbortSignal.any` and `AbortSignal.timeout` together, which on Node 20 must not be put together: what `any` makes does not hold its
- * timeout, so that a collection of garbage takes it away before it fires, and then it, with all that listens, is kept for good. A
- * source that lives long keeps something of every signal that was made of it besides, and making one costs a hundred microseconds.
+ * The end of one piece of work: its time has run out, one of the sources has fired, or it was `cut`. Listened to by `whenAborted`.
+ * No `AbortSignal`: what `AbortSignal.any` makes of `AbortSignal.timeout` is, on Node 20, taken away by a collection of garbage before it
+ * fires, and then it, with all that listens, is kept for good; and every signal outlives the collections of young objects, with
+ * all that hangs on it, until the next full one.
  */
-export function startDeadline(ms: number, ...sources: readonly (AbortSignal | undefined)[]): Deadline {
-  const controller = new AbortController();
-  let passed = false;
-  const cut = (): void => controller.abort();
-  const timer = setTimeout(() => {
-    passed = true;
-    cut();
-  }, ms);
-  timer.unref();
-  const forget = sources.map((source) => (source === undefined ? null : whenAborted(source, cut)));
-  return {
-    signal: controller.signal,
-    get passed() {
-      return passed;
-    },
-    cut,
-    end() {
-      clearTimeout(timer);
-      for (const one of forget) one?.();
-    },
-  };
+export class Deadline {
+  readonly #listeners = new Set<() => void>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #forget: readonly (() => void)[];
+  #aborted = false;
+  #passed = false;
+
+  constructor(ms: number, sources: readonly (Abortable | undefined)[]) {
+    this.#timer = setTimeout(() => {
+      this.#passed = !this.#aborted;
+      this.cut();
+    }, ms);
+    this.#timer.unref();
+    this.#forget = sources.flatMap((source) => (source === undefined ? [] : [whenAborted(source, () => this.cut())]));
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  /** Whether it fired because the time had run out. */
+  get passed(): boolean {
+    return this.#passed;
+  }
+
+  /** Ends the work early. */
+  cut(): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+  }
+
+  /** The work is over; the sources forget it. */
+  end(): void {
+    clearTimeout(this.#timer);
+    for (const forget of this.#forget) forget();
+  }
+
+  /** For `whenAborted`. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
+
+export function startDeadline(ms: number, ...sources: readonly (Abortable | undefined)[]): Deadline {
+  return new Deadline(ms, sources);
 }

@@ -1,24 +1,29 @@
 import { PassingMap } from '../collections/passing-map.ts';
+import type { Deadline } from './deadline.ts';
+
+/** What ends work early. */
+export type Abortable = AbortSignal | Deadline;
 
 const waiting = new WeakMap<AbortSignal, PassingMap<object, () => void>>();
 
 /**
- * Calls `cut` when the signal fires, at once where it has. Returns the way to stop waiting. For work of which there is much under one
+ * Calls `cut` when the source fires, at once where it has. Returns the way to stop waiting. For work of which there is much under one
  * signal: a listener of its own for each costs more, and Node.js warns of the eleventh.
  */
-export function whenAborted(signal: AbortSignal, cut: () => void): () => void {
-  if (signal.aborted) {
+export function whenAborted(source: Abortable, cut: () => void): () => void {
+  if (source.aborted) {
     cut();
     return () => undefined;
   }
-  const known = waiting.get(signal);
+  if (!(source instanceof AbortSignal)) return source.listen(cut);
+  const known = waiting.get(source);
   const all = known ?? new PassingMap<object, () => void>();
   if (known === undefined) {
-    waiting.set(signal, all);
+    waiting.set(source, all);
     const cutAll = (): void => {
       for (const one of all.values()) one();
     };
-    signal.addEventListener('abort', cutAll, { once: true });
+    source.addEventListener('abort', cutAll, { once: true });
   }
   // The same function may wait twice.
   const name = {};

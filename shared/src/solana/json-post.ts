@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { whenAborted } from '../abort/when-aborted.ts';
+import { whenAborted, type Abortable } from '../abort/when-aborted.ts';
 
 /** Connections to one host; a request beyond it waits for one of them. */
 const maxSockets = 512;
@@ -29,7 +29,7 @@ export interface PostBounds {
 }
 
 /** Posts JSON texts to one address, over connections that are kept: a third of what `fetch` costs. Never rejects. */
-export type JsonPost = (body: string, bounds: PostBounds, signal: AbortSignal | undefined) => Promise<PostAnswer>;
+export type JsonPost = (body: string, bounds: PostBounds, signal: Abortable | undefined) => Promise<PostAnswer>;
 
 /** Throws TypeError where it is no address of HTTP. */
 export function createJsonPost(address: string): JsonPost {
@@ -51,7 +51,7 @@ export function createJsonPost(address: string): JsonPost {
   return async (body, bounds, signal) => {
     if (signal?.aborted === true) return { kind: 'aborted' };
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...packing };
-    const ask = (agent: HttpAgent): Promise<PostAnswer | 'again'> => once(begin({ ...options, agent, headers }), body, bounds, signal);
+    const ask = (agent: HttpAgent): Promise<PostAnswer | 'again'> => once(begin({ agent, headers, ...options }), body, bounds, signal);
     const first = await ask(kept);
     // The host had ended the kept connection before it saw the request; a new one is not ended so.
     const answer = first === 'again' ? await ask(fresh) : first;
@@ -60,7 +60,7 @@ export function createJsonPost(address: string): JsonPost {
 }
 
 /** `again`: a kept connection turned out to be ended. */
-function once(request: ClientRequest, body: string, bounds: PostBounds, signal: AbortSignal | undefined): Promise<PostAnswer | 'again'> {
+function once(request: ClientRequest, body: string, bounds: PostBounds, signal: Abortable | undefined): Promise<PostAnswer | 'again'> {
   const { timeoutMs, maxAnswerBytes } = bounds;
   return new Promise((resolve) => {
     let isAnswered = false;

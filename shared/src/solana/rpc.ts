@@ -1,3 +1,4 @@
+import type { Abortable } from '../abort/when-aborted.ts';
 import { createJsonPost, type JsonPost, type PostBounds } from './json-post.ts';
 
 /** Longest answer that is read where nothing else is said; a block with all its transactions has some ten million bytes. */
@@ -32,7 +33,7 @@ export interface Rpc {
    * The `result` of one call. Throws RpcError. With `accept` the endpoints are asked one after the other, whatever they
    * answer, until it takes a result; where it takes none, the first result of all.
    */
-  call(method: string, params: readonly unknown[], signal?: AbortSignal, accept?: (result: unknown) => boolean): Promise<unknown>;
+  call(method: string, params: readonly unknown[], signal?: Abortable, accept?: (result: unknown) => boolean): Promise<unknown>;
 }
 
 /** How one endpoint has done, for those who watch over it. */
@@ -115,7 +116,7 @@ async function attempt(
   id: number,
   body: string,
   bounds: PostBounds,
-  signal: AbortSignal | undefined,
+  signal: Abortable | undefined,
 ): Promise<Attempt> {
   const answered = await post(body, bounds, signal);
   switch (answered.kind) {

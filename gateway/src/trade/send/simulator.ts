@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import type { SendNode } from './nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
 
@@ -30,7 +30,7 @@ export interface SimulatorOptions {
 interface Attempt {
   readonly request: SimulationRequest;
   readonly params: readonly unknown[];
-  readonly within: AbortSignal;
+  readonly within: Deadline;
   /** Endpoints that have not answered yet. */
   open: number;
 }
@@ -113,7 +113,7 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
       };
       const deadline = startDeadline(withinMs, signal);
       const params = [Buffer.from(wire).toString('base64'), options];
-      const attempt: Attempt = { request, params, within: deadline.signal, open: 0 };
+      const attempt: Attempt = { request, params, within: deadline, open: 0 };
       running++;
       try {
         const outcome = await askAll(attempt);

@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { believe, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
@@ -79,7 +79,7 @@ export class Blockhashes {
     const answers: ToldBlockhash[] = [];
     const within = startDeadline(withinMs, this.#signal);
     const asked = this.#endpoints.map(async (rpc) => {
-      const told = await this.#ask(rpc, within.signal);
+      const told = await this.#ask(rpc, within);
       if (told !== null) answers.push(told);
       return told !== null;
     });
@@ -96,7 +96,7 @@ export class Blockhashes {
     return ageMs >= 0 && ageMs <= maxBlockhashAgeMs ? this.#held : null;
   }
 
-  async #ask(rpc: Rpc, within: AbortSignal): Promise<ToldBlockhash | null> {
+  async #ask(rpc: Rpc, within: Deadline): Promise<ToldBlockhash | null> {
     const askedAtMs = Date.now();
     try {
       const answer = await rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }], within);
