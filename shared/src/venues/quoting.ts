@@ -116,3 +116,15 @@ export function ownedData(accounts: AccountLookup, address: string, owner: strin
   const account = accounts(address);
   return account?.owner === owner ? account.data : null;
 }
+
+/** Settings stand behind every market and change seldom: bytes of an account, which nobody changes, are decoded once. */
+export function decodedOnce<T>(decode: (data: Uint8Array) => T): (data: Uint8Array) => T {
+  const known = new WeakMap<Uint8Array, T>();
+  return (data) => {
+    const found = known.get(data);
+    if (found !== undefined) return found;
+    const decoded = decode(data);
+    known.set(data, decoded);
+    return decoded;
+  };
+}

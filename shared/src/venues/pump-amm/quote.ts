@@ -5,6 +5,7 @@ import { curveRates, decodeFeeConfig, type FeeConfig, type FeeRates } from '../f
 import { feeOf, splitExactIn } from '../fee-math.ts';
 import { feesOfCoin } from '../fees.ts';
 import {
+  decodedOnce,
   maxU64,
   ownedData,
   quoteFault,
@@ -23,6 +24,8 @@ import { canonicalPoolAddress, feeConfig, feeProgram, globalConfig, mayhemTierSu
 import { decodeGlobalConfig, type PumpAmmSettings } from './settings.ts';
 
 const noBytes = new Uint8Array(0);
+const settingsOf = decodedOnce(decodeGlobalConfig);
+const feesIn = decodedOnce(decodeFeeConfig);
 
 /** Everything that a trade on a pool depends on. */
 export interface PoolState {
@@ -135,8 +138,8 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   if (decoded.kind === 'malformed') return decoded;
   if (decoded.kind !== 'decoded' || decoded.account.type !== 'pool') return { kind: 'absent' };
   const pool = decoded.account;
-  const settings = decodeGlobalConfig(ownedData(accounts, globalConfig, programId) ?? noBytes);
-  const fees = decodeFeeConfig(ownedData(accounts, feeConfig, feeProgram) ?? noBytes);
+  const settings = settingsOf(ownedData(accounts, globalConfig, programId) ?? noBytes);
+  const fees = feesIn(ownedData(accounts, feeConfig, feeProgram) ?? noBytes);
   const [baseVault, quoteVault] = [balanceOf(accounts, pool.baseVault), balanceOf(accounts, pool.quoteVault)];
   if (settings.kind === 'malformed') return settings;
   if (fees.kind === 'malformed') return fees;

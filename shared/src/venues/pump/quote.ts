@@ -3,6 +3,7 @@ import { curveRates, decodeFeeConfig, type FeeConfig } from '../fee-config.ts';
 import { feeOf, splitExactIn } from '../fee-math.ts';
 import { feesOfCoin } from '../fees.ts';
 import {
+  decodedOnce,
   maxU64,
   ownedData,
   quoteFault,
@@ -21,6 +22,8 @@ import { bondingCurveAddress, feeConfig, feeProgram, globalAddress, initialSuppl
 import { decodeGlobal, type PumpSettings } from './settings.ts';
 
 const noBytes = new Uint8Array(0);
+const settingsOf = decodedOnce(decodeGlobal);
+const feesIn = decodedOnce(decodeFeeConfig);
 
 /** Everything that a trade on a curve depends on. */
 export interface CurveState {
@@ -110,7 +113,7 @@ export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome 
   };
   if (after.realQuote < 0n || traderQuote > maxU64 || after.virtualQuote > maxU64 || after.virtualBase > maxU64)
     return quoteFault('too_large');
-  const charged = { protocol, creator, lp: 0n, rates: { ...rates, lp: 0n } };
+  const charged = { protocol, creator, lp: 0n, rates: { lp: 0n, ...rates } };
   return {
     ok: true,
     quote: {
@@ -134,8 +137,8 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   if (decoded.kind === 'malformed') return decoded;
   if (decoded.kind !== 'decoded' || decoded.account.type !== 'curve') return { kind: 'absent' };
   const curve = decoded.account;
-  const settings = decodeGlobal(ownedData(accounts, globalAddress, programId) ?? noBytes);
-  const fees = decodeFeeConfig(ownedData(accounts, feeConfig, feeProgram) ?? noBytes);
+  const settings = settingsOf(ownedData(accounts, globalAddress, programId) ?? noBytes);
+  const fees = feesIn(ownedData(accounts, feeConfig, feeProgram) ?? noBytes);
   if (settings.kind === 'malformed') return settings;
   if (fees.kind === 'malformed') return fees;
   const state: CurveState = { curve, settings: settings.settings, feeConfig: fees.settings, mintSupply: mint.supply };
