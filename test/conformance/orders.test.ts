@@ -1,7 +1,7 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { createOrderLedger, type OrderLedger } from '@sluice/gateway/trade/order-ledger.ts';
 import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/trade/order-publisher.ts';
-import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/trade/order.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-table.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
@@ -83,7 +83,7 @@ describe.each([
 
   describe('GET /trade/orders/{id}', () => {
     it('tells an order as it is, at both paths, with a UI number beside each amount', async () => {
-      let order = await insert({ timingJson: '{"totalMs":1.25,"signMs":0.1}' });
+      let order: OpenOrder = await insert({ timingJson: '{"totalMs":1.25,"signMs":0.1}' });
       order = await ledger.apply(order, { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill });
       for (const path of [`/trade/orders/${order.id}`, `/api/trade/orders/${order.id}`]) {
         const { status, body } = await ask(path, 'mine');
@@ -202,7 +202,7 @@ describe.each([
         positions: { 'orders:mine': { seq: 0 } },
       });
       await other.ask({ op: 'subscribe', channel: 'orders' });
-      let order = await insert();
+      let order: OpenOrder = await insert();
       order = await ledger.apply(order, { kind: 'silence' });
       order = await ledger.apply(order, { kind: 'landed', commitment: 'confirmed', error: null, fill: orderFill });
       const foreign = await insert({ keyId: 'other' });
@@ -223,7 +223,7 @@ describe.each([
     it('goes on where a client stopped', async () => {
       const first = await opened('mine');
       await first.ask({ op: 'subscribe', channel: 'orders' });
-      let order = await insert();
+      let order: OpenOrder = await insert();
       const [seen] = await first.framesTo('orders:mine', 1);
       const { positions } = await first.ask({ op: 'unsubscribe', channel: 'orders' });
       first.close();

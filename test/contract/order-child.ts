@@ -1,5 +1,6 @@
 import { openStore } from '@sluice/gateway/store/store.ts';
 import type { OrderChange } from '@sluice/gateway/store/order-table.ts';
+import type { OpenOrder } from '@sluice/gateway/trade/order.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
 
 /**
@@ -29,7 +30,7 @@ async function lane(number: number): Promise<never> {
     });
     if (outcome.kind !== 'stored') throw new Error(outcome.kind);
     await tell(`${outcome.order.id} 1 ${key}`);
-    let { order } = outcome;
+    let order: OpenOrder = outcome.order;
     for (const change of course.slice(0, i % (course.length + 1))) {
       const [moved] = await store.orders.advanceAll([{ order, change, atMs: nowMs }]);
       if (moved?.kind !== 'advanced') throw new Error(moved?.kind);

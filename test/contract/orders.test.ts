@@ -11,7 +11,7 @@ import {
   type SpendReservation,
 } from '@sluice/gateway/store/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -49,7 +49,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     if (outcome.kind !== 'stored') throw new Error(`not stored: ${outcome.kind}`);
     return outcome.order;
   };
-  const advance = async (order: StoredOrder, change: OrderChange, atMs = nowMs): Promise<StoredOrder> => {
+  const advance = async (order: OpenOrder, change: OrderChange, atMs = nowMs): Promise<OpenOrder> => {
     const [outcome] = await store.orders.advanceAll([{ order, change, atMs }]);
     if (outcome?.kind !== 'advanced') throw new Error(`not advanced: ${outcome?.kind}`);
     return outcome.order;

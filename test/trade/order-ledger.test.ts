@@ -1,5 +1,5 @@
 import { createOrderLedger } from '@sluice/gateway/trade/order-ledger.ts';
-import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import type { OpenOrder, StoredOrder, ToldOrder } from '@sluice/gateway/trade/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Evidence } from '@sluice/gateway/trade/life.ts';
@@ -27,7 +27,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
 
   /** One for each process, with what all of them told, and what they found to contradict the store. */
   const ledgers = () => {
-    const told: StoredOrder[] = [];
+    const told: ToldOrder[] = [];
     const contradicted: unknown[] = [];
     const log = { error: (data: object) => void contradicted.push(data) };
     const made = stores.map(({ orders }) => createOrderLedger({ orders, publisher: { tell: (order) => void told.push(order) }, log }));
@@ -105,7 +105,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     const ends = await Promise.all(
       orders.flatMap((order) =>
         made.map(async (ledger) => {
-          let now = order;
+          let now: OpenOrder = order;
           for (const evidence of course) now = await ledger.apply(now, evidence);
           return now;
         }),

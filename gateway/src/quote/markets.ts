@@ -88,7 +88,7 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
       }
       if (assembled.kind === 'malformed') counters.malformed++;
       if (assembled.kind === 'market') narrow(plan, assembled.market.pools[0]?.pool.quoteMint);
-      const read: MarketRead = { ...asOf, result: assembled, settings: { slot: used.slot, askedAtMs: used.askedAtMs } };
+      const read: MarketRead = { result: assembled, settings: { slot: used.slot, askedAtMs: used.askedAtMs }, ...asOf };
       keep(kept, mint, read, maxMarkets);
       forgetOld();
       return read;

@@ -43,7 +43,7 @@ export function quoteOn(order: QuoteOrder, { result }: MarketRead, balance: Bala
   const trade = tradeOf(order, market, chosen, balance);
   if ('error' in trade) return trade;
   const outcome = chosen.pool.quote(trade);
-  return outcome.ok ? { ...chosen, market, trade, quote: outcome.quote } : refusal(outcome.fault);
+  return outcome.ok ? { market, trade, quote: outcome.quote, ...chosen } : refusal(outcome.fault);
 }
 
 /** Of lamports, or of raw units of the coin that is given. */

@@ -1,4 +1,4 @@
-import type { OrderFill, OrderState, StoredOrder } from '../trade/order.ts';
+import type { OpenOrder, OrderFill, OrderState, StoredOrder } from '../trade/order.ts';
 
 /** Whose order it is: the account's, or, of a key of the operator's, the key's own. */
 export function ownerOf({ accountId, keyId }: { readonly accountId: string | null; readonly keyId: string }): string {
@@ -57,13 +57,13 @@ export interface OrderChange {
 
 export interface Advance {
   /** As it was stored when the change was made for it: what does not change is believed without a look. */
-  readonly order: StoredOrder;
+  readonly order: OpenOrder;
   readonly change: OrderChange;
   readonly atMs: number;
 }
 
 /** `stale`: the order has changed since; as it is now. */
-export type AdvanceOutcome = { readonly kind: 'advanced' | 'stale'; readonly order: StoredOrder } | { readonly kind: 'no_such_order' };
+export type AdvanceOutcome = { readonly kind: 'advanced' | 'stale'; readonly order: OpenOrder } | { readonly kind: 'no_such_order' };
 
 /** One change of an order; never changed itself. */
 export interface StoredOrderEvent {

@@ -91,7 +91,7 @@ function tradeOf(event: TradeEvent): DialectTrade {
         tokensInPool: toUi(BigInt(reserves.realBase), baseDecimals),
         ...(inSol ? { solInPool: toUi(BigInt(reserves.realQuote), quoteDecimals) } : {}),
       };
-  return { ...base, ...place, ...optional('marketCapSol', event.marketCapSol), pool: event.pool, ...tailOf(event) };
+  return { pool: event.pool, ...base, ...place, ...optional('marketCapSol', event.marketCapSol), ...tailOf(event) };
 }
 
 function migrateOf(event: MigrationEvent): DialectMigrate {
@@ -104,8 +104,8 @@ function optional<Name extends string>(name: Name, value: number | null): Partia
 
 function tailOf(event: TradeEvent | NewTokenEvent): Pick<DialectTrade, 'quoteMint' | 'slot' | 'blockUnixTime' | 'simulated'> {
   return {
-    ...(event.quoteMint === wrappedSolMint ? {} : { quoteMint: event.quoteMint }),
     slot: event.slot,
+    ...(event.quoteMint === wrappedSolMint ? {} : { quoteMint: event.quoteMint }),
     ...(event.blockTime === null ? {} : { blockUnixTime: event.blockTime }),
     ...(event.simulated === true ? { simulated: true } : {}),
   };

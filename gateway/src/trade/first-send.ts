@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { NewOrder } from '../store/order-table.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { OrderLedger } from './order-ledger.ts';
-import type { StoredOrder } from './order.ts';
+import type { OpenOrder } from './order.ts';
 import type { OrderFollower } from './follow/order-follower.ts';
 import type { FirstRound } from './send/first-round.ts';
 
@@ -31,10 +31,10 @@ interface FirstSendParts {
  * the order: whoever was told of one would make it anew. The follower stores what becomes of it.
  */
 export async function firstSend(
-  order: StoredOrder,
+  order: OpenOrder,
   wire: Uint8Array,
   { ledger, follower, sendFirst, log }: FirstSendParts,
-): Promise<StoredOrder> {
+): Promise<OpenOrder> {
   const { signature } = order;
   if (signature === null) throw new Error(`order ${order.id} has no message`);
   // The bytes leave first: to hand the order over takes longer than nodes need to be told.

@@ -225,8 +225,10 @@ async function sign({ request }: Admitted, passed: Passed, parts: LightningParts
   const beforeMs = performance.now();
   const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message: built.message });
   if (!outcome.ok) return refusedBySigner(outcome);
+  const { prepared, simulation, timing } = passed;
   return {
-    ...passed,
+    prepared,
+    simulation,
     orderId,
     audited: outcome.audited,
     message: {
@@ -235,7 +237,7 @@ async function sign({ request }: Admitted, passed: Passed, parts: LightningParts
       blockhash: blockhash.blockhash,
       lastValidBlockHeight: blockhash.lastValidBlockHeight,
     },
-    timing: { ...passed.timing, signMs: performance.now() - beforeMs },
+    timing: { signMs: performance.now() - beforeMs, ...timing },
   };
 }
 
@@ -261,7 +263,7 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   if (stopped !== null) return stopped;
   const beforeMs = performance.now();
   const { orderId: id, message } = signed;
-  const timingJson = JSON.stringify(rounded({ ...signed.timing, totalMs: beforeMs - startedMs }));
+  const timingJson = JSON.stringify(rounded({ totalMs: beforeMs - startedMs, ...signed.timing }));
   const order = orderOf(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson });
   const stored = ledger.insert(order, {
     idempotency: admitted.use,
@@ -283,7 +285,7 @@ async function send(admitted: Admitted, signed: Signed, parts: LightningParts): 
   const { signature, lastValidBlockHeight } = message;
   const sent = await firstSend(inserted.order, message.signedBytes, parts);
   const nowMs = performance.now();
-  const timing = { ...signed.timing, storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs };
+  const timing = { storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs, ...signed.timing };
   parts.stats.executed(timing);
   return {
     json: tradeAnswer(request, signed.prepared, {

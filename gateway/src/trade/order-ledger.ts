@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { InsertOutcome, NewOrder, OrderInsert, OrderTable } from '../store/order-table.ts';
 import { judge, type Evidence } from './life.ts';
 import type { OrderPublisher } from './order-publisher.ts';
-import type { StoredOrder } from './order.ts';
+import type { OpenOrder } from './order.ts';
 
 /** Times that a change is judged anew because somebody else changed the order meanwhile; each of them took a step that ends. */
 const maxAttempts = 16;
@@ -21,7 +21,7 @@ export interface OrderLedger {
   /** Stores a new order; see `OrderTable.insert`. */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
   /** What an order became by what was found out: as it is stored now, changed or not. */
-  apply(order: StoredOrder, evidence: Evidence): Promise<StoredOrder>;
+  apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder>;
 }
 
 export function createOrderLedger({ orders, publisher, log }: OrderLedgerOptions): OrderLedger {

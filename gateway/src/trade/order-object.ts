@@ -3,11 +3,12 @@ import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import type { OrderFill, OrderState, OrderTerms, StoredOrder } from './order.ts';
+import type { OrderFill, OrderState, OrderTerms, StoredOrder, ToldOrder } from './order.ts';
 
 /** An order as clients read it. */
 export function orderObject(order: StoredOrder): OrderObject {
   return {
+    orderId: order.id,
     ...orderFields(order),
     genesisHash: order.genesisHash,
     quote: order.quoteJson === null ? null : (JSON.parse(order.quoteJson) as QuoteObject),
@@ -16,11 +17,12 @@ export function orderObject(order: StoredOrder): OrderObject {
 }
 
 /** A change of an order as the stream tells it, at `publishedUs` (Unix microseconds). */
-export function orderEvent(order: StoredOrder, publishedUs: number, simulated: boolean): OrderEvent {
+export function orderEvent(order: ToldOrder, publishedUs: number, simulated: boolean): OrderEvent {
   const { id, version, fill, updatedAtMs } = order;
   return {
     type: 'order',
     id: `${id}:${version}`,
+    orderId: id,
     ...orderFields(order),
     slot: fill?.slot ?? null,
     blockTime: fill?.blockTime ?? null,
@@ -30,10 +32,9 @@ export function orderEvent(order: StoredOrder, publishedUs: number, simulated: b
   };
 }
 
-function orderFields(order: StoredOrder): Omit<OrderObject, 'genesisHash' | 'quote' | 'timing'> {
-  const { id, version, kind, state, terms, signature, lastValidBlockHeight, fill, createdAtMs, updatedAtMs } = order;
+function orderFields(order: ToldOrder): Omit<OrderObject, 'orderId' | 'genesisHash' | 'quote' | 'timing'> {
+  const { version, kind, state, terms, signature, lastValidBlockHeight, fill, createdAtMs, updatedAtMs } = order;
   return {
-    orderId: id,
     version,
     kind,
     status: state,
@@ -80,7 +81,7 @@ function fillObject(fill: OrderFill, { baseDecimals, quoteDecimals }: OrderTerms
   };
 }
 
-function errorObject({ id, error }: StoredOrder): OrderObject['error'] {
+function errorObject({ id, error }: ToldOrder): OrderObject['error'] {
   if (error === null) return null;
   const { code, message, detailsJson } = error;
   if (!Object.hasOwn(errorTable, code)) throw new Error(`order ${id} is stored with an error that this version does not know`);

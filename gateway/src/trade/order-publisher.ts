@@ -7,7 +7,7 @@ import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
 import { orderEvent } from './order-object.ts';
-import type { StoredOrder } from './order.ts';
+import type { ToldOrder } from './order.ts';
 
 /** Changes that wait for the bus, beside the one batch that is on its way. Beyond them the oldest is dropped: the store tells the truth, and the next event its version. */
 export const maxQueuedOrders = 10_000;
@@ -36,7 +36,7 @@ export interface OrderPublisherCounts {
 export interface OrderPublisher {
   readonly counts: Readonly<OrderPublisherCounts>;
   /** Tells a change that is stored already. Changes are told in the order of the calls; never throws, waits for nothing. */
-  tell(order: StoredOrder): void;
+  tell(order: ToldOrder): void;
   /** Resolves when everything told before was published or dropped. */
   flushed(): Promise<void>;
   /** Publishes what waits, if the bus takes it at once, and ends. */
@@ -46,14 +46,14 @@ export interface OrderPublisher {
 /** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
 export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOptions): OrderPublisher {
   const counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
-  const queue: StoredOrder[] = [];
+  const queue: ToldOrder[] = [];
   const closing = new AbortController();
   let publisher: BusPublisher | null = null;
   /** While something waits or is on its way. */
   let running: Promise<void> | null = null;
 
   /** Of an order that cannot be told there is no entry: it would keep back all others. */
-  const entriesOf = (orders: readonly StoredOrder[]): BusEntry[] =>
+  const entriesOf = (orders: readonly ToldOrder[]): BusEntry[] =>
     orders.flatMap((order) => {
       try {
         const entry = entryOf(order, simulated());
@@ -116,7 +116,7 @@ export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOpti
   };
 }
 
-function entryOf(order: StoredOrder, simulated: boolean): BusEntry {
+function entryOf(order: ToldOrder, simulated: boolean): BusEntry {
   const { json, msgpack } = encodeEvent(orderEvent(order, nowUs(), simulated));
   return { topics: [ordersTopic(order.keyId)], json, msgpack };
 }

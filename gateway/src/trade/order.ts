@@ -45,29 +45,43 @@ export interface SignedMessage {
   readonly lastValidBlockHeight: number;
 }
 
-/** An order as the store has it. Where `signedBytes` stands, exactly this message may land, once, up to `lastValidBlockHeight`. */
-export interface StoredOrder {
+/** What is told of an order whenever it changes. */
+export interface ToldOrder {
   readonly id: string;
   readonly kind: OrderKind;
   readonly keyId: string;
-  readonly accountId: string | null;
-  /** `getGenesisHash` of the chain that it was made on; null where the version that stored it did not ask. */
-  readonly genesisHash: string | null;
   readonly state: OrderState;
   readonly terms: OrderTerms | null;
-  /** The answer's `quote` object, as JSON; null where nothing was quoted (`sent`). */
-  readonly quoteJson: string | null;
   readonly signature: string | null;
-  readonly signedBytes: Uint8Array | null;
-  readonly blockhash: string | null;
   readonly lastValidBlockHeight: number | null;
   readonly fill: OrderFill | null;
   /** Why it failed: an error code of the table with its details as JSON; null otherwise. */
   readonly error: { readonly code: string; readonly message: string; readonly detailsJson: string } | null;
-  /** Milliseconds by step, as the server measured them, as JSON. */
-  readonly timingJson: string | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** Counts up with every change: a writer that saw an older one changes nothing. */
   readonly version: number;
+}
+
+/** What it takes to bring an order to its end. Where `signedBytes` stands, exactly this message may land, once, up to `lastValidBlockHeight`. */
+export interface OpenOrder extends ToldOrder {
+  readonly signedBytes: Uint8Array | null;
+}
+
+/** An order as the store has it. */
+export interface StoredOrder extends OpenOrder {
+  readonly accountId: string | null;
+  /** `getGenesisHash` of the chain that it was made on; null where the version that stored it did not ask. */
+  readonly genesisHash: string | null;
+  /** The answer's `quote` object, as JSON; null where nothing was quoted (`sent`). */
+  readonly quoteJson: string | null;
+  readonly blockhash: string | null;
+  /** Milliseconds by step, as the server measured them, as JSON. */
+  readonly timingJson: string | null;
+}
+
+/** No more of an order than is told of it: what is held for as long as it is open. */
+export function toldOf(order: ToldOrder): ToldOrder {
+  const { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version } = order;
+  return { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version };
 }

@@ -131,7 +131,7 @@ function termsOf(quoted: QuotedOrder, { standing, bounds, lamportsToHave, public
     lamports: { have: wallet.lamports, need: lamportsToHave },
     tokens: isSell
       ? { have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
-      : { ...quoteCoins(quoted, publicKey, wallet, bounds.maxIn), decimals: quoteDecimals },
+      : { decimals: quoteDecimals, ...quoteCoins(quoted, publicKey, wallet, bounds.maxIn) },
   };
 }
 

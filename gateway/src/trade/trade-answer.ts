@@ -47,8 +47,9 @@ export function termsJson(
 
 /** The answer of a trade that was made now. */
 export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outcome: TradeOutcome): TradeAnswer {
-  const { lastValidBlockHeight = null, timing, ...told } = outcome;
+  const { orderId, lastValidBlockHeight = null, timing, ...told } = outcome;
   return {
+    orderId,
     ...told,
     ...termsJson(request, prepared),
     quote: tradedQuote(prepared),
@@ -83,8 +84,18 @@ export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer 
   };
 }
 
-/** Milliseconds with microseconds. */
+const steps = ['quoteMs', 'buildMs', 'simulateMs', 'signMs', 'storeMs', 'sendMs'] as const;
+
+/** Milliseconds with microseconds, the steps in their order. */
 export function rounded(timing: OrderTiming): OrderTiming {
-  const entries = Object.entries(timing).map(([name, ms]) => [name, Math.round(ms * 1_000) / 1_000]);
-  return Object.fromEntries(entries) as OrderTiming;
+  const told: { -readonly [step in keyof OrderTiming]: OrderTiming[step] } = { totalMs: inMicroseconds(timing.totalMs) };
+  for (const step of steps) {
+    const ms = timing[step];
+    if (ms !== undefined) told[step] = inMicroseconds(ms);
+  }
+  return told;
+}
+
+function inMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }

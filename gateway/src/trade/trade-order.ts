@@ -25,10 +25,19 @@ export interface Admitted {
 export function orderOf(
   { principal, request, genesisHash }: Admitted,
   prepared: PreparedTrade,
-  { message, ...told }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson'> & { readonly message: SignedMessage | null },
+  {
+    id,
+    state,
+    kind,
+    fill,
+    timingJson,
+    message,
+  }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson'> & { readonly message: SignedMessage | null },
 ): NewOrder {
   return {
-    ...told,
+    id,
+    state,
+    kind,
     keyId: principal.keyId,
     accountId: principal.accountId,
     genesisHash,
@@ -40,6 +49,8 @@ export function orderOf(
     lastValidBlockHeight: message?.lastValidBlockHeight ?? null,
     error: null,
     createdAtMs: Date.now(),
+    fill,
+    timingJson,
   };
 }
 

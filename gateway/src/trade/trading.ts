@@ -21,7 +21,7 @@ import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';
 import { createHalt } from './halt.ts';
 import { createLightning, lightningEndpoints, tradingOff } from './lightning.ts';
-import type { StoredOrder } from './order.ts';
+import type { ToldOrder } from './order.ts';
 import { createOrderLedger } from './order-ledger.ts';
 import { createOrderPublisher } from './order-publisher.ts';
 import type { OrderReport } from './order-report.ts';
@@ -128,7 +128,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, simulated, log });
   const stats = new OrderStats();
-  const tell = (order: StoredOrder): void => {
+  const tell = (order: ToldOrder): void => {
     stats.changed(order);
     publisher.tell(order);
   };

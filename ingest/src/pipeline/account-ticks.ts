@@ -45,7 +45,7 @@ export class AccountTicks {
       return;
     }
     // A curve that changes with every slot is still told: its first wait counts.
-    this.#held.set(pool.address, { ...change, atMs: before?.atMs ?? performance.now() });
+    this.#held.set(pool.address, { atMs: before?.atMs ?? performance.now(), ...change });
     if (this.#held.size > maxHeld) this.release(0);
   }
 

@@ -260,11 +260,11 @@ export class Pipeline {
   #tell({ transaction, located: { venue, path, event }, pool }: Placed): void {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      this.emitter.trade({ ...base, event }, completesCurve(transaction, event));
+      this.emitter.trade({ event, ...base }, completesCurve(transaction, event));
       this.#supplies.look(pool, transaction.receivedUs / 1000);
-    } else if (event.type === 'created') this.emitter.creation({ ...base, event }, buysOfCreator(transaction, event.mint, event.trader));
-    else if (event.type === 'migrated') this.emitter.migration({ ...base, event });
-    else if (event.type === 'reserves') this.emitter.reserves({ ...base, event });
+    } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event.mint, event.trader));
+    else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
+    else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
   }
 
   #lose(placed: readonly Placed[], reason: string): void {

@@ -327,7 +327,14 @@ export function compileMessage(parts: MessageParts): Uint8Array {
 
 /** A legacy or v0 transaction from its message and its 64-byte signatures in the order of the keys. */
 export function assembleTransaction(message: Uint8Array, signatures: readonly Uint8Array[]): Uint8Array {
-  return new Uint8Array(Buffer.concat([Uint8Array.from(compactBytes(signatures.length)), ...signatures, message]));
+  const parts = [compactBytes(signatures.length), ...signatures, message];
+  const wire = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    wire.set(part, at);
+    at += part.length;
+  }
+  return wire;
 }
 
 /** The same transaction with zeros in place of its signatures, as simulations without them take it. `transaction` is `wire`, decoded. */

@@ -5,7 +5,7 @@ import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/t
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/trade/build/message-builder.ts';
-import { endStates, type OrderKind, type OrderTerms, type StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type ToldOrder } from '@sluice/gateway/trade/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
 import { Follower } from '@sluice/gateway/trade/follow/follower.ts';
 import { createLanes, type Lanes } from '@sluice/gateway/trade/send/lanes.ts';
@@ -51,7 +51,7 @@ export interface Gateway {
   readonly lanes: Lanes;
   readonly broadcaster: Broadcaster;
   readonly follower: Follower;
-  readonly changes: StoredOrder[];
+  readonly changes: ToldOrder[];
   /** Without a word to anybody, as a process that was killed. */
   crash(): void;
   close(): Promise<void>;
@@ -191,7 +191,7 @@ export class World {
 }
 
 function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gateway {
-  const changes: StoredOrder[] = [];
+  const changes: ToldOrder[] = [];
   const { signal } = new AbortController();
   const mayLeave = (): boolean => true;
   const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, mayLeave, signal });

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import type { ToldOrder } from '@sluice/gateway/trade/order.ts';
 import { beginFollower, ThreadedFollower } from '@sluice/gateway/trade/follow/threaded-follower.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
@@ -17,12 +17,12 @@ afterEach(async () => {
 interface Threaded {
   readonly follower: ThreadedFollower;
   readonly threads: readonly Worker[];
-  readonly changes: readonly StoredOrder[];
+  readonly changes: readonly ToldOrder[];
 }
 
 async function threaded(gatewayId: string): Promise<Threaded> {
   const threads: Worker[] = [];
-  const changes: StoredOrder[] = [];
+  const changes: ToldOrder[] = [];
   const { dataDir, databaseUrl } = world.store;
   const follower = new ThreadedFollower({
     store: { dataDir, databaseUrl },

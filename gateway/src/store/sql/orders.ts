@@ -1,5 +1,5 @@
 import { isUnderWay, mayBegin, mayFollow } from '../../trade/life.ts';
-import { endStates, type StoredOrder } from '../../trade/order.ts';
+import { endStates, type OpenOrder, type StoredOrder } from '../../trade/order.ts';
 import {
   keepIdempotencyMs,
   maxAdvances,
@@ -129,7 +129,8 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
     const over = await reserveSpend(sql, spend, createdAtMs);
     if (over !== null) return over;
   }
-  const stored: StoredOrder = { ...order, updatedAtMs: createdAtMs, version: 1 };
+  const { id, ...fields } = order;
+  const stored: StoredOrder = { id, ...fields, updatedAtMs: createdAtMs, version: 1 };
   const columns = orderValues(stored, owner, followedBy, spend);
   const names = Object.keys(columns);
   const inserted = await sql.run(
@@ -157,7 +158,7 @@ async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: I
   );
 }
 
-async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: StoredOrder, changed: readonly string[]): Promise<void> {
+async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: OpenOrder, changed: readonly string[]): Promise<void> {
   await sql.run(
     'INSERT INTO order_events (order_id, version, state, at_ms, changed) VALUES (?, ?, ?, ?, ?)',
     id,
@@ -223,7 +224,7 @@ function namesOf(parts: Readonly<Record<string, unknown>>): readonly string[] {
 }
 
 /** Throws RangeError where the change is none that may be made. */
-function changedOrder(before: StoredOrder, change: OrderChange, atMs: number): StoredOrder {
+function changedOrder(before: OpenOrder, change: OrderChange, atMs: number): OpenOrder {
   const { state } = change;
   if (state !== undefined && !mayFollow(before.state, state)) {
     throw new RangeError(`order ${before.id} cannot go from ${before.state} to ${state}`);

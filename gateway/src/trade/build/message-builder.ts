@@ -88,19 +88,22 @@ export function createMessageBuilder(first = 0): MessageBuilder {
 
   return {
     counters,
-    build({ pool, order, microLamportsPerUnit, blockhash, wantedTips = [], ...around }) {
+    build(request) {
+      const { pool, order, microLamportsPerUnit, blockhash, wantedTips = [] } = request;
+      const { baseAccountExists, closeBaseAccount, computeUnitLimit: fixedLimit, tip } = request;
       const number = recipient++;
-      const trade = pool.build({ ...order, recipient: number });
-      const { user } = order;
+      const { user, ...terms } = order;
+      const trade = pool.build({ user, ...terms, recipient: number });
       const turn = number & lastTurn;
       let laneTips = tipsOf(wantedTips, user, turn);
-      let { instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips });
-      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${around.baseAccountExists}`;
+      const around = () => surround(order, trade, { baseAccountExists, closeBaseAccount, computeUnitLimit: fixedLimit, tip, laneTips });
+      let { instructions, computeUnitLimit } = around();
+      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${baseAccountExists}`;
       let found = templateOf(keyOf(), user, instructions);
       while (found.template.bytes.length > maxMessageBytes) {
         if (laneTips.length === 0) throw new RangeError(`a message of ${found.template.bytes.length} bytes fits no transaction`);
         laneTips = laneTips.slice(0, -1);
-        ({ instructions, computeUnitLimit } = surround(order, trade, { ...around, laneTips }));
+        ({ instructions, computeUnitLimit } = around());
         found = templateOf(keyOf(), user, instructions);
       }
       const { template, others } = found;

@@ -1,6 +1,6 @@
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Evidence } from '../life.ts';
-import type { OrderState, StoredOrder } from '../order.ts';
+import type { OrderState, OpenOrder } from '../order.ts';
 import type { Landing, TrackedOrder } from './tracked-order.ts';
 
 /** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
@@ -66,7 +66,7 @@ export class FollowedOrders {
   }
 
   /** One that is open and not followed yet. */
-  add(order: StoredOrder, isSent: boolean): Followed {
+  add(order: OpenOrder, isSent: boolean): Followed {
     const followed: Followed = {
       order,
       signature: order.signature ?? '',

@@ -3,6 +3,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '../../store/store.ts';
 import { createHalt } from '../halt.ts';
+import { toldOf } from '../order.ts';
 import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../send/nodes.ts';
@@ -40,7 +41,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
       orders: store.orders,
       gatewayId,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
-      onTaken: (order) => tell({ op: 'taken', order: { ...order, signedBytes: null } }),
+      onTaken: (order) => tell({ op: 'taken', order: toldOf(order) }),
       onGone: (id) => tell({ op: 'gone', id }),
       onChange: ({ id, state, fill, error, updatedAtMs, version }) => {
         // What changes in one turn is told at once.

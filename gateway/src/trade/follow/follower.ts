@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { AdvanceOutcome, OrderTable } from '../../store/order-table.ts';
 import { isUnderWay, judge, type OrderError } from '../life.ts';
-import { endStates, type StoredOrder } from '../order.ts';
+import { endStates, type OpenOrder } from '../order.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { SendNode } from '../send/nodes.ts';
 import { FollowedOrders, type Followed, type OpenByState } from './followed-orders.ts';
@@ -36,9 +36,9 @@ export interface FollowerOptions {
   readonly orders: Pick<OrderTable, 'advanceAll' | 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gatewayId: string;
   /** After every change that was stored. Must not throw. */
-  readonly onChange: (order: StoredOrder) => void;
+  readonly onChange: (order: OpenOrder) => void;
   /** An order was taken up from the store. Must not throw. */
-  readonly onTaken?: (order: StoredOrder) => void;
+  readonly onTaken?: (order: OpenOrder) => void;
   /** An order that was followed is not in the store any more, or somebody else has ended it. Must not throw. */
   readonly onGone?: (id: string) => void;
   /** Newest slot that the chain can have reached. */
@@ -132,7 +132,7 @@ export class Follower {
    * Follows an order to its end. One that is submitted is sent until it is in a block; `isSent`: whoever hands it over sees to the
    * first time. One that was not sent yet, and is no longer worked on, will not be. False where there is no room.
    */
-  follow(order: StoredOrder, isSent = false): boolean {
+  follow(order: OpenOrder, isSent = false): boolean {
     if (this.#followed.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) {
       this.counters.refused++;
@@ -144,7 +144,7 @@ export class Follower {
     return true;
   }
 
-  #takeUp(order: StoredOrder): boolean {
+  #takeUp(order: OpenOrder): boolean {
     if (!this.follow(order)) return false;
     this.#options.onTaken?.(order);
     return true;

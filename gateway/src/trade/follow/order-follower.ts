@@ -1,5 +1,5 @@
 import type { LaneCounters } from '../send/lane.ts';
-import type { StoredOrder } from '../order.ts';
+import type { OpenOrder } from '../order.ts';
 import type { OpenByState } from './followed-orders.ts';
 import type { FollowerCounters } from './follower-counters.ts';
 import type { LandedReader } from './landed-reader.ts';
@@ -12,7 +12,7 @@ export interface OrderFollower {
    */
   start(genesisHash: string): Promise<void>;
   /** Follows an order that is stored, and whose first round is begun. False where there is no room; then it is taken up later. */
-  follow(order: StoredOrder): boolean;
+  follow(order: OpenOrder): boolean;
   /** Our own stream has the transaction in a block, where it succeeded. Costs a look into a map. */
   seen(signature: string, slot: number): void;
   readonly hasRoom: boolean;

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
-import { endStates, type StoredOrder } from '../order.ts';
+import { endStates, toldOf, type OpenOrder, type ToldOrder } from '../order.ts';
 import { maxFollowed } from './followed-orders.ts';
 import { noFollowerCounts } from './follower-counters.ts';
 import { noReads } from './landed-reader.ts';
@@ -29,18 +29,18 @@ export interface FollowerSettings {
 
 export type ToThread =
   /** Their first rounds are begun. */
-  | { readonly op: 'follow'; readonly orders: readonly StoredOrder[] }
+  | { readonly op: 'follow'; readonly orders: readonly OpenOrder[] }
   | { readonly op: 'seen'; readonly slots: ReadonlyMap<string, number> }
   | { readonly op: 'chain'; readonly newestSlot: number; readonly blockHeight: number | null }
   | { readonly op: 'close' };
 
 /** All of an order that changes. */
-export type OrderChanges = Pick<StoredOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'>;
+export type OrderChanges = Pick<ToldOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'>;
 
 export type FromThread =
   | { readonly op: 'started' }
-  /** Taken up from the store; without the signed bytes. */
-  | { readonly op: 'taken'; readonly order: StoredOrder }
+  /** Taken up from the store. */
+  | { readonly op: 'taken'; readonly order: ToldOrder }
   /** Followed no more, by no change of this thread's. */
   | { readonly op: 'gone'; readonly id: string }
   /** Stored, in this order. */
@@ -48,8 +48,8 @@ export type FromThread =
   | { readonly op: 'report'; readonly report: FollowReport };
 
 export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash'> {
-  /** After every change that was stored; without the signed bytes. Must not throw. */
-  readonly onChange: (order: StoredOrder) => void;
+  /** After every change that was stored. Must not throw. */
+  readonly onChange: (order: ToldOrder) => void;
   /** How far the chain is, as the gateway knows it. */
   readonly newestSlot: () => number;
   readonly blockHeight: () => number | null;
@@ -63,11 +63,11 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
  */
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
-  /** What is followed, as far as the thread has told, by id; without the signed bytes. */
-  readonly #open = new PassingMap<string, StoredOrder>();
+  /** What is followed, as far as the thread has told, by id. */
+  readonly #open = new PassingMap<string, ToldOrder>();
   readonly #signatures = new Set<string>();
   /** What the thread is to be told next: of each order that is followed once at most. */
-  #toFollow: StoredOrder[] = [];
+  #toFollow: OpenOrder[] = [];
   #toSee = new Map<string, number>();
   #telling: NodeJS.Timeout | null = null;
   #thread: KeptThread | null = null;
@@ -109,11 +109,12 @@ export class ThreadedFollower implements OrderFollower {
     await started;
   }
 
-  follow(order: StoredOrder): boolean {
+  follow(order: OpenOrder): boolean {
     if (this.#open.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) return false;
-    this.#note({ ...order, signedBytes: null });
-    this.#toFollow.push(order);
+    const told = toldOf(order);
+    this.#note(told);
+    this.#toFollow.push({ signedBytes: order.signedBytes, ...told });
     this.#tellSoon();
     return true;
   }
@@ -163,7 +164,7 @@ export class ThreadedFollower implements OrderFollower {
     this.#post({ op: 'chain', newestSlot: newestSlot(), blockHeight: blockHeight() });
   }
 
-  #note(order: StoredOrder): void {
+  #note(order: ToldOrder): void {
     this.#open.set(order.id, order);
     if (order.signature !== null) this.#signatures.add(order.signature);
   }

@@ -1,5 +1,5 @@
 import type { Evidence, OrderError } from '../life.ts';
-import type { OrderFill, StoredOrder } from '../order.ts';
+import type { OrderFill, OpenOrder } from '../order.ts';
 import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
 
 /** Nodes that must say the same before an order ends by it; where fewer are set, all of them. */
@@ -40,7 +40,7 @@ export interface LandedReading {
 /** An open order and what is known of its one message. */
 export interface TrackedOrder {
   /** As stored. */
-  order: StoredOrder;
+  order: OpenOrder;
   readonly signature: string;
   /** Null where it was not told with the order and no node has told its height yet. */
   lastValidBlockHeight: number | null;

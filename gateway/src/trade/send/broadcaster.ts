@@ -75,7 +75,8 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
       if (begun >= maxAgainATick) break;
       // To the end of the line: the next tick goes on with those that this one did not reach.
       held.delete(signature);
-      held.set(signature, { ...one, dueMs: nowMs + againEveryMs });
+      one.dueMs = nowMs + againEveryMs;
+      held.set(signature, one);
       begun += one.again.length;
       for (const lane of one.again) lane.again(one.message, nowMs);
     }

@@ -158,7 +158,7 @@ export class HotMarkets {
     // A coin that just left its curve trades in accounts that are not followed yet.
     if (assembled.kind !== 'market' || assembled.market.pools.every(({ pool }) => pool.complete)) return null;
     const asOf = { slot: current.slot, askedAtMs: current.asOfMs };
-    return { ...asOf, result: assembled, settings: asOf };
+    return { result: assembled, settings: asOf, ...asOf };
   }
 
   #readShared(market: HotMarket): Promise<MarketRead> {
@@ -188,7 +188,7 @@ export class HotMarkets {
       }
       this.#adopt(market, result, found);
       const asOf = { slot: read.slot, askedAtMs: read.askedAtMs };
-      return { ...asOf, result, settings: asOf };
+      return { result, settings: asOf, ...asOf };
     }
     const asOf = { slot: 0, askedAtMs: Date.now() };
     return { ...asOf, result: { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' }, settings: asOf };
