@@ -1,3 +1,4 @@
+import { base64Of } from '@sluice/shared/solana/bytes.ts';
 /** Longest content of a frame; whoever sends a longer one is not understood any more. */
 const maxFrameBytes = 16_384;
 const headBytes = 4;
@@ -17,7 +18,7 @@ export function encodeFrame(content: object): Uint8Array {
 function plain(content: object): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(content)) {
-    if (value instanceof Uint8Array) copy[name] = Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64');
+    if (value instanceof Uint8Array) copy[name] = base64Of(value);
     else if (typeof value === 'bigint') copy[name] = value.toString();
     else copy[name] = typeof value === 'object' && value !== null ? plain(value) : value;
   }

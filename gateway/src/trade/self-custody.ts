@@ -1,3 +1,4 @@
+import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import {
   advancesNonce,
   assembleTransaction,
@@ -97,7 +98,7 @@ async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: S
     const timing = { totalMs: performance.now() - startedMs, quoteMs, buildMs, ...(simulateMs === null ? {} : { simulateMs }) };
     return {
       json: {
-        transaction: Buffer.from(wire).toString('base64'),
+        transaction: base64Of(wire),
         ...termsJson(request, prepared),
         quote: tradedQuote(prepared),
         blockhash: blockhash.blockhash,

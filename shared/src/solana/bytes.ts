@@ -6,6 +6,11 @@ const keyBytes = 32;
 /** Seconds at or beyond this (the year 2242) are no clock reading. */
 const maxTimestamp = 2 ** 33;
 
+/** Without a copy first, which `Buffer.from` of bytes makes. */
+export function base64Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}
+
 /**
  * Reads a Borsh record front to back. A read past the end gives zero and sets `failed`, so that decoders check once at the
  * end and never throw.

@@ -1,3 +1,4 @@
+import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import { firstRound, type FirstRound } from './first-round.ts';
 import type { Lane, SentMessage } from './lane.ts';
@@ -94,7 +95,7 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
       counters.overflowed++;
       return;
     }
-    const message: SentMessage = { signature, wireBase64: Buffer.from(wire).toString('base64') };
+    const message: SentMessage = { signature, wireBase64: base64Of(wire) };
     held.set(signature, { message, again: lanes.again(wire), lastValidBlockHeight, first, dueMs: performance.now() + againEveryMs });
     timer ??= setInterval(tick, tickMs);
   }

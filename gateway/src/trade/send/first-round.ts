@@ -1,3 +1,4 @@
+import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import type { LaneAnswer, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -15,7 +16,7 @@ class NotAccepted extends Error {}
 
 /** Sends a message by all lanes at once, each once. Resolves with the first lane that took it, or when all have answered; never rejects. */
 export async function firstRound(signature: string, wire: Uint8Array, lanes: Lanes): Promise<FirstRound> {
-  const message: SentMessage = { signature, wireBase64: Buffer.from(wire).toString('base64') };
+  const message: SentMessage = { signature, wireBase64: base64Of(wire) };
   const answers = lanes.first(wire).map(async (lane) => ({ lane, answer: await lane.send(message) }));
   const accepted = answers.map(async (one) => {
     const { lane, answer } = await one;

@@ -1,3 +1,4 @@
+import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import type { SendNode } from './nodes.ts';
@@ -112,7 +113,7 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
         ...(minContextSlot === null ? {} : { minContextSlot }),
       };
       const deadline = startDeadline(withinMs, signal);
-      const params = [Buffer.from(wire).toString('base64'), options];
+      const params = [base64Of(wire), options];
       const attempt: Attempt = { request, params, within: deadline, open: 0 };
       running++;
       try {
