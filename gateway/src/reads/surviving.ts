@@ -23,13 +23,13 @@ export function* surviving(
   topic: string,
   takenBack: Set<string>,
   behind = 0,
-): Generator<StoredEvent & { readonly seq: number }> {
+): Generator<Pick<StoredEvent, 'offset' | 'json'> & { readonly seq: number }> {
   const oldest = Math.max(1, history.oldest(topic));
   for (let seq = history.newest(topic); seq >= oldest; seq--) {
     const stored = history.read(topic, seq);
     if (stored === null || stored.offset <= behind) return;
     if (isRetract(stored.json)) takenBack.add(idOf(stored.json));
-    else if (takenBack.size === 0 || !takenBack.delete(idOf(stored.json))) yield { ...stored, seq };
+    else if (takenBack.size === 0 || !takenBack.delete(idOf(stored.json))) yield { seq, offset: stored.offset, json: stored.json };
   }
 }
 

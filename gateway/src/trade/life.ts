@@ -112,8 +112,8 @@ function judgeLanded(order: OrderStanding, { commitment, error, fill }: Extract<
   const read: OrderChange = fill === null ? {} : { fill };
   // On another fork the same transaction may do something else: only what is confirmed ends an order.
   const next: OrderState = error !== null && commitment !== 'processed' ? 'failed' : commitment;
-  const more: OrderChange = next === 'failed' && error !== null ? { ...read, error } : read;
-  if (mayFollow(state, next)) return change({ ...more, state: next });
+  const more: OrderChange = next === 'failed' && error !== null ? { error, ...read } : read;
+  if (mayFollow(state, next)) return change({ state: next, ...more });
   // Told again, or late: worth something only where it says what was done.
   return next === state && fill !== null && order.fill === null ? change(read) : nothing;
 }

@@ -61,7 +61,7 @@ export interface LightningParts {
 interface Passed {
   readonly prepared: PreparedTrade;
   readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
-  readonly timing: Partial<OrderTiming>;
+  readonly timing: Partial<Pick<OrderTiming, 'quoteMs' | 'buildMs' | 'simulateMs' | 'signMs'>>;
 }
 
 interface Signed extends Passed, Pick<Signature, 'audited'> {
@@ -201,7 +201,7 @@ async function dryRun(
   const spentLamports = await orders.spentLamports(publicKey, nowMs);
   if (spentLamports + prepared.lamportsNeeded > maxDayLamports) return overDayLimit({ spentLamports, limitLamports: maxDayLamports });
   const told = { orderId: null, status: 'simulated', signature: null, simulation, dryRun: true } as const;
-  return { json: tradeAnswer(request, prepared, { ...told, timing: { ...timing, totalMs: performance.now() - startedMs } }) };
+  return { json: tradeAnswer(request, prepared, { ...told, timing: { totalMs: performance.now() - startedMs, ...timing } }) };
 }
 
 /**

@@ -196,7 +196,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   // The last look: from here on the order may be on its way.
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
   if (stoppedMeanwhile !== null) return stoppedMeanwhile;
-  const timingJson = JSON.stringify(rounded({ ...timing, totalMs: simulatedMs - startedMs }));
+  const timingJson = JSON.stringify(rounded({ totalMs: simulatedMs - startedMs, ...timing }));
   const wanted = newOrder(taken, { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
   const inserted = await ledger
     .insert(wanted, { idempotency: use, spend: null, followedBy: parts.gatewayId })
@@ -207,7 +207,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const signature = transaction.signatures[0]!;
   const order = await firstSend(inserted.order, wire, parts);
   const nowMs = performance.now();
-  const took = { ...timing, storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs };
+  const took = { storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs, ...timing };
   parts.stats.executed(took);
   const simulation = simulated === null ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
   const json: SendAnswer = {

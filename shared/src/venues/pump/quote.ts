@@ -113,7 +113,7 @@ export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome 
   };
   if (after.realQuote < 0n || traderQuote > maxU64 || after.virtualQuote > maxU64 || after.virtualBase > maxU64)
     return quoteFault('too_large');
-  const charged = { protocol, creator, lp: 0n, rates: { lp: 0n, ...rates } };
+  const charged = { protocol, creator, lp: 0n, rates: { protocol: rates.protocol, creator: rates.creator, lp: 0n } };
   return {
     ok: true,
     quote: {

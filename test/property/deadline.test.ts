@@ -1,0 +1,77 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
+import { describe, expect, it } from 'vitest';
+
+const longMs = 60_000;
+
+describe('a deadline', () => {
+  it('fires once when its time has run out, and says so', async () => {
+    const deadline = startDeadline(5);
+    let fired = 0;
+    whenAborted(deadline, () => fired++);
+    expect([deadline.aborted, deadline.passed, fired]).toEqual([false, false, 0]);
+    await pause(30);
+    deadline.cut();
+    expect([deadline.aborted, deadline.passed, fired]).toEqual([true, true, 1]);
+  });
+
+  it('fires with a source, whatever kind it is of, and did not pass', () => {
+    const [signal, outer] = [new AbortController(), startDeadline(longMs)];
+    const [one, other] = [startDeadline(longMs, signal.signal, undefined), startDeadline(longMs, undefined, outer)];
+    const fired: string[] = [];
+    whenAborted(one, () => fired.push('one'));
+    whenAborted(other, () => fired.push('other'));
+    signal.abort();
+    outer.cut();
+    expect(fired).toEqual(['one', 'other']);
+    expect([one, other].map(({ aborted, passed }) => [aborted, passed])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+    for (const each of [one, other, outer]) each.end();
+  });
+
+  it('has fired from the first where a source had', () => {
+    const deadline = startDeadline(longMs, AbortSignal.abort());
+    expect([deadline.aborted, deadline.passed]).toEqual([true, false]);
+    let fired = 0;
+    whenAborted(deadline, () => fired++);
+    expect(fired).toBe(1);
+    deadline.end();
+  });
+
+  it('is cut early, and does not pass later', async () => {
+    const deadline = startDeadline(5);
+    deadline.cut();
+    await pause(30);
+    expect([deadline.aborted, deadline.passed]).toEqual([true, false]);
+  });
+
+  it('tells nobody who stopped listening, also meanwhile', () => {
+    const deadline = startDeadline(longMs);
+    const fired: string[] = [];
+    const forget = whenAborted(deadline, () => fired.push('forgotten'));
+    let stop = (): void => undefined;
+    whenAborted(deadline, () => {
+      fired.push('first');
+      stop();
+    });
+    stop = whenAborted(deadline, () => fired.push('second'));
+    forget();
+    deadline.cut();
+    expect(fired).toEqual(['first']);
+    deadline.end();
+  });
+
+  it('fires no more once its work is over', async () => {
+    const source = new AbortController();
+    const deadline = startDeadline(5, source.signal);
+    let fired = 0;
+    whenAborted(deadline, () => fired++);
+    deadline.end();
+    source.abort();
+    await pause(30);
+    expect([deadline.aborted, deadline.passed, fired]).toEqual([false, false, 0]);
+  });
+});
