@@ -11,6 +11,11 @@ import { createTurns } from '../send/turns.ts';
 /** Transactions being read at a time; the others wait in line, one a followed order at most. */
 const maxRunning = 8;
 const maxWaiting = Number.MAX_SAFE_INTEGER;
+/**
+ * Between the beginnings of two: a slot lands a hundred orders at once, and a node that had all these reads in line would keep the next order's
+ * simulation waiting behind them.
+ */
+const apartMs = 2;
 /** A node may have the status of a transaction before it has the transaction. */
 const againAfterMs = 400;
 /** Given up after so long: the order then ends without a fill, which its signature still leads to. */
@@ -49,6 +54,14 @@ function knownOf({ side, baseDecimals, quoteDecimals }: OrderTerms): FailureTerm
 export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
   const counters = { ...noReads };
   const turns = createTurns(maxRunning, maxWaiting);
+  let nextAtMs = 0;
+
+  async function placeInLine(): Promise<void> {
+    const nowMs = performance.now();
+    const waitMs = nextAtMs - nowMs;
+    nextAtMs = Math.max(nowMs, nextAtMs) + apartMs;
+    if (waitMs > 0) await pause(waitMs, undefined, { ref: false });
+  }
 
   async function ask({ rpc }: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<FillReading> {
     const options = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
@@ -90,6 +103,7 @@ export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
   async function readOnce(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
     const give = await turns.take();
     try {
+      await placeInLine();
       return await askEach(landed, signal);
     } finally {
       give?.();
