@@ -4,7 +4,7 @@ import { StoreAwayError } from '../store-away.ts';
 /** How long a call waits for other processes before it rejects, milliseconds. */
 const busyTimeoutMs = 10_000;
 /** Pauses between the attempts, milliseconds: the first at most, and the longest. */
-const firstPauseMs = 4;
+const firstPauseMs = 1;
 const longestPauseMs = 64;
 
 /** Tries again while another process holds the lock that `work` needs; what finds the file busy has done nothing. */

@@ -12,7 +12,11 @@ import { createWaker } from './waker.ts';
  * connections all that they have at hand of the file.
  */
 const roundEveryMs = 100;
-/** Changes stored in one go: beside it new orders are stored, which must not wait for a slot that ends a hundred. */
+/**
+ * Changes stored in one go, and how many at most where many wait: beside it new orders are stored, which must not wait for a slot that ends
+ * a hundred.
+ */
+const usualChanges = 8;
 const maxChanges = 32;
 /** The store is asked again after so long where it failed. */
 const storePauseMs = 500;
@@ -61,8 +65,9 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
   async function settleSome(round: Set<Followed>): Promise<readonly Followed[]> {
     const advances: Advance[] = [];
     const changed: Followed[] = [];
+    const atOnce = Math.min(most, Math.max(usualChanges, round.size >> 3));
     for (const followed of round) {
-      if (advances.length === most) break;
+      if (advances.length === atOnce) break;
       round.delete(followed);
       const advance = advanceOf(followed);
       if (advance === null) continue;
