@@ -1,5 +1,5 @@
 import { busLimits, type LogEntry } from '@sluice/shared/bus/bus.ts';
-import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';
+import { segmentBytes, segmentOf, Segments } from '@sluice/shared/collections/segments.ts';
 import { msgpackOf } from '@sluice/shared/wire/codec.ts';
 
 export interface HistoryLimits {
@@ -102,7 +102,7 @@ export class History {
     const found = this.#topics.get(topic);
     const index = found === undefined || seq < found.firstSeq ? undefined : found.indexes[found.head + seq - found.firstSeq];
     if (index === undefined) return null;
-    const segment = this.#segmentOf(index);
+    const segment = segmentOf(this.#segments, index);
     const at = index - segment.firstIndex;
     const json = segment.buffer.subarray(segment.starts[at], segment.starts[at + 1] ?? segment.used);
     const pack = (): Uint8Array => this.#pack(index, json);
@@ -181,16 +181,5 @@ export class History {
         topic.head = 0;
       }
     }
-  }
-
-  #segmentOf(index: number): Segment {
-    let low = 0;
-    let high = this.#segments.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#segments[middle]!.firstIndex <= index) low = middle;
-      else high = middle - 1;
-    }
-    return this.#segments[low]!;
   }
 }

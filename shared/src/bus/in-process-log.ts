@@ -1,4 +1,4 @@
-import { Segments } from '../collections/segments.ts';
+import { segmentOf, Segments } from '../collections/segments.ts';
 import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from './bus.ts';
 import { newEpoch } from './epoch.ts';
 
@@ -97,7 +97,7 @@ export class InProcessLog {
 
   /** A copy of the entry: the log's own memory is used again. */
   at(index: number): Stored | undefined {
-    const segment = index < this.#firstIndex || index >= this.#endIndex ? undefined : this.#segmentOf(index);
+    const segment = index < this.#firstIndex || index >= this.#endIndex ? undefined : segmentOf(this.#segments, index);
     if (segment === undefined) return undefined;
     const at = index - segment.firstIndex;
     const { start, jsonEnd, end } = rangeOf(segment, at);
@@ -162,17 +162,6 @@ export class InProcessLog {
     };
     this.#segments.push(segment);
     return segment;
-  }
-
-  #segmentOf(index: number): Segment {
-    let low = 0;
-    let high = this.#segments.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#segments[middle]!.firstIndex <= index) low = middle;
-      else high = middle - 1;
-    }
-    return this.#segments[low]!;
   }
 
   #dropOldest(): void {

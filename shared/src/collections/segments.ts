@@ -20,6 +20,18 @@ export class Segments {
   }
 }
 
+/** The one that holds `index`, which stands in one of them; in the order of their first indexes. */
+export function segmentOf<Segment extends { readonly firstIndex: number }>(segments: readonly Segment[], index: number): Segment {
+  let low = 0;
+  let high = segments.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (segments[middle]!.firstIndex <= index) low = middle;
+    else high = middle - 1;
+  }
+  return segments[low]!;
+}
+
 function allocate(bytes: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(bytes));
 }
