@@ -60,7 +60,16 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
   ];
 }
 
-function endpointMetrics({ index, state, slotsBehind, frames, malformedFrames, connects, refusedSubscriptions }: EndpointStats): Metric[] {
+function endpointMetrics({
+  index,
+  state,
+  slotsBehind,
+  frames,
+  malformedFrames,
+  connects,
+  refusedSubscriptions,
+  drops,
+}: EndpointStats): Metric[] {
   const endpoint = { endpoint: String(index + 1) };
   return [
     gauge('endpoint_up', 'The endpoint is connected and tells what happens.', state === 'down' ? 0 : 1, endpoint),
@@ -68,6 +77,7 @@ function endpointMetrics({ index, state, slotsBehind, frames, malformedFrames, c
     counter('endpoint_frames_total', 'Frames that it sent.', frames, endpoint),
     counter('endpoint_malformed_total', 'Frames of an unknown form.', malformedFrames, endpoint),
     counter('endpoint_connects_total', 'Connections to it that were begun.', connects, endpoint),
+    counter('endpoint_dropped_total', 'Times that it was dropped for frames that no honest node sends.', drops, endpoint),
     counter('endpoint_refused_subscriptions_total', 'Subscriptions that it refused.', refusedSubscriptions, endpoint),
   ];
 }

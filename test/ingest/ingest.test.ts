@@ -1,3 +1,4 @@
+import { maxFaults } from '@sluice/shared/solana/pubsub/frame-faults.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
@@ -310,10 +311,10 @@ describe('endpoints', () => {
     expect(started.ingest.stats().solUsd).toBeNull();
   });
 
-  it('stays up under garbage, and says so', async () => {
-    const source = await node();
-    const started = await ingestOf(source);
-    await until('subscribed', up(started));
+  it('drops an endpoint that sends garbage, says so, and goes on with the others', async () => {
+    const [source, other] = [await node(), await node()];
+    const started = await ingestOf(source, other);
+    await until('subscribed', () => started.ingest.stats().endpointsUp === 2);
     const garbage = [
       '',
       'null',
@@ -334,13 +335,18 @@ describe('endpoints', () => {
     ];
     for (const frame of garbage) source.send(frame);
     for (const socket of source.subscriptions.keys() as Iterable<WebSocket>) socket.send(Buffer.from([0, 255, 3]), { binary: true });
-    send(source, 'after');
+    await until('dropped', () => started.lines.some(({ name }) => name === 'endpoint_dropped'));
+    send(other, 'after');
     await until('told', () => tradesOf(started).length === 1);
-    expect(source.connections).toBe(1);
-    const { endpoints, notifications } = started.ingest.stats();
-    expect(endpoints[0]!.malformedFrames + notifications.malformed + notifications.unasked).toBe(garbage.length + 1);
+    expect([source.connections, other.connections]).toEqual([1, 1]);
+    const { endpoints } = started.ingest.stats();
+    expect(endpoints.map(({ drops, faults }) => [drops, faults])).toEqual([
+      [1, maxFaults],
+      [0, 0],
+    ]);
     expect('polluted' in {}).toBe(false);
     await until('logged', () => started.lines.some(({ name }) => name === 'malformed_frames'));
+    expect(started.lines.filter(({ name }) => name === 'endpoint_dropped')).toHaveLength(1);
   });
 
   it('gives up the connection of a giant frame and goes on with the next', async () => {

@@ -115,7 +115,7 @@ export function orderMetrics({ stats, mode, halted, follow, state, lanes, simula
   ];
 }
 
-function linkMetrics({ state, slot, connects, malformed, forks }: HotStateCounts['links'][number], endpoint: string): Metric[] {
+function linkMetrics({ state, slot, connects, malformed, forks, drops }: HotStateCounts['links'][number], endpoint: string): Metric[] {
   return [
     gauge(
       'chain_link_up',
@@ -128,6 +128,7 @@ function linkMetrics({ state, slot, connects, malformed, forks }: HotStateCounts
     gauge('chain_link_slot', 'Newest slot that it told; 0 before the first.', slot ?? 0, { endpoint }),
     counter('chain_link_connects_total', 'Connections to it that were begun.', connects, { endpoint }),
     counter('chain_link_malformed_total', 'Changes of accounts that it told in an unknown form.', malformed, { endpoint }),
+    counter('chain_link_dropped_total', 'Times that it was dropped for frames that no honest node sends.', drops, { endpoint }),
     counter('chain_link_forks_total', 'Forks that it went through.', forks, { endpoint }),
   ];
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
+import { subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
 import { RpcSocket, type SlotTold, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '../clock.ts';
@@ -84,7 +85,7 @@ export class Endpoints {
     this.#continuity = continuity;
     this.#log = log;
     const handlersOf = (index: number): SocketHandlers => ({
-      takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(frame, receivedUs),
+      takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(index, frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
         this.#take(index, method, params, receivedUs, subscription),
       onSlot: ({ slot, parent }: SlotTold): void => {
@@ -146,16 +147,17 @@ export class Endpoints {
   }
 
   /** The notification that nearly all traffic is, in the form that nodes write. */
-  #takeFrame(frame: Buffer, receivedUs: number): boolean {
+  #takeFrame(endpoint: number, frame: Buffer, receivedUs: number): boolean {
     const head = readLogsHead(frame);
     if (head === null) return false;
+    this.sockets[endpoint]!.checkAsked(subscriptionAtTail(frame));
     if (head.failed) {
       this.counts.failed++;
       return true;
     }
     const { signature, slot } = head;
     if (slot > this.#maxSlot) {
-      this.counts.malformed++;
+      this.#malformed(endpoint);
       return true;
     }
     const firstSlot = this.#pipeline.dedupe.slotOf(signature);
@@ -185,22 +187,24 @@ export class Endpoints {
   }
 
   #take(endpoint: number, method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
-    if (method === 'logsNotification') this.#takeLogs(params, receivedUs);
+    if (method === 'logsNotification') this.#takeLogs(endpoint, params, receivedUs);
     else if (method === 'programNotification') {
       const state = readProgramNotification(params, receivedUs);
-      if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;
+      if (state === 'malformed' || state.slot > this.#maxSlot) this.#malformed(endpoint);
       else {
         this.counts.accounts++;
         this.#pipeline.takeAccount(state);
       }
     } else if (method === 'accountNotification' && subscription?.name === confirmedSubscription.name) {
       const slot = readNotifiedSlot(params);
-      if (slot === null || slot > this.#maxSlot || (this.slot > 0 && slot > this.slot + laggingSlots)) this.counts.malformed++;
+      if (slot === null || slot > this.#maxSlot) this.#malformed(endpoint);
+      // The others may lag.
+      else if (this.slot > 0 && slot > this.slot + laggingSlots) this.counts.malformed++;
       // One that lags would hold the others back.
       else if (this.sockets[endpoint]!.state !== 'lagging') this.#continuity.confirmed(endpoint, slot);
     } else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
       const state = readAccountNotification(String(subscription.params[0]), params, receivedUs);
-      if (state === 'malformed' || state.slot > this.#maxSlot) this.counts.malformed++;
+      if (state === 'malformed' || state.slot > this.#maxSlot) this.#malformed(endpoint);
       else {
         this.counts.accounts++;
         this.#solUsd.take(state);
@@ -208,14 +212,19 @@ export class Endpoints {
     } else this.counts.unasked++;
   }
 
-  #takeLogs(params: unknown, receivedUs: number): void {
+  #malformed(endpoint: number): void {
+    this.counts.malformed++;
+    this.sockets[endpoint]!.fault('content');
+  }
+
+  #takeLogs(endpoint: number, params: unknown, receivedUs: number): void {
     const outcome = readLogsNotification(params, receivedUs);
-    if (typeof outcome === 'string') {
-      this.counts[outcome]++;
+    if (outcome === 'malformed' || (typeof outcome !== 'string' && outcome.slot > this.#maxSlot)) {
+      this.#malformed(endpoint);
       return;
     }
-    if (outcome.slot > this.#maxSlot) {
-      this.counts.malformed++;
+    if (typeof outcome === 'string') {
+      this.counts[outcome]++;
       return;
     }
     this.#tell(outcome, this.#pipeline.dedupe.slotOf(outcome.signature));

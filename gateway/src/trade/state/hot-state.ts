@@ -38,6 +38,7 @@ export interface HotStateCounts {
     readonly slot: number | null;
     readonly connects: number;
     readonly refusedSubscriptions: number;
+    readonly drops: number;
   })[];
   readonly watched: WatchCounts & { readonly size: number; readonly stale: number };
   readonly keeper: KeeperCounts;
@@ -128,8 +129,8 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
     },
     counts: () => ({
       links: watched.links.map(({ counts, socket, slot }) => {
-        const { connects, refusedSubscriptions } = socket.counts;
-        return { ...counts, state: socket.state, slot, connects, refusedSubscriptions };
+        const { connects, refusedSubscriptions, drops } = socket.counts;
+        return { ...counts, state: socket.state, slot, connects, refusedSubscriptions, drops };
       }),
       watched: { ...watched.counts, size: watched.size, stale: watched.stale },
       keeper: { ...keeper.counts },

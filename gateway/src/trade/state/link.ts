@@ -14,6 +14,8 @@ const quietMs = 3;
 const maxHeldMs = 25;
 /** Slots that an account may be told ahead of the slot that the link told. */
 const maxAheadSlots = 32;
+/** Of all accounts that may be followed; ten times what a market with hundreds of traded coins brings about. */
+const allowance = { bytesPerSecond: 16 * 1024 * 1024, framesPerSecond: 10_000 };
 
 export type AccountUpdates = ReadonlyMap<string, ChainAccount | null>;
 
@@ -72,6 +74,8 @@ export class Link {
       url,
       index,
       subscriptions: [slotSubscription(true)],
+      laterMethods: ['accountSubscribe'],
+      allowance,
       nowUs,
       log,
       signal,
@@ -131,12 +135,18 @@ export class Link {
   }
 
   #onNotification(method: string, params: unknown, subscription: Subscription | null): void {
-    if (method !== 'accountNotification' || subscription?.method !== 'accountSubscribe') return;
+    // Without a subscription the socket has counted it.
+    if (subscription === null) return;
+    if (method !== 'accountNotification' || subscription.method !== 'accountSubscribe') {
+      this.socket.fault('content');
+      return;
+    }
     const told = isRecord(params) ? contextAndValue(params['result']) : null;
     const account = told === null ? null : readChainAccount(told.value);
     if (told === null || account === null || this.slot === null || told.slot > this.slot + maxAheadSlots) {
       this.counts.malformed++;
       this.#lose(String(subscription.params[0]));
+      this.socket.fault('content');
       return;
     }
     this.counts.updates++;

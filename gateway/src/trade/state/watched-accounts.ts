@@ -1,4 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { AccountsRead, ChainAccount } from '../../chain/account-reader.ts';
 import type { ChainView } from './chain-view.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
@@ -165,6 +166,8 @@ export class WatchedAccounts {
       const watched = this.#watched.get(address);
       if (watched === undefined || slot < watched.oldestRead) continue;
       const account = accounts[i] ?? null;
+      // Its next notification would be longer than any frame may be.
+      if (account !== null && account.data.length > maxFollowedBytes) for (const link of this.links) link.unfollow(address);
       const isNewer = slot > watched.slot || (slot === watched.slot && watched.isRead);
       const isOther = !isSame(account, watched.account);
       // What shows nothing new needs no endpoint to be that far.

@@ -2,10 +2,10 @@ import { WebSocket, type RawData } from 'ws';
 import type { Logger } from '../../log/log.ts';
 import { isRecord, isSlot } from '../json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
-import type { Subscription } from './subscription.ts';
+import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
+import { isTooDeep, methodAtHead } from './frame-shape.ts';
+import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } from './subscription.ts';
 
-/** Longest frame taken. Logs end at 10,000 bytes and curve and pool accounts are smaller; the socket of a longer frame is given up. */
-const maxFrameBytes = 4 * 1024 * 1024;
 /** From opening the connection to the answers of all required subscriptions. */
 const settleWithinMs = 10_000;
 /** Longest time between two slots, at 200 to 400 ms a slot, before the endpoint counts as stalled. */
@@ -23,6 +23,14 @@ const maxBackoffMs = 10_000;
 const stableAfterMs = 10_000;
 /** Refused subscriptions of one connection that are logged; all are counted. */
 const maxLoggedRefusals = 5;
+/** Of an error that a node names. */
+const maxLoggedChars = 200;
+/** Notifications may overtake the answer that names their id, for this long after the last request. */
+const overtakeMs = 10_000;
+/** Ids of subscriptions that were ended, of which notifications may still be on their way; the oldest are forgotten. */
+const maxEndedIds = 4_096;
+/** Answers to its pings, and requests, that wait for an endpoint that does not read. */
+const maxUnreadBytes = 1024 * 1024;
 
 export type EndpointState = 'down' | 'up' | 'lagging';
 
@@ -51,6 +59,10 @@ export interface SocketCounts {
   /** Times that it was given up because it told no slot for too long. */
   silences: number;
   refusedSubscriptions: number;
+  /** Frames that were too long, too deep, malformed, unasked or too many. */
+  faults: number;
+  /** Times that it was dropped for its faults, and left alone for a while. */
+  drops: number;
 }
 
 export interface RpcSocketOptions {
@@ -58,6 +70,10 @@ export interface RpcSocketOptions {
   /** Number of the endpoint in the settings; the URL may carry a key and is not logged. */
   readonly index: number;
   readonly subscriptions: readonly Subscription[];
+  /** Methods of subscriptions that come later. */
+  readonly laterMethods?: readonly string[];
+  /** Null: as much as there is. */
+  readonly allowance?: FrameAllowance | null;
   readonly handlers: SocketHandlers;
   /** Wall clock in microseconds, by which notifications are stamped. */
   readonly nowUs: () => number;
@@ -71,11 +87,13 @@ export interface RpcSocketOptions {
  */
 export class RpcSocket {
   readonly index: number;
-  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, silences: 0, refusedSubscriptions: 0 };
+  readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, silences: 0, refusedSubscriptions: 0, faults: 0, drops: 0 };
   /** The newest slot told; on a new connection, and where the old one was none, the first from then on. */
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
+  readonly #faults: FrameFaults;
+  readonly #maxFrameBytes: number;
   /** All that are wanted, by name; each connection begins with them. */
   readonly #wanted: Map<string, Subscription>;
   #socket: WebSocket | null = null;
@@ -97,10 +115,15 @@ export class RpcSocket {
   readonly #active = new Map<number, Subscription>();
   /** Request ids of subscriptions that are being ended. */
   readonly #ending = new Set<number>();
+  /** Ids that were in `#active`. */
+  readonly #ended = new Set<number>();
+  #lastAskedAtMs = 0;
 
   constructor(options: RpcSocketOptions) {
     this.#options = options;
     this.index = options.index;
+    this.#faults = new FrameFaults(options.allowance ?? null);
+    this.#maxFrameBytes = longestFrameBytes([...options.subscriptions.map(({ method }) => method), ...(options.laterMethods ?? [])]);
     this.#wanted = new Map(options.subscriptions.map((subscription) => [subscription.name, subscription]));
     options.signal.addEventListener('abort', () => this.close(), { once: true });
   }
@@ -147,13 +170,15 @@ export class RpcSocket {
     this.#pending.clear();
     this.#active.clear();
     this.#ending.clear();
+    this.#ended.clear();
     this.#loggedRefusals = 0;
     this.#lastSlotAtMs = this.#slotsSinceMs = 0;
     this.#openedAtMs = this.#lastNotificationAtMs = this.#lastPingAtMs = performance.now();
     let socket: WebSocket;
     try {
       socket = new WebSocket(this.#options.url, {
-        maxPayload: maxFrameBytes,
+        maxPayload: this.#maxFrameBytes,
+        // What is packed cannot be measured before it is unpacked: none is asked for, and a packed frame is a fault.
         perMessageDeflate: false,
         handshakeTimeout: settleWithinMs,
         followRedirects: false,
@@ -166,7 +191,7 @@ export class RpcSocket {
     this.#socket = socket;
     socket.on('open', () => this.#subscribe(socket));
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
-    socket.on('error', (error) => this.#onFault(socket, error.message));
+    socket.on('error', (error) => this.#onError(socket, error));
     socket.on('close', (code) => this.#onFault(socket, `closed with ${code}`));
     this.#timer = setTimeout(() => this.#watch(), watchEveryMs);
   }
@@ -177,6 +202,7 @@ export class RpcSocket {
 
   #ask(socket: WebSocket, subscription: Subscription): void {
     const id = ++this.#lastRequestId;
+    this.#lastAskedAtMs = performance.now();
     this.#pending.set(id, subscription);
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: subscription.method, params: subscription.params }));
   }
@@ -184,6 +210,8 @@ export class RpcSocket {
   /** Ends a subscription under the id that the endpoint gave it; the answer is of no interest. */
   #end(subscriptionId: number, { method }: Subscription): void {
     this.#active.delete(subscriptionId);
+    this.#ended.add(subscriptionId);
+    if (this.#ended.size > maxEndedIds) this.#ended.delete(this.#ended.values().next().value!);
     const id = ++this.#lastRequestId;
     this.#ending.add(id);
     const ending = method.replace(/Subscribe$/, 'Unsubscribe');
@@ -194,8 +222,20 @@ export class RpcSocket {
     const receivedUs = this.#options.nowUs();
     this.counts.frames++;
     const frame = data as Buffer; // the client's default binaryType is nodebuffer
+    if (this.#faults.isFlood(frame.length, performance.now())) {
+      this.fault('flood');
+      return;
+    }
+    if (frame.length > shortFrameBytes && frame.length > this.#longest(methodAtHead(frame))) {
+      this.fault('oversized');
+      return;
+    }
     if (!isBinary && this.#options.handlers.takeFrame?.(frame, receivedUs) === true) {
       this.#lastNotificationAtMs = performance.now();
+      return;
+    }
+    if (isTooDeep(frame)) {
+      this.fault('deep');
       return;
     }
     let message: unknown;
@@ -205,12 +245,31 @@ export class RpcSocket {
       message = null; // counted with all else that is no JSON-RPC message
     }
     if (!isRecord(message)) {
-      this.counts.malformedFrames++;
+      this.fault('malformed');
       return;
     }
-    if (typeof message['method'] === 'string') this.#onNotification(message['method'], message['params'], receivedUs);
+    const method = typeof message['method'] === 'string' ? message['method'] : null;
+    if (frame.length > maxFrameBytes(method)) this.fault('oversized');
+    else if (method !== null) this.#onNotification(method, message['params'], receivedUs);
     else if (typeof message['id'] === 'number') this.#onReply(message['id'], message);
-    else this.counts.malformedFrames++;
+    else this.fault('malformed');
+  }
+
+  /** Before it is parsed: where its head does not name the method, as much as any frame. */
+  #longest(method: string | null): number {
+    return method === null ? this.#maxFrameBytes : maxFrameBytes(method);
+  }
+
+  /** A frame of this endpoint is not what it may be. After a few of them it is dropped, and left alone for a while. */
+  fault(fault: FrameFault): void {
+    this.counts.faults++;
+    if (fault === 'malformed') this.counts.malformedFrames++;
+    const nowMs = performance.now();
+    if (this.#socket === null || !this.#faults.note(fault, nowMs)) return;
+    this.counts.drops++;
+    const restMs = this.#faults.rest(nowMs);
+    this.#options.log.warn({ endpoint: this.index, fault, restMs }, 'endpoint_dropped');
+    this.#abandon(`dropped: ${fault}`, restMs);
   }
 
   #onNotification(method: string, params: unknown, receivedUs: number): void {
@@ -219,7 +278,7 @@ export class RpcSocket {
       const told = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
       const { slot, parent } = told;
       if (!isSlot(slot) || slot > newestPossibleSlot(Date.now())) {
-        this.counts.malformedFrames++;
+        this.fault('malformed');
         return;
       }
       if (slot > this.slot || this.slot - slot > maxForkSlots || this.#lastSlotAtMs === 0) this.slot = slot;
@@ -228,14 +287,21 @@ export class RpcSocket {
       return;
     }
     const id = isRecord(params) ? params['subscription'] : undefined;
-    this.#options.handlers.onNotification(method, params, receivedUs, (typeof id === 'number' ? this.#active.get(id) : undefined) ?? null);
+    const subscription = (typeof id === 'number' ? this.#active.get(id) : undefined) ?? null;
+    if (subscription === null) this.checkAsked(id);
+    this.#options.handlers.onNotification(method, params, receivedUs, subscription);
+  }
+
+  /** Counts a notification under an id that the endpoint never gave; one may overtake its id's end, or the answer that names it. */
+  checkAsked(id: unknown): void {
+    const isKnown = typeof id === 'number' && (this.#active.has(id) || this.#ended.has(id));
+    if (!isKnown && (this.#pending.size === 0 || performance.now() - this.#lastAskedAtMs > overtakeMs)) this.fault('unasked');
   }
 
   #onReply(id: number, message: Record<string, unknown>): void {
     const subscription = this.#pending.get(id);
     if (subscription === undefined) {
-      if (this.#ending.delete(id)) return;
-      this.counts.malformedFrames++;
+      if (!this.#ending.delete(id)) this.fault('malformed');
       return;
     }
     this.#pending.delete(id);
@@ -244,8 +310,10 @@ export class RpcSocket {
     else {
       this.counts.refusedSubscriptions++;
       if (this.#loggedRefusals++ < maxLoggedRefusals) {
-        const error = isRecord(message['error']) ? { code: message['error']['code'], message: message['error']['message'] } : null;
-        this.#options.log.warn({ endpoint: this.index, subscription: subscription.name, error }, 'subscription_refused');
+        this.#options.log.warn(
+          { endpoint: this.index, subscription: subscription.name, error: loggedError(message) },
+          'subscription_refused',
+        );
       }
       if (subscription.required) {
         this.#abandon('a required subscription was refused');
@@ -277,6 +345,7 @@ export class RpcSocket {
     const sinceMs = Math.max(this.#lastSlotAtMs, this.#slotsSinceMs);
     const silentMs = sinceMs === 0 ? nowMs - this.#lastNotificationAtMs - (anySilenceMs - slotSilenceMs) : nowMs - sinceMs;
     if (!this.#settled && nowMs - this.#openedAtMs > settleWithinMs) this.#abandon('no answer to the subscriptions');
+    else if ((this.#socket?.bufferedAmount ?? 0) > maxUnreadBytes) this.fault('deaf');
     else if (this.#settled && silentMs > slotSilenceMs) {
       this.counts.silences++;
       this.#abandon('no slot');
@@ -290,15 +359,24 @@ export class RpcSocket {
     }
   }
 
+  /** Of `ws`, whose errors for frames that are none have codes of their own. */
+  #onError(socket: WebSocket, error: NodeJS.ErrnoException): void {
+    const { code = '', message } = error;
+    if (socket === this.#socket && code.startsWith('WS_ERR_')) {
+      this.fault(code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? 'oversized' : 'protocol');
+    }
+    this.#onFault(socket, message);
+  }
+
   #onFault(socket: WebSocket, reason: string): void {
     if (socket === this.#socket) this.#abandon(reason);
   }
 
-  #abandon(reason: string): void {
+  #abandon(reason: string, restMs = 0): void {
     this.setState('down', reason);
     this.#options.handlers.onDown?.();
     this.#detach();
-    this.#retry(reason);
+    this.#retry(reason, restMs);
   }
 
   /** Drops the connection without waiting for its peer; nothing of it is heard any more. */
@@ -312,14 +390,21 @@ export class RpcSocket {
     socket.terminate();
   }
 
-  #retry(reason: string): void {
+  #retry(reason: string, restMs = 0): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#options.signal.aborted) return;
     const ceilingMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(this.#failures, 16));
     this.#failures++;
-    const pauseMs = ceilingMs / 2 + Math.random() * (ceilingMs / 2);
+    const pauseMs = restMs + ceilingMs / 2 + Math.random() * (ceilingMs / 2);
     this.#options.log.debug({ endpoint: this.index, reason, pauseMs: Math.round(pauseMs) }, 'endpoint_retry');
     this.#timer = setTimeout(() => this.#connect(), pauseMs);
   }
+}
+
+/** What a node says of a refusal, as far as it is a number and a short text. */
+function loggedError({ error }: Record<string, unknown>): { readonly code: number | null; readonly message: string } | null {
+  if (!isRecord(error)) return null;
+  const { code, message } = error;
+  return { code: typeof code === 'number' ? code : null, message: typeof message === 'string' ? message.slice(0, maxLoggedChars) : '' };
 }
