@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-table.ts';
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
@@ -9,7 +8,7 @@ import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
 /** Writes what stands in the documents and comes from the code. With --check it writes nothing and ends with 1 where something is stale. */
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = process.cwd();
 
 interface Generated {
   readonly file: string;

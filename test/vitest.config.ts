@@ -1,4 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+// What the tests start, signing processes and threads too, is the compiled product.
+const { status } = spawnSync(process.execPath, [join(import.meta.dirname, '../run.mjs'), 'build'], { stdio: 'inherit' });
+if (status !== 0) throw new Error('The project cannot be compiled.');
 
 export default defineConfig({
   test: {

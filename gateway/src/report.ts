@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
@@ -8,9 +7,10 @@ import type { MarketHealth } from './reads/market-health.ts';
 import type { Hub } from './stream/hub.ts';
 import { orderStatus, type OrderReport } from './trade/order-report.ts';
 import type { Transport } from './transport/transport.ts';
+import manifest from '../package.json' with { type: 'json' };
 
 /** Version of the program. */
-export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+export const { version } = manifest;
 
 export interface StatusParts {
   readonly hub: Hub;

@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { nodeFlags } from '../support/command-line.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { startRedis } from '../support/redis.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import type { BenchRow } from './row.ts';
-import { gatewayMain, leaveServerCore, startServer, stop } from './stream-rig.ts';
+import { leaveServerCore, startServer, stop } from './stream-rig.ts';
 
 /** More than one key may have. */
 const sockets = 12_000;
@@ -77,7 +76,7 @@ export async function run(): Promise<readonly BenchRow[]> {
   const made = await Promise.all(Array.from({ length: keys }, () => makeKey(store, { plan: 'enterprise' })));
   await store.close();
   const env = { REDIS_URL: redis.url, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', TRADING: 'off', LOG_LEVEL: 'info' };
-  const gateway = await startServer(gatewayMain, [], env, nodeFlags('gateway/src/main.ts'));
+  const gateway = await startServer('gateway/src/main.ts', [], env);
   const entry = entryOf(tradeEvent(addressOf(1)));
   const publishing = setInterval(() => void publisher.publish([entry]), publishEveryMs);
   try {

@@ -2,6 +2,7 @@ import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { nodeArguments } from '../support/command-line.ts';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import type { LoadOrder, LoadReport } from './load-client.ts';
@@ -11,8 +12,7 @@ const serverCore = '0';
 const loadCore = '1';
 const publishedMark = '"published":';
 
-export const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-export const gatewayMain = fileURLToPath(new URL('../../gateway/src/main.ts', import.meta.url));
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 export const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 /**
@@ -29,14 +29,14 @@ export interface Server {
   readonly port: number;
 }
 
-/** Starts a program on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
+/** Starts a program of the project on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
 export async function startServer(
-  script: string,
+  program: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  flags: readonly string[] = [],
+  flags?: readonly string[],
 ): Promise<Server> {
-  const node = [process.execPath, ...flags, '--import', 'tsx', script, ...args];
+  const node = [process.execPath, ...nodeArguments(program, flags), ...args];
   const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
   const child = spawn(command!, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   return await new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export async function startServer(
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);
-    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}: ${output.slice(-2_000)}`)));
+    child.once('exit', (code) => reject(new Error(`${program} ended with ${code}: ${output.slice(-2_000)}`)));
   });
 }
 

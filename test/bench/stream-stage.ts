@@ -8,7 +8,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { nodeFlags } from '../support/command-line.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { startRedis } from '../support/redis.ts';
-import { gatewayMain, here, leaveServerCore, startServer, stop, type Server } from './stream-rig.ts';
+import { leaveServerCore, startServer, stop, type Server } from './stream-rig.ts';
 
 /** A server of the stream, and how events come to it. */
 export interface Subject {
@@ -31,7 +31,7 @@ export interface Stage {
 const gatewayFlags = nodeFlags('gateway/src/main.ts');
 
 async function startReference(redisUrl: string, topicAt: number): Promise<Subject> {
-  const server = await startServer(here('reference/forward.ts'), [redisUrl], {}, gatewayFlags);
+  const server = await startServer('test/bench/reference/forward.ts', [redisUrl], {}, gatewayFlags);
   const redis = new Redis(redisUrl);
   return {
     server,
@@ -66,7 +66,7 @@ export async function onStage<Result>(measure: (stage: Stage) => Promise<Result>
     const result = await measure({
       key,
       startGateway: async (flags = gatewayFlags) => {
-        const server = await startServer(gatewayMain, [], env, flags);
+        const server = await startServer('gateway/src/main.ts', [], env, flags);
         return {
           server,
           path: `/api/data?api-key=${key}`,

@@ -27,7 +27,7 @@ export const generatedFiles: HouseCheck = {
   name: 'generated parts are fresh',
   run: (root) =>
     new Promise((resolve) => {
-      execFile(process.execPath, ['--import', 'tsx', 'cli/generate.ts', '--check'], { cwd: root }, (error, stdout, stderr) => {
+      execFile(process.execPath, ['run.mjs', 'generate', '--check'], { cwd: root }, (error, stdout, stderr) => {
         const lines = `${stdout}${stderr}`.split('\n').filter((line) => line !== '');
         resolve(error === null ? [] : lines.length > 0 ? lines : [error.message]);
       });

@@ -1,15 +1,9 @@
+import { programs, signer } from '../../compile/programs.mjs';
 import type { HouseCheck } from './house-check.ts';
 import { importsOf } from './imports.ts';
 import { isTypeScript, sourceFiles } from './source-files.ts';
 
-const entries = [
-  'cli/start.ts',
-  'cli/sluice.ts',
-  'cli/generate.ts',
-  'ingest/src/main.ts',
-  'gateway/src/main.ts',
-  'gateway/src/signer/main.ts',
-];
+const entries = [...Object.values(programs), ...Object.values(signer)];
 const productFolders = ['shared/src/', 'ingest/src/', 'gateway/src/', 'cli/'];
 
 /** A module that no command reaches is dead, or lives for its tests alone. */

@@ -7,8 +7,8 @@ export interface SourceFile {
   readonly text: string;
 }
 
-const skippedFolders: ReadonlySet<string> = new Set(['node_modules', '.git', '.data', 'results']);
-const textFile = /\.(ts|mts|js|json|jsonc|md|yaml|yml|html|css|txt|sh|lua)$|(^|\/)(Procfile|LICENSE|run|\.gitignore|\.env\.example)$/;
+const skippedFolders: ReadonlySet<string> = new Set(['node_modules', '.git', '.data', '.build', 'results']);
+const textFile = /\.(ts|mts|js|mjs|json|jsonc|md|yaml|yml|html|css|txt|sh|lua)$|(^|\/)(Procfile|LICENSE|run|\.gitignore|\.env\.example)$/;
 
 /** Every text file of the project that people wrote, by path; the lock file is not. */
 export function sourceFiles(root: string): readonly SourceFile[] {

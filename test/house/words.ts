@@ -9,7 +9,7 @@ interface Rule {
 
 const own = 'test/house/words.ts';
 const isMarkdown = (path: string): boolean => path.endsWith('.md');
-const isCode = (path: string): boolean => path.endsWith('.ts') || path.endsWith('.mts');
+const isCode = (path: string): boolean => /\.(ts|mts|mjs)$/.test(path);
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|errors)\//.test(path);
 /** Configuration is read once, at the edge. `test` starts processes of its own. */

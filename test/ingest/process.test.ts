@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { nodeArguments } from '../support/command-line.ts';
 import { startRedis } from '../support/redis.ts';
 import { recordingLog, until } from './harness.ts';
 import { keyOf, routedTradeLogs, signatureOf, tradeEventBytes } from './pump-frames.ts';
 import { startScriptedNode } from './scripted-node.ts';
 import { toldBy } from '../support/told-events.ts';
 
-const main = fileURLToPath(new URL('../../ingest/src/main.ts', import.meta.url));
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
@@ -27,7 +27,7 @@ interface Child {
 /** The ingest process with these settings and no others. */
 function run(settings: Record<string, string>): Child {
   const env = { PATH: process.env['PATH'] ?? '', ...settings };
-  const child = spawn(process.execPath, ['--import', 'tsx', main], {
+  const child = spawn(process.execPath, nodeArguments('ingest/src/main.ts'), {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
     cwd: fileURLToPath(new URL('../..', import.meta.url)),

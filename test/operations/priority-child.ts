@@ -6,7 +6,7 @@ import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 /** Tells how nice each thread of this process is: the main one, all of it, and the one that it begins. */
 const base = getPriority();
 yieldEngineThreads();
-const thread = beginThread(new URL('./priority-thread.ts', import.meta.url), 'priority', {});
+const thread = beginThread(new URL('./priority-thread.mjs', import.meta.url), 'priority', {});
 const threadNice = await new Promise((resolve) => thread.once('message', resolve));
 const all = readdirSync('/proc/self/task').map((tid) => getPriority(Number(tid)) - base);
 process.stdout.write(JSON.stringify({ main: getPriority(process.pid) - base, thread: Number(threadNice) - base, all }));

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
 
-const preload = fileURLToPath(new URL('disk-child.ts', import.meta.url));
+const source = fileURLToPath(new URL('disk-child.ts', import.meta.url));
 
 /** The disk under the audit logs of the signing processes that this process starts from now on. */
 export interface BadDisk {
@@ -15,10 +16,10 @@ export interface BadDisk {
 /** The processes are the product's own, started as it starts them, with `disk-child.ts` loaded before their program. */
 export function badDisk(): BadDisk {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
-  const [file, program] = [join(folder, 'says'), join(folder, 'node')];
+  const [file, program, preload] = [join(folder, 'says'), join(folder, 'node'), join(folder, 'preload.mjs')];
   const node = process.execPath;
-  // The product's two arguments load the loader of TypeScript.
-  const script = `#!/bin/sh\nflag=$1\nloader=$2\nshift 2\nDISK='${file}' exec '${node}' "$flag" "$loader" --import '${preload}' "$@"\n`;
+  writeFileSync(preload, transformSync(readFileSync(source, 'utf8'), { loader: 'ts' }).code);
+  const script = `#!/bin/sh\nDISK='${file}' exec '${node}' --import '${preload}' "$@"\n`;
   writeFileSync(program, script, { mode: 0o700 });
   process.execPath = program;
   const isWell = (): void => rmSync(file, { force: true });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { programs } from '../../compile/programs.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** By address, for the commands run in folders of their own, so that no `.env` of the developer reaches them. */
@@ -28,20 +29,35 @@ function environment({ env = {} }: CommandOptions): NodeJS.ProcessEnv {
   return { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NO_COLOR: '1', ...env };
 }
 
-/** What the script in package.json that runs `program` tells Node.js beside the loader. */
+/** The name under which `run.mjs` runs the program that begins with this module. */
+function nameOf(program: string): string {
+  const found = Object.entries(programs).find(([, module]) => module === program);
+  if (found === undefined) throw new TypeError(`compile/programs.mjs names no program ${program}.`);
+  return found[0];
+}
+
+/** The flags of Node.js in the script in package.json that runs `program`. */
 export function nodeFlags(program: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
-  const script = Object.values(scripts).find((line) => line.endsWith(` ${program}`));
+  const script = Object.values(scripts).find((line) => line.endsWith(` run.mjs ${nameOf(program)}`));
   if (script === undefined) throw new TypeError(`No script of package.json runs ${program}.`);
-  return script.split(' ').filter((word) => word.startsWith('--') && word !== '--import');
+  return script.split(' ').filter((word) => word.startsWith('--'));
 }
 
-/** Starts a program of the project, `cli/start.ts` say, as its users do; those of the tests have no users, and no script. */
+/**
+ * Arguments of Node.js that run a program of the project: `cli/start.ts`, say, compiled, as its users run it; one of the tests has no users,
+ * and no script, and runs from its source. `flags` are other ones than those of the script.
+ */
+export function nodeArguments(program: string, flags?: readonly string[]): string[] {
+  if (program.startsWith('test/')) return [...(flags ?? []), '--import', tsx, join(root, program)];
+  return [...(flags ?? nodeFlags(program)), join(root, 'run.mjs'), nameOf(program)];
+}
+
+/** Starts a program of the project. */
 export function startProgram(program: string, args: readonly string[], options: CommandOptions): ChildProcess {
-  const flags = program.startsWith('test/') ? [] : nodeFlags(program);
-  return spawn(process.execPath, [...flags, '--import', tsx, join(root, program), ...args], {
+  return spawn(process.execPath, [...nodeArguments(program), ...args], {
     cwd: options.folder,
     env: environment(options),
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,12 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { programUrl } from '@sluice/shared/thread/programs.ts';
 import type { StartTerms } from './start-terms.ts';
-
-const program = fileURLToPath(new URL('main.ts', import.meta.url));
-/** By address: the process is started in whatever folder the gateway runs in. */
-const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 export interface SignerChild {
   readonly process: ChildProcess;
@@ -19,7 +15,7 @@ export interface SignerChild {
  * no option for Node, gets into it.
  */
 export function startSigner(terms: StartTerms): SignerChild {
-  const child = spawn(process.execPath, ['--import', loader, program, JSON.stringify(terms)], {
+  const child = spawn(process.execPath, ['--enable-source-maps', fileURLToPath(programUrl('signer')), JSON.stringify(terms)], {
     env: {},
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { leaseTtlMs } from '@sluice/shared/bus/bus.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
+import { programUrl } from '@sluice/shared/thread/programs.ts';
 import type { KeeperStats } from './keeper.ts';
 
 /** Time beyond that of its keeper that a thread has to end: it gives up the lease and its connections. */
@@ -92,5 +93,5 @@ function add(past: typeof nothing, told: typeof nothing): typeof nothing {
 }
 
 export function beginKeeper(settings: ThreadSettings): Worker {
-  return beginThread(new URL('./keeper-thread.ts', import.meta.url), 'market', settings);
+  return beginThread(programUrl('keeper-thread'), 'market', settings);
 }

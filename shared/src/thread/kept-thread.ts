@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../log/log.ts';
+import { programUrl } from './programs.ts';
 
 const firstPauseMs = 100;
 const maxPauseMs = 5_000;
@@ -85,17 +86,7 @@ export class KeptThread {
   }
 }
 
-/**
- * Begins the module at `entry` as a thread, which yields to the main one. A thread of Node.js 20 does not get the loader of the one that
- * begins it, so it registers tsx itself.
- */
+/** Begins the compiled module at `entry` as a thread, which yields to the main one. */
 export function beginThread(entry: URL, name: string, workerData: object): Worker {
-  const tsx = import.meta.resolve('tsx/esm/api');
-  const priority = new URL('./priority.ts', import.meta.url).href;
-  const script = `(async () => {
-    (await import(${JSON.stringify(tsx)})).register();
-    (await import(${JSON.stringify(priority)})).yieldThisThread();
-    await import(${JSON.stringify(entry.href)});
-  })();`;
-  return new Worker(script, { eval: true, execArgv: [], name, workerData });
+  return new Worker(programUrl('thread'), { argv: [entry.href], execArgv: ['--enable-source-maps'], name, workerData });
 }

@@ -3,6 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
+import { programUrl } from '@sluice/shared/thread/programs.ts';
 import { endStates, toldOf, type OpenOrder, type ToldOrder } from '../order.ts';
 import { maxFollowed } from './followed-orders.ts';
 import { noFollowerCounts } from './follower-counters.ts';
@@ -202,5 +203,5 @@ export class ThreadedFollower implements OrderFollower {
 }
 
 export function beginFollower(settings: FollowerSettings): Worker {
-  return beginThread(new URL('./follower-thread.ts', import.meta.url), 'orders', settings);
+  return beginThread(programUrl('follower-thread'), 'orders', settings);
 }

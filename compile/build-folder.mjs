@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sourceFiles, sourceFolders } from './programs.mjs';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Holds a folder for each build and `current`, a link to the one that is run. */
+export const buildsFolder = join(root, '.build');
+const current = join(buildsFolder, 'current');
+/** Of the sources in it: `path size time` a line, and the digest of all. */
+const manifestName = 'manifest.json';
+
+/** @typedef {{ readonly digest: string, readonly sources: string }} Manifest */
+
+/** Every source, one a line, with its size and the time of its last change. */
+export function listSources() {
+  const lines = [...sourceFiles, ...sourceFolders.flatMap(filesIn)].toSorted().map((path) => {
+    const { size, mtimeMs } = lstatSync(join(root, path));
+    return `${path} ${size} ${mtimeMs}`;
+  });
+  return lines.join('\n');
+}
+
+/** @param {string} folder @returns {string[]} */
+function filesIn(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() && !entry.name.endsWith('.test.ts') ? [path] : [];
+  });
+}
+
+/** What the build of these sources is called. @param {string} sources */
+export function digestOf(sources) {
+  const hash = createHash('sha256');
+  for (const line of sources.split('\n')) {
+    const path = line.slice(0, line.indexOf(' '));
+    const content = readFileSync(join(root, path));
+    hash.update(`${path} ${content.length}\n`).update(content);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** The manifest of a build; null: there is no such build. @param {string} folder @returns {Manifest | null} */
+function manifestOf(folder) {
+  try {
+    return JSON.parse(readFileSync(join(folder, manifestName), 'utf8'));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  }
+}
+
+/** Writes the manifest whole. @param {string} folder @param {Manifest} manifest */
+export function writeManifest(folder, manifest) {
+  const draft = join(folder, `${manifestName}.${process.pid}`);
+  writeFileSync(draft, JSON.stringify(manifest), { mode: 0o600 });
+  renameSync(draft, join(folder, manifestName));
+}
+
+/** Folder of the build that is run; null: nothing was compiled yet. */
+export function currentBuild() {
+  try {
+    return join(buildsFolder, readlinkSync(current));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    if (hasCode(error, 'EINVAL'))
+      throw new Error(`${current} is no link. Remove the folder ${buildsFolder}; it is made again.`, { cause: error });
+    throw error;
+  }
+}
+
+/** From now on this build is run. @param {string} name */
+export function setCurrent(name) {
+  const draft = join(buildsFolder, `current.${process.pid}`);
+  rmSync(draft, { force: true });
+  symlinkSync(name, draft);
+  renameSync(draft, current);
+}
+
+/** Whether the build that is run was compiled from the sources as they are. */
+export function isFresh() {
+  const folder = currentBuild();
+  const manifest = folder === null ? null : manifestOf(folder);
+  if (folder === null || manifest === null) return false;
+  const sources = listSources();
+  if (manifest.sources === sources) return true;
+  // Copied, unpacked or checked out again: other times, and perhaps the same content.
+  if (digestOf(sources) !== manifest.digest) return false;
+  try {
+    writeManifest(folder, { ...manifest, sources });
+  } catch (error) {
+    // Another user's installation: it is looked through at each start.
+    if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS')) throw error;
+  }
+  return true;
+}
+
+/**
+ * Refuses a build that somebody else could have made or changed: all of it must belong to root or to the user of this process,
+ * be open for writing to its owner alone, and be no link. @param {string} folder
+ */
+export function checkOwner(folder) {
+  checkPath(buildsFolder, 'folder');
+  checkPath(folder, 'folder');
+  for (const name of readdirSync(folder)) checkPath(join(folder, name), 'file');
+}
+
+/** @param {string} path @param {'file' | 'folder'} kind */
+export function checkPath(path, kind) {
+  const stats = lstatSync(path);
+  const uid = process.getuid?.() ?? 0;
+  if (!(kind === 'folder' ? stats.isDirectory() : stats.isFile())) throw new Error(`${path} is not a ${kind}. ${howToMend}`);
+  if (stats.uid !== uid && stats.uid !== 0) {
+    throw new Error(`${path} belongs to the user ${stats.uid}, and this process runs as ${uid}. ${howToMend}`);
+  }
+  if ((stats.mode & 0o022) !== 0) throw new Error(`${path} can be written by others (mode ${modeOf(stats)}). ${howToMend}`);
+}
+
+const howToMend = `Nothing in it is run. Remove it (rm -rf ${buildsFolder}); the next start compiles the project again.`;
+
+/** @param {import('node:fs').Stats} stats */
+function modeOf({ mode }) {
+  return (mode & 0o7777).toString(8).padStart(4, '0');
+}
+
+/** @param {unknown} error @param {readonly string[]} codes */
+export function hasCode(error, ...codes) {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

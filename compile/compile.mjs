@@ -1,0 +1,120 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
+import { assets, external, programs, signer } from './programs.mjs';
+
+/**
+ * Compiles the programs into a folder of their own under `.build`, and makes it the one that is run. A program that runs goes on with its own
+ * build, from which it may still begin threads and signing processes; so the newest few stay.
+ */
+const maxBuilds = 8;
+/** A folder that a compilation left behind when it was ended, milliseconds. */
+const abandonedMs = 10 * 60_000;
+/** How often it is begun anew because somebody edits the sources meanwhile. */
+const maxTries = 3;
+
+/** @type {import('esbuild').BuildOptions} */
+const options = {
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  entryNames: '[name]',
+  chunkNames: '[name]-[hash]',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'none',
+  logLevel: 'warning',
+};
+
+/** Packages in CommonJS ask for Node's own modules by `require`. */
+const requireForPackages =
+  "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url);";
+/** Accelerators that a package tries to load, and does without. */
+const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare'];
+
+/** @param {string} outdir */
+async function compileInto(outdir) {
+  await Promise.all([
+    build({
+      ...options,
+      outdir,
+      entryPoints: programs,
+      splitting: true,
+      external: [...external, ...optional],
+      banner: { js: requireForPackages },
+    }),
+    build({ ...options, outdir, entryPoints: signer }),
+  ]);
+  for (const path of assets) writeFileSync(join(outdir, basename(path)), readFileSync(join(root, path)));
+}
+
+async function compile() {
+  makeBuildsFolder();
+  for (let tries = 0; tries < maxTries; tries++) {
+    const sources = listSources();
+    const digest = digestOf(sources);
+    const folder = join(buildsFolder, digest);
+    if (!existsSync(folder)) {
+      const draft = mkdtempSync(join(buildsFolder, 'draft-'));
+      try {
+        await compileInto(draft);
+        writeManifest(draft, { digest, sources });
+        if (listSources() !== sources) continue;
+        renameSync(draft, folder);
+      } catch (error) {
+        // Another process has compiled the same.
+        if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+      } finally {
+        rmSync(draft, { recursive: true, force: true });
+      }
+    } else {
+      checkPath(folder, 'folder');
+      writeManifest(folder, { digest, sources });
+    }
+    setCurrent(digest);
+    utimesSync(folder, new Date(), new Date());
+    return removeOld(digest);
+  }
+  throw new Error('The sources change while they are compiled. Start again when they are at rest.');
+}
+
+function makeBuildsFolder() {
+  try {
+    mkdirSync(buildsFolder, { mode: 0o700 });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  checkPath(buildsFolder, 'folder');
+}
+
+/** @param {string} newest */
+function removeOld(newest) {
+  const folders = readdirSync(buildsFolder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== newest)
+    .map(({ name }) => ({
+      path: join(buildsFolder, name),
+      draft: name.startsWith('draft-'),
+      atMs: statSync(join(buildsFolder, name)).mtimeMs,
+    }))
+    .toSorted((a, b) => b.atMs - a.atMs);
+  const old = folders.filter(({ draft }) => !draft).slice(maxBuilds - 1);
+  const abandoned = folders.filter(({ draft, atMs }) => draft && Date.now() - atMs > abandonedMs);
+  for (const { path } of [...old, ...abandoned]) rmSync(path, { recursive: true, force: true });
+}
+
+process.umask(0o077);
+if (!isFresh()) await compile();
