@@ -3,6 +3,7 @@ import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import type { FetchFault, OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import { nowUs } from '../clock.ts';
+import { metadataIdOf } from '../publisher/outgoing.ts';
 
 /** Tokens whose document is still to be had; beyond it the oldest is given up. */
 const maxWaiting = 2_000;
@@ -10,10 +11,7 @@ const maxWaiting = 2_000;
 const maxUnderWay = 32;
 /** A file often comes after its token: when it is asked for again, and for the last time. */
 const retryAfterMs = [35_000, 240_000] as const;
-/**
- * How long a token waits where another process leads: that one fetches. Well within what a new leader knows of the log, so that
- * it tells nothing twice.
- */
+/** How long a token waits where another process leads: that one fetches. */
 const standbyKeepsMs = 8_000;
 /** Faults that may be over by the next time. */
 const passing: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
@@ -116,7 +114,7 @@ export class TokenMetadata {
 function metadataEvent(token: NewTokenEvent, document: OffChainMetadata, receivedUs: number): TokenMetadataEvent {
   const event: TokenMetadataEvent = {
     type: 'tokenMetadata',
-    id: `${token.id}.metadata`,
+    id: metadataIdOf(token.id),
     mint: token.mint,
     quoteMint: token.quoteMint,
     pool: token.pool,

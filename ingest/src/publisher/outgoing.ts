@@ -1,5 +1,5 @@
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import type { MarketStreamEvent } from '@sluice/shared/wire/events.ts';
+import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import {
   accountTradesTopic,
   allTradesTopic,
@@ -32,6 +32,18 @@ export interface Retraction {
 
 /** What is put into the log. */
 export type Told = Outgoing | Retraction;
+
+const metadataEnding = '.metadata';
+
+/** Id of the metadata of a token, by the id of its creation. */
+export function metadataIdOf(creationId: string): string {
+  return creationId + metadataEnding;
+}
+
+/** The reverse of `metadataIdOf`. */
+export function creationIdOf({ id }: TokenMetadataEvent): string {
+  return id.slice(0, -metadataEnding.length);
+}
 
 export function topicsOf(event: PublishableEvent): string[] {
   switch (event.type) {

@@ -1,6 +1,6 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
-import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease, type LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
@@ -232,12 +232,14 @@ export class Publisher {
   async #readLog(): Promise<Standing> {
     const complete = await this.#completeUpTo();
     const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
+    const standingOf = (entries: readonly LogEntry[], isWhole: boolean): Standing =>
+      new Standing(entries, isWhole, this.counts, complete ?? 0);
     const tail = await this.#bus.tail(wanted);
-    const standing = new Standing(tail, tail.length < wanted, this.counts);
+    const standing = standingOf(tail, tail.length < wanted);
     if (standing.since === 0 || wanted === busLimits.maxTailEntries || (complete !== null && standing.since <= complete + 1))
       return standing;
     const whole = await this.#bus.tail(busLimits.maxTailEntries);
-    return new Standing(whole, whole.length < busLimits.maxTailEntries, this.counts);
+    return standingOf(whole, whole.length < busLimits.maxTailEntries);
   }
 
   /** Publishes for as long as the lease is held. */

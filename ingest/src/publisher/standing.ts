@@ -3,7 +3,7 @@ import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '../clock.ts';
 import { Recent } from '../pipeline/recent.ts';
 import { readSaid } from './log-tail.ts';
-import { topicsOf, type Outgoing, type PublishableEvent, type Told } from './outgoing.ts';
+import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type Told } from './outgoing.ts';
 
 /** Events told whose slots are not decided yet: minutes at full load. Beyond it the oldest slot is let go, and counted. */
 const maxOpen = 100_000;
@@ -47,14 +47,17 @@ export class Standing {
   #held: PublishableEvent[] = [];
   /** The first slot of which the tail has all: 0 where it is the whole log. */
   readonly since: number;
+  readonly #completeTo: number;
 
-  /** `isWhole`: the log has nothing older. */
+  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all; 0 where nobody knows. */
   constructor(
     tail: readonly LogEntry[],
     isWhole: boolean,
     counts: StandingCounts = { repeats: 0, retracted: 0, outlived: 0, forgotten: 0 },
+    completeTo = 0,
   ) {
     this.#counts = counts;
+    this.#completeTo = completeTo;
     let first = 0;
     for (const [index, entry] of tail.entries()) {
       const said = readSaid(entry);
@@ -107,7 +110,7 @@ export class Standing {
     const isSure = commitment !== 'processed';
     const at = this.#slotOf(id);
     const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
-    if (at === slot) this.#counts.repeats++;
+    if (at === slot || (at === undefined && this.#standsBeforeTail(event))) this.#counts.repeats++;
     else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
     else if (at === undefined) this.#tell(event, into);
     else if (topics === undefined) this.#counts.outlived++;
@@ -117,6 +120,16 @@ export class Standing {
       this.#tell(event, into);
     } else if (this.#held.length < maxHeld) this.#held.push(event);
     else this.#counts.forgotten++;
+  }
+
+  /**
+   * The tail does not show it, and the log has it, or had the time to. Of a slot that is complete only what is read late is missing.
+   * Metadata comes any time after the creation: unless the tail has that, the leader before may have published both.
+   */
+  #standsBeforeTail(event: PublishableEvent): boolean {
+    if (event.slot >= this.since) return false;
+    if (event.type === 'tokenMetadata') return this.#slotOf(creationIdOf(event)) === undefined;
+    return event.late !== true && event.slot <= this.#completeTo;
   }
 
   #tell(event: PublishableEvent, into: Told[]): void {
