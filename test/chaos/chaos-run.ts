@@ -5,11 +5,13 @@ import type { ChaosWorld } from './chaos-world.ts';
 import { linkFaults, memoryFaults, processFaults } from './faults.ts';
 import { Judge } from './judge.ts';
 import { Readers, type ReadersReport } from './readers.ts';
-import { ResumingClient, type FaultKind, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
+import { historyOf, ResumingClient, type FaultKind, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
 
 export interface ChaosReport {
   /** Empty where nothing was lost in silence, doubled, or invented. */
   readonly faults: readonly string[];
+  /** Where there are faults: what they rest on, what happened to every client, and what the processes logged. */
+  readonly evidence: readonly string[];
   /** Of those: frames or events. */
   readonly silentGaps: number;
   readonly duplicates: number;
@@ -43,6 +45,8 @@ export interface ChaosOptions {
 
 const minSol = 0.5;
 const settleWithinMs = 60_000;
+/** A busy machine reads a long outage again slowly: as long as frames come, the end is waited for, up to this. */
+const settleAtMostMs = 240_000;
 const lookEveryMs = 250;
 /** Longest pause between two faults of a kind. */
 const maxPauseMs = 1_500;
@@ -215,8 +219,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     await world.sighted();
     await delay(1_000);
     world.rest();
-    const untilMs = performance.now() + settleWithinMs;
-    while (performance.now() < untilMs && !(await audience.isSettled())) await delay(lookEveryMs);
+    await settled(audience);
     return await report(world, audience, done);
   } finally {
     world.simnet.chain.stop();
@@ -224,9 +227,21 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
   }
 }
 
+/** Resolves when everybody has everything, or when that is not to be expected any more. */
+async function settled(audience: Audience): Promise<void> {
+  const endMs = performance.now() + settleAtMostMs;
+  let frames = 0;
+  let quietAtMs = performance.now() + settleWithinMs;
+  while (performance.now() < Math.min(quietAtMs, endMs) && !(await audience.isSettled())) {
+    if (audience.judge.frames > frames) quietAtMs = performance.now() + settleWithinMs;
+    frames = audience.judge.frames;
+    await delay(lookEveryMs);
+  }
+}
+
 /** What is missing or wrong at the end is what the judges say. */
 async function report(
-  { emitted, deaths }: ChaosWorld,
+  { emitted, deaths, journal }: ChaosWorld,
   { judge, clients, readers }: Audience,
   done: Record<string, number>,
 ): Promise<ChaosReport> {
@@ -239,8 +254,11 @@ async function report(
   const count = (kind: FaultKind): number => sum(judge.counts[kind], ({ counts }) => counts[kind]);
   const away = [...clients, ...others].flatMap(({ awayMs }) => awayMs).toSorted((a, b) => a - b);
   const at = (share: number): number => Math.round(away[Math.min(away.length - 1, Math.floor(away.length * share))] ?? 0);
+  const all = [...faults, ...others.flatMap((answer) => answer.faults), ...deaths, ...silent];
+  const clientLines = [...clients.flatMap(historyOf), ...others.flatMap((answer) => answer.evidence)];
   return {
-    faults: [...faults, ...others.flatMap((answer) => answer.faults), ...deaths, ...silent],
+    faults: all,
+    evidence: all.length === 0 ? [] : [...all, ...judge.describeLogs(), ...judge.evidence, ...clientLines, ...journal()],
     silentGaps: count('gap'),
     duplicates: count('double'),
     done,

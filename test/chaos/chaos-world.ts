@@ -47,6 +47,8 @@ export interface ChaosWorld {
   readonly emitted: Emitted;
   /** No trader acts any more; slots go on, so that all that happened is confirmed. */
   readonly rest: () => void;
+  /** What each process logged since its last start, and the ones before it, as far as it is kept. */
+  readonly journal: () => readonly string[];
   /** Processes that ended by themselves once they were at work, in words. */
   readonly deaths: readonly string[];
   /** Resolves when both ingest processes are subscribed at both of their nodes. */
@@ -75,6 +77,7 @@ class Process {
   readonly #onDeath: (what: string) => void;
   #running: RunningProgram | null = null;
   #wanted = true;
+  readonly #logs: RunningProgram['log'][] = [];
 
   constructor(
     folder: string,
@@ -94,6 +97,7 @@ class Process {
     for (;;) {
       const running = runProgram(path, { folder: this.#folder, env });
       this.#running = running;
+      this.#logs.push(running.log);
       const line = await running.logged(ready, endMs - performance.now()).catch((error: unknown) => {
         running.child.kill('SIGKILL');
         if (performance.now() > endMs) throw error;
@@ -121,6 +125,11 @@ class Process {
     this.#running?.child.kill(name);
   }
 
+  /** All that it logged, the starts one after the other. */
+  journal(): string[] {
+    return this.#logs.flatMap((lines) => lines.map((line) => JSON.stringify(line)));
+  }
+
   end(): void {
     this.#wanted = false;
     this.#running?.child.kill('SIGKILL');
@@ -131,7 +140,7 @@ async function openPart(
   name: string,
   { redis, simnet, folder, env, deaths, closers }: Common,
   kind: 'ingest' | 'gateway',
-): Promise<Part & { start(): Promise<void> }> {
+): Promise<Part & { start(): Promise<void>; journal(): string[] }> {
   const toRedis = await startTcpProxy(redis.port);
   const isIngest = kind === 'ingest';
   const nodes = isIngest ? await Promise.all(Array.from({ length: endpointCount }, () => startTcpProxy(simnet.port))) : [];
@@ -157,6 +166,7 @@ async function openPart(
     nodes,
     clients,
     start: () => process.start(),
+    journal: () => process.journal(),
     crash: () => process.crash(),
     pause: () => process.signal('SIGSTOP'),
     resume: () => process.signal('SIGCONT'),
@@ -232,6 +242,7 @@ export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOption
     };
     await sighted();
     const rest = (): void => void (atRest = true);
-    return { simnet, redis, ingests, gateways, apiKey, emitted, rest, deaths, sighted, close };
+    const journal = (): string[] => [...ingests, ...gateways].flatMap((part) => part.journal().map((line) => `${part.name} ${line}`));
+    return { simnet, redis, ingests, gateways, apiKey, emitted, rest, journal, deaths, sighted, close };
   }
 }

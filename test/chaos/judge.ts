@@ -1,4 +1,5 @@
 import type { FaultKind, Frame, Witness } from './resuming-client.ts';
+import { SeqSet } from './seq-set.ts';
 import { idOf, TopicLog, walk, type Part } from './topic-log.ts';
 
 /** One client's way through one topic, since it began or was told of a gap whose length is not known. */
@@ -9,6 +10,7 @@ interface Way {
   after: number | null;
   frames: number;
   sum: number;
+  seqs: SeqSet;
   /** It was told that frames in between are gone. */
   lacks: boolean;
 }
@@ -37,6 +39,10 @@ export interface LogEnd {
 export type Emitted = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const maxFaults = 100;
+/** Lines that say what led to the faults. */
+const maxEvidence = 20_000;
+/** Frames of a log shown on either side of one that is wrong. */
+const shownBeside = 12;
 /** Ids that one fault names. */
 const namedIds = 3;
 /** What the chain emitted so long before and after a Redis forgot may be gone with its memory; clients were told of a gap. */
@@ -47,6 +53,8 @@ const declaredAfterMs = 5_000;
 export class Judge implements Witness {
   /** What must not be, in words; the first hundred. */
   readonly faults: string[] = [];
+  /** What the faults rest on: frames that are missing or doubled, with those beside them. */
+  readonly evidence: string[] = [];
   readonly counts: Record<FaultKind, number> = { gap: 0, double: 0, other: 0 };
   /** Gaps that were told, by reason. */
   readonly gaps = new Map<string, number>();
@@ -96,7 +104,7 @@ export class Judge implements Witness {
   onFollow(client: string, topic: string, { epoch, seq }: { readonly epoch: string; readonly seq: number }): void {
     const ways = this.#ways.get(client) ?? new Map<string, Way>();
     this.#ways.set(client, ways);
-    ways.set(topic, { part: this.#options.partOf(client), epoch, after: seq, frames: 0, sum: 0, lacks: false });
+    ways.set(topic, { part: this.#options.partOf(client), epoch, after: seq, frames: 0, sum: 0, seqs: new SeqSet(), lacks: false });
   }
 
   onFrame(client: string, { topic, epoch, seq, event }: Frame): void {
@@ -113,6 +121,7 @@ export class Judge implements Witness {
     way.after ??= seq - 1;
     way.frames++;
     way.sum += seq;
+    way.seqs.add(seq);
   }
 
   onGap(client: string, { topic, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
@@ -123,7 +132,7 @@ export class Judge implements Witness {
     const way = this.#way(client, topic);
     if (way === null) return;
     if (to !== null && epoch === way.epoch) way.lacks = true;
-    else Object.assign(way, { epoch, after: null, frames: 0, sum: 0, lacks: to !== null });
+    else Object.assign(way, { epoch, after: null, frames: 0, sum: 0, seqs: new SeqSet(), lacks: to !== null });
   }
 
   onFault(client: string, kind: FaultKind, what: string): void {
@@ -133,6 +142,13 @@ export class Judge implements Witness {
   /** What clients of another process were told. */
   learn(source: string, learned: Learned): void {
     this.#learn(learned, source);
+  }
+
+  /** Frames of all logs, each once. */
+  get frames(): number {
+    let frames = 0;
+    for (const logs of this.#logs.values()) for (const { entries } of logs.values()) frames += entries.size;
+    return frames;
   }
 
   /** Where each log ends of which somebody was told. */
@@ -156,7 +172,9 @@ export class Judge implements Witness {
     for (const [client, ways] of this.#ways) {
       for (const [topic, way] of ways) {
         const lack = this.#lack(client, topic, way);
-        if (lack !== null) this.#fault(lack.kind, lack.text);
+        if (lack === null) continue;
+        this.#fault(lack.kind, lack.text);
+        this.#show(lack.text, this.#lackingFrames(topic, way));
       }
     }
   }
@@ -167,7 +185,13 @@ export class Judge implements Witness {
     if (this.#forgotAtMs.length === 0) this.#judgeMints();
     for (const topic of this.#logs.keys()) {
       const { doubled, wrong, toldAgain: times } = this.#walk(topic);
-      for (const what of doubled) this.#fault('double', `${topic}: ${what}`);
+      for (const { text, log, seqs } of doubled) {
+        this.#fault('double', `${topic}: ${text}`);
+        this.#show(
+          text,
+          seqs.flatMap((seq) => log.excerpt(Math.max(log.first, seq - shownBeside), Math.min(log.last, seq + shownBeside))),
+        );
+      }
       for (const what of wrong) this.#fault('other', `${topic}: ${what}`);
       this.#toldAgain += times;
     }
@@ -189,6 +213,10 @@ export class Judge implements Witness {
     if (missing.length > 0) {
       const [first, last] = [missing[0]!, missing.at(-1)!].map((id) => Math.round(ids.get(id)! - this.#startedAtMs));
       this.#fault('gap', `${topic}: nobody was told of ${list(missing)}, from ${first} to ${last} ms`, missing.length);
+      this.#show(
+        `${topic}: emitted, and never received`,
+        missing.map((key) => `${key} ${unixTime(ids.get(key)!)}`),
+      );
     }
     const invented = this.#invented(standing, ids);
     if (invented.length > 0) this.#fault('other', `${topic}: stands, and never happened or died: ${list(invented)}`, invented.length);
@@ -257,6 +285,27 @@ export class Judge implements Witness {
     return log;
   }
 
+  /** Where each log begins and ends, and when frames of it came. */
+  describeLogs(): readonly string[] {
+    return [...this.#logs].flatMap(([topic, logs]) =>
+      [...logs].map(([epoch, log]) => {
+        const times = [log.first, log.last].map((seq) => unixTime((log.learnedAtMs.get(seq) ?? 0) - performance.timeOrigin));
+        return `${topic} ${epoch}: ${log.first} (${times[0]}) to ${log.last} (${times[1]}), ${log.entries.size} frames`;
+      }),
+    );
+  }
+
+  #lackingFrames(topic: string, { part, epoch, after, seqs }: Way): string[] {
+    const log = this.#logs.get(topic)?.get(epoch);
+    if (log === undefined || after === null) return [];
+    return log.missing(part, after, (seq) => seqs.has(seq)).flatMap((seq) => log.excerpt(seq, seq));
+  }
+
+  #show(what: string, lines: readonly string[]): void {
+    this.evidence.push(what, ...lines.map((line) => `    ${line}`));
+    if (this.evidence.length > maxEvidence) this.evidence.length = maxEvidence;
+  }
+
   #walk(topic: string): ReturnType<typeof walk> {
     return walk(this.#logsOf(topic));
   }
@@ -279,6 +328,10 @@ export class Judge implements Witness {
     this.counts[kind] += times;
     if (this.faults.length < maxFaults) this.faults.push(what);
   }
+}
+
+function unixTime(atMs: number): string {
+  return new Date(performance.timeOrigin + atMs).toISOString();
 }
 
 /** All events that the chain emits on one topic are of one type; what is told beside them comes from elsewhere. */

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { installMissing } from '../support/install.ts';
 import { runChaos } from './chaos-run.ts';
 import { openChaosWorld } from './chaos-world.ts';
@@ -12,10 +15,17 @@ const tradesPerSecond = 200;
 const clients = 16;
 const readers = { processes: 2, each: 60 };
 /** Beyond the time asked for: start, rest and judgement. Then it ends whatever is the matter. */
-const graceMs = 5 * 60_000;
+const graceMs = 8 * 60_000;
 const tell = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0);
+
+/** Into a file of its own; its name. */
+function writeEvidence(lines: readonly string[]): string {
+  const file = join(mkdtempSync(join(tmpdir(), `sluice-chaos-evidence-${seed}-`)), 'evidence.txt');
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  return file;
+}
 
 async function main(): Promise<boolean> {
   if (!(minutes > 0 && minutes <= maxMinutes)) {
@@ -34,14 +44,20 @@ async function main(): Promise<boolean> {
     },
     minutes * 60_000 + graceMs,
   );
+  const told: string[] = [];
+  const note = (text: string): void => {
+    told.push(`${new Date().toISOString()} ${text}`);
+    tell(text);
+  };
   try {
     const durationMs = minutes * 60_000 * keepingShare;
     const forgetfulMs = minutes * 60_000 * (1 - keepingShare);
     const startedAtMs = performance.now();
-    const { faults, done, ...report } = await runChaos(world, { seed, durationMs, forgetfulMs, clients, readers, tell });
+    const { faults, evidence, done, ...report } = await runChaos(world, { seed, durationMs, forgetfulMs, clients, readers, tell: note });
     const seconds = (performance.now() - startedAtMs) / 1_000;
     tell(JSON.stringify({ seed, done, ...report }));
     for (const fault of faults) tell(`  ${fault}`);
+    if (evidence.length > 0) tell(`evidence: ${writeEvidence([...told, ...evidence])}`);
     const { deliveries, resumes, gapsTold, silentGaps, duplicates } = report;
     const injected = sum(done);
     tell(`${deliveries} deliveries (${Math.round(deliveries / seconds)} a second), ${injected} faults injected, ${resumes} resumes,`);

@@ -1,7 +1,7 @@
 import { createRandom } from '../simnet/market/random.ts';
 import { Judge, type Learned } from './judge.ts';
 import type { ReadersOrder, ReadersReport, ReadersTelling } from './readers.ts';
-import { ResumingClient } from './resuming-client.ts';
+import { historyOf, ResumingClient } from './resuming-client.ts';
 
 /** A process full of light clients, told what to do and asked by messages (`readers.ts`). Ends with the process that started it. */
 const tellEveryMs = 100;
@@ -23,7 +23,7 @@ function tellLearned(): void {
   learned = [];
 }
 
-function report(): ReadersReport {
+function report(isFinal = false): ReadersReport {
   const closes: Record<string, number> = {};
   for (const client of clients) for (const [code, times] of client.closes) closes[code] = (closes[code] ?? 0) + times;
   const { user, system } = process.cpuUsage();
@@ -39,6 +39,7 @@ function report(): ReadersReport {
     awayMs: clients.flatMap(({ awayMs }) => awayMs),
     counts: judge.counts,
     faults: judge.faults,
+    evidence: isFinal && judge.faults.length > 0 ? [...judge.evidence, ...clients.flatMap(historyOf)] : [],
     rssBytes: process.memoryUsage.rss(),
     cpuSeconds: (user + system) / 1e6,
   };
@@ -70,7 +71,7 @@ process.on('message', (order: ReadersOrder) => {
     judge.expectEnds(order.ends);
     if (order.final) judge.judgeClients();
     tellLearned();
-    tell({ kind: 'answer', report: report() });
+    tell({ kind: 'answer', report: report(order.final) });
   }
 });
 process.on('disconnect', () => process.exit(0));

@@ -32,6 +32,8 @@ export interface ReadersReport {
   /** So far, without what a judgement adds. */
   readonly counts: Readonly<Record<FaultKind, number>>;
   readonly faults: readonly string[];
+  /** With the last judgement: what its faults rest on, and what happened to each of its readers. */
+  readonly evidence: readonly string[];
   readonly rssBytes: number;
   readonly cpuSeconds: number;
 }

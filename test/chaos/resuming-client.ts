@@ -79,6 +79,8 @@ const lookEveryMs = 250;
 const firstPauseMs = 20;
 const maxPauseMs = 500;
 const goneForGood = 4_500;
+/** Lines of its history that a client keeps. */
+const maxHistory = 400;
 /** 505 is the native server's answer to a request line that came in pieces. */
 const refusedForNow: ReadonlySet<number> = new Set([429, 503, 505]);
 
@@ -92,6 +94,8 @@ export class ResumingClient {
   readonly closes = new Map<number, number>();
   /** Milliseconds from the last that a link brought to the replies of the next one, each time. */
   readonly awayMs: number[] = [];
+  /** What happened to it beside frames, the newest last. */
+  readonly history: string[] = [];
   readonly #options: ResumingClientOptions;
   readonly #places = new Map<string, Place>();
   #link: Link | null = null;
@@ -164,6 +168,7 @@ export class ResumingClient {
 
   #onOpen(link: Link): void {
     this.counts.connects++;
+    this.#note(`connected to ${link.host}, with ${JSON.stringify(Object.fromEntries(this.#places))}`);
     this.#options.subscriptions.forEach((subscription, at) => {
       const id = `s${at}`;
       const { channel, mints, filter, commitment } = subscription;
@@ -192,6 +197,7 @@ export class ResumingClient {
     this.#link = null;
     this.#lostAtMs ??= link.lastHeardAtMs;
     this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
+    this.#note(`closed with ${code} ${reason}`);
     if (code >= goneForGood && code < 5_000) return this.#fault(`closed for good: ${code} ${reason}`);
     if (refusal !== null && !refusedForNow.has(refusal)) return this.#fault(`the handshake was refused: ${refusal}`);
     if (code >= 4_000 && code < goneForGood) this.#attempts = Math.min(this.#attempts, 1);
@@ -238,6 +244,7 @@ export class ResumingClient {
   #onSubscribed(link: Link, { id, positions = {}, rejected = [] }: Message): void {
     const subscription = link.asked.get(String(id));
     if (subscription === undefined) return this.#fault(`a reply to nothing: ${String(id)}`);
+    this.#note(`subscribed: ${JSON.stringify(positions)}`);
     if (rejected.length > 0) this.#fault(`keys were rejected: ${JSON.stringify(rejected)}`);
     for (const [topic, { epoch, seq, recovered }] of Object.entries(positions)) {
       const place = this.#places.get(topic);
@@ -273,6 +280,7 @@ export class ResumingClient {
     const place = this.#places.get(topic);
     if (place === undefined) return this.#fault(`a gap of ${topic}, which is not followed`);
     this.counts.gaps++;
+    this.#note(`gap: ${JSON.stringify(message)}`);
     this.#options.witness.onGap(this.name, { topic, epoch, from, to, reason });
     link.owed.delete(topic);
     if (epoch !== place.epoch) place.known = 0;
@@ -332,7 +340,18 @@ export class ResumingClient {
     );
   }
 
+  #note(text: string): void {
+    this.history.push(`${new Date().toISOString()} ${text}`);
+    if (this.history.length > maxHistory) this.history.shift();
+  }
+
   #fault(what: string, kind: FaultKind = 'other'): void {
+    this.#note(what);
     this.#options.witness.onFault(this.name, kind, `${what} (at ${this.#link?.host ?? 'no gateway'})`);
   }
+}
+
+/** A client's history, one line each, under its name. */
+export function historyOf({ name, history }: ResumingClient): string[] {
+  return [name, ...history.map((line) => `    ${line}`)];
 }

@@ -13,6 +13,8 @@ const retraction = 'retract ';
 export class TopicLog {
   /** By `seq`: `<type> <id>`. */
   readonly entries = new Map<number, string>();
+  /** When somebody received it first, Unix milliseconds. */
+  readonly learnedAtMs = new Map<number, number>();
   readonly #passing = new Set<number>();
   readonly #tallies = new Map<string, Tally>();
   #first = Infinity;
@@ -34,6 +36,7 @@ export class TopicLog {
   add(seq: number, key: string): void {
     // A copy: it may be a view into a whole message, which would be kept with it.
     this.entries.set(seq, Buffer.from(key, 'latin1').toString('latin1'));
+    this.learnedAtMs.set(seq, Date.now());
     this.#first = Math.min(this.#first, seq);
     this.#last = Math.max(this.#last, seq);
     this.#tallies.clear();
@@ -51,9 +54,8 @@ export class TopicLog {
     const name = `${part} ${after}`;
     const known = this.#tallies.get(name);
     if (known !== undefined) return known;
-    const seqs = part === 'all' ? this.entries.keys() : part === 'passing' ? this.#passing : this.#standing();
     let [frames, sum] = [0, 0];
-    for (const seq of seqs) {
+    for (const seq of this.#seqsOf(part)) {
       if (seq <= after) continue;
       frames++;
       sum += seq;
@@ -61,6 +63,23 @@ export class TopicLog {
     const tally = { frames, sum };
     this.#tallies.set(name, tally);
     return tally;
+  }
+
+  /** The frames of a part behind `after` that `has` does not know. */
+  missing(part: Part, after: number, has: (seq: number) => boolean): number[] {
+    return [...this.#seqsOf(part)].filter((seq) => seq > after && !has(seq));
+  }
+
+  /** The frames from one number to another, one text each. */
+  excerpt(from: number, to: number): string[] {
+    return Array.from({ length: to - from + 1 }, (_, at) => from + at).map((seq) => {
+      const learnedAtMs = this.learnedAtMs.get(seq);
+      return `${seq} ${this.entries.get(seq) ?? '-'} ${learnedAtMs === undefined ? '' : new Date(learnedAtMs).toISOString()}`;
+    });
+  }
+
+  #seqsOf(part: Part): Iterable<number> {
+    return part === 'all' ? this.entries.keys() : part === 'passing' ? this.#passing : this.#standing();
   }
 
   /** In the order of their numbers. */
@@ -86,11 +105,18 @@ export function idOf(key: string): string {
   return key.slice(key.indexOf(' ') + 1);
 }
 
+/** One event under two numbers of a log. */
+export interface Doubled {
+  readonly text: string;
+  readonly log: TopicLog;
+  readonly seqs: readonly [number, number];
+}
+
 export interface Walk {
   /** `<type> <id>` of what was told and not taken back. */
   readonly standing: ReadonlySet<string>;
   /** What is wrong with it, in words. */
-  readonly doubled: readonly string[];
+  readonly doubled: readonly Doubled[];
   readonly wrong: readonly string[];
   /** Events that were told in one epoch and again in a later one: the log had forgotten them. */
   readonly toldAgain: number;
@@ -99,7 +125,8 @@ export interface Walk {
 /** Goes through the logs of one topic, epoch by epoch, as a client does that undoes what is taken back. */
 export function walk(logs: readonly TopicLog[]): Walk {
   const standing = new Map<string, { readonly key: string; readonly log: TopicLog; readonly seq: number }>();
-  const [doubled, wrong]: [string[], string[]] = [[], []];
+  const doubled: Doubled[] = [];
+  const wrong: string[] = [];
   let toldAgain = 0;
   for (const [at, log] of logs.entries()) {
     for (const [seq, key] of log.inOrder()) {
@@ -111,7 +138,8 @@ export function walk(logs: readonly TopicLog[]): Walk {
         continue;
       }
       if (before !== undefined) {
-        if (before.log === log && log.isWhole) doubled.push(`${key} stands at ${before.seq} and at ${seq}`);
+        if (before.log === log && log.isWhole)
+          doubled.push({ text: `${key} stands at ${before.seq} and at ${seq}`, log, seqs: [before.seq, seq] });
         else toldAgain++;
       }
       standing.set(id, { key, log, seq });
