@@ -15,6 +15,7 @@ import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { openSigningKey } from './auth/pepper.ts';
 import type { Authenticator } from './auth/principal.ts';
+import { logRests } from '@sluice/shared/solana/answers/rests.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
@@ -222,8 +223,9 @@ interface Reading {
 function openReading({ config, bus, market, metadata, log }: GatewayOptions & { readonly market: MarketReader }, hub: Hub): Reading {
   const ended = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
+  logRests(config.rpc?.httpUrls ?? [], log);
   const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
-  const reader = createAccountReader(rpc, { newestSlot: () => health.newestSlot(Date.now()), signal: ended.signal });
+  const reader = createAccountReader(rpc.each, { newestSlot: () => health.newestSlot(Date.now()), signal: ended.signal });
   const fetcher = new MetadataFetcher();
   const book = metadata ?? new TokenMetadataBook(fetcher);
   const reads = createReads({ hub, health, reader, rpc, market, venues, metadata: book, log, signal: ended.signal });

@@ -111,6 +111,12 @@ function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[]
     counter('chain_failures_total', 'Reads of accounts without a usable answer.', accounts.failures),
     counter('chain_shared_total', 'Reads of accounts that took the answer of one under way.', accounts.shared),
     counter('chain_refused_total', 'Reads of accounts refused, as too many waited.', accounts.refused),
+    counter('chain_alone_total', 'Reads of accounts that one endpoint alone answered.', accounts.alone),
+    counter(
+      'chain_contradicted_total',
+      'Reads of accounts that the endpoints answered differently, without a majority.',
+      accounts.contradicted,
+    ),
     ...rpcMetrics(makers, rpc()),
     counter('quote_market_hits_total', 'Markets for quotes that were read a moment ago.', markets.hits),
     counter('quote_market_reads_total', 'Markets for quotes that were read.', markets.reads),

@@ -10,6 +10,7 @@ import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
+import { logRests } from '@sluice/shared/solana/answers/rests.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -94,6 +95,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const publisher = new Publisher(bus, log);
   const keeper = beginKeeper(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
+  logRests(httpUrls, log);
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
   const report = new Report(log);

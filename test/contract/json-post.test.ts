@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { createJsonPost } from '@sluice/shared/solana/json-post.ts';
+import { createJsonPost, type PostAnswer } from '@sluice/shared/solana/json-post.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
@@ -37,12 +37,18 @@ const echo: RequestListener = (request, response) => {
   request.on('end', () => response.end(`${request.method} ${request.url} ${Buffer.concat(chunks).toString()}`));
 };
 
+/** Of an answer, with its text in place of the bytes. */
+async function said(answer: Promise<PostAnswer>): Promise<unknown> {
+  const told = await answer;
+  return told.kind === 'answered' ? { kind: told.kind, status: told.status, text: told.bytes.toString() } : told;
+}
+
 describe('posting JSON', () => {
   it('keeps its connection, and makes another one only for what comes at once', async () => {
     const { url, sockets } = await host(echo);
     const post = createJsonPost(url);
     for (let i = 0; i < 20; i++) {
-      expect(await post(`"ö${i}"`, bounds, undefined)).toEqual({
+      expect(await said(post(`"ö${i}"`, bounds, undefined))).toEqual({
         kind: 'answered',
         status: 200,
         text: `POST /path?api-key=secret "ö${i}"`,
@@ -59,7 +65,7 @@ describe('posting JSON', () => {
     await Promise.all(Array.from({ length: 5 }, () => post('1', bounds, undefined)));
     // Before this side can have heard of it.
     for (const socket of sockets) socket.resetAndDestroy();
-    expect(await post('2', bounds, undefined)).toMatchObject({ kind: 'answered', text: 'POST /path?api-key=secret 2' });
+    expect(await said(post('2', bounds, undefined))).toMatchObject({ kind: 'answered', text: 'POST /path?api-key=secret 2' });
   });
 
   it('does not ask anew where an answer broke off, or a new connection did', async () => {
@@ -71,7 +77,7 @@ describe('posting JSON', () => {
       else response.end('whole');
     });
     const post = createJsonPost(url);
-    expect(await post('1', bounds, undefined)).toMatchObject({ kind: 'answered', text: 'whole' });
+    expect(await said(post('1', bounds, undefined))).toMatchObject({ kind: 'answered', text: 'whole' });
     expect(await post('2', bounds, undefined)).toMatchObject({ kind: 'failed' });
     expect(asked).toBe(2);
     expect(await post('3', bounds, undefined)).toMatchObject({ kind: 'failed' });
@@ -91,7 +97,7 @@ describe('posting JSON', () => {
       request.on('end', () => response.writeHead(200, name === 'long' ? {} : { 'content-encoding': 'gzip' }).end(answers[name]));
     });
     const post = createJsonPost(url);
-    expect(await post('fits', bounds, undefined)).toEqual({ kind: 'answered', status: 200, text: 'x'.repeat(1_000) });
+    expect(await said(post('fits', bounds, undefined))).toEqual({ kind: 'answered', status: 200, text: 'x'.repeat(1_000) });
     expect(await post('bomb', bounds, undefined)).toEqual({ kind: 'too_long' });
     expect(await post('nonsense', bounds, undefined)).toMatchObject({ kind: 'failed' });
     expect(await post('long', bounds, undefined)).toEqual({ kind: 'too_long' });

@@ -51,7 +51,7 @@ function testReader(): TestReader {
       const { slot, nowMs: askedAtMs } = this;
       await turn();
       if (this.failing) throw new RpcError('unreachable', 0, 'no node');
-      return { slot, askedAtMs, accounts: addresses.map((at) => accounts.get(at) ?? null) };
+      return { slot, askedAtMs, accounts: addresses.map((at) => accounts.get(at) ?? null), aloneBy: null };
     },
   };
 }

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { address, alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { ScriptedNode, type ToldAccount } from './harness.ts';
 
@@ -10,8 +12,67 @@ const some = (count: number, from = 0): string[] => Array.from({ length: count }
 
 function reading(newestSlot = Number.MAX_SAFE_INTEGER): { node: ScriptedNode; reader: RpcAccountReader } {
   const node = new ScriptedNode(chain);
-  return { node, reader: createAccountReader(node, { newestSlot: () => newestSlot, signal: new AbortController().signal }) };
+  return { node, reader: createAccountReader([node], { newestSlot: () => newestSlot, signal: new AbortController().signal }) };
 }
+
+interface Lied {
+  readonly delayMs: number;
+  /** Lamports of the one account that is asked for. */
+  readonly lamports: number | null;
+  readonly slot: number;
+}
+
+/** What a reader makes of endpoints that each say this; null for one that fails. */
+async function voted(...nodes: readonly (Lied | null)[]) {
+  const asked: number[] = [];
+  const endpoints = nodes.map((node, index) => ({
+    call: async () => {
+      asked.push(index);
+      if (node === null) throw new RpcError('unreachable', 0, 'away');
+      await pause(node.delayMs);
+      const account = { owner: systemProgram, lamports: node.lamports, data: ['', 'base64'], executable: false };
+      return { context: { slot: node.slot }, value: [node.lamports === null ? null : account] };
+    },
+  }));
+  const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, oldestSlot: () => 90, signal: new AbortController().signal });
+  const { accounts, slot, aloneBy } = await reader.read([address('one')]);
+  const { alone, contradicted } = reader.counters;
+  return { lamports: accounts[0] === null ? null : Number(accounts[0]!.lamports), slot, aloneBy, alone, contradicted, asked: asked.length };
+}
+
+describe('an account that one endpoint lies about', () => {
+  const honest = (delayMs: number, slot = 100): Lied => ({ delayMs, lamports: 500, slot });
+  const lie = (delayMs: number, slot = 100): Lied => ({ delayMs, lamports: 900, slot });
+
+  it('is what two of three say, however fast the lie and however late the truth', async () => {
+    for (const delayMs of [0, 200, 400]) {
+      for (const nodes of [
+        [lie(0), honest(delayMs), honest(delayMs)],
+        [honest(delayMs), lie(0), honest(delayMs)],
+        [honest(delayMs), honest(delayMs), lie(0)],
+      ]) {
+        expect(await voted(...nodes)).toMatchObject({ lamports: 500, aloneBy: null, contradicted: 0 });
+      }
+    }
+    expect(await voted({ delayMs: 0, lamports: null, slot: 100 }, honest(50), honest(60))).toMatchObject({ lamports: 500, aloneBy: null });
+  });
+
+  it('is not dated ahead by one: its slot is one that two have reached', async () => {
+    expect(await voted(honest(0, 131), honest(10, 100))).toMatchObject({ slot: 100, aloneBy: null });
+  });
+
+  it('is nobody`s without a second endpoint that says the same, and is reported so', async () => {
+    expect(await voted(lie(0))).toMatchObject({ lamports: 900, aloneBy: 0 });
+    expect(await voted(lie(0), honest(50))).toMatchObject({ contradicted: 1, aloneBy: expect.any(Number) });
+    expect(await voted(lie(0), null)).toMatchObject({ lamports: 900, aloneBy: 0, alone: 1 });
+    expect(await voted(null, lie(0), honest(20))).toMatchObject({ contradicted: 1 });
+  });
+
+  it('costs no third endpoint an answer where two agree, and is asked of it where one is away', async () => {
+    expect(await voted(honest(0), honest(5), honest(0))).toMatchObject({ asked: 2 });
+    expect(await voted(null, honest(5), honest(0))).toMatchObject({ asked: 3, aloneBy: null });
+  });
+});
 
 describe('account reader', () => {
   it('answers what the chain holds, in the order of the addresses, with slot and time', async () => {

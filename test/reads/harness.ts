@@ -47,7 +47,7 @@ export class ScriptedNode implements Rpc {
       context: { slot: this.slot ?? this.#chain.slot },
       value: addresses.map((address) => this.lie(address, this.told(address))),
     });
-    accept?.(answer);
+    void accept?.(answer);
     return answer;
   }
 
@@ -79,7 +79,7 @@ export class BookHarness {
   constructor(chain: Chain) {
     this.node = new ScriptedNode(chain);
     this.health = new MarketHealth({ statuses: async () => [], linkUp: () => this.linkUp });
-    this.reader = createAccountReader(this.node, {
+    this.reader = createAccountReader([this.node], {
       newestSlot: () => this.health.newestSlot(Date.now()),
       signal: new AbortController().signal,
     });

@@ -28,7 +28,7 @@ function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals
       await new Promise((resolve) => setImmediate(resolve));
       forget();
       const told = answer(method);
-      accept?.(told);
+      await accept?.(told);
       return told;
     },
   };
@@ -55,8 +55,13 @@ describe('a call that was answered', () => {
   it('leaves nothing of its signal where a blockhash is asked for', async () => {
     const value = { blockhash: addressOf(7), lastValidBlockHeight: 1_000 };
     const { rpc, signals, left } = listeningNode(() => ({ context: { slot: 900 }, value }));
-    const blockhashes = new Blockhashes([rpc, rpc], new ChainView(2), log, new AbortController().signal);
-    for (let n = 0; n < 20; n++) await blockhashes.refresh();
+    for (let n = 0; n < 20; n++) {
+      const life = new AbortController();
+      const blockhashes = new Blockhashes([rpc, rpc], new ChainView(2), log, life.signal);
+      blockhashes.start();
+      await until('the blockhash', () => blockhashes.current !== null);
+      life.abort();
+    }
     expect(signals).toHaveLength(40);
     await until('the signals to be gone', () => left() <= stillInHand);
   });

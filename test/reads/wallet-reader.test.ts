@@ -39,7 +39,7 @@ function nodes(...answers: { balance?: unknown; token?: unknown; token2022?: unk
       const told = answers.map(({ balance = { context: { slot: 7 }, value: 5 }, token = list([]), token2022 = list([]) }) =>
         method === 'getBalance' ? balance : programId === tokenProgram ? token : token2022,
       );
-      for (const answer of told) if (accept!(answer)) return answer;
+      for (const answer of told) if (await accept!(answer)) return answer;
       return told[0];
     },
   };

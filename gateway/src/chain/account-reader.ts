@@ -1,4 +1,4 @@
-/** An account as one node told it. */
+/** An account as a node reports it. */
 export interface ChainAccount {
   readonly owner: string;
   readonly lamports: bigint;
@@ -13,6 +13,12 @@ export interface AccountsRead {
   readonly askedAtMs: number;
   /** In the order of the addresses; null where there is no such account. */
   readonly accounts: readonly (ChainAccount | null)[];
+  /**
+   * Null where two endpoints report the same accounts. Otherwise the number of the endpoint that alone reports them: there is only one, the
+   * others gave no usable answer, or the accounts change so fast that no two answers are of the same moment. What is decided on such a
+   * read must be checked against another endpoint.
+   */
+  readonly aloneBy: number | null;
 }
 
 /**

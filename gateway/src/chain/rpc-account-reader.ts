@@ -1,7 +1,10 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { maxAccountBytes } from '@sluice/shared/solana/answers/limits.ts';
+import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
+import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
 import type { AccountReader, ChainAccount } from './account-reader.ts';
+import { chooseAnswer, haveSameAccounts, reportedAlone, type AccountsAnswer, type ChosenAnswer } from './voted-accounts.ts';
 
 /** Accounts of one `getMultipleAccounts`, as nodes limit it. */
 const maxAccountsACall = 100;
@@ -11,6 +14,10 @@ const maxConcurrentCalls = 8;
 const maxWaitingCalls = 128;
 /** Time for one call, over all endpoints. */
 const callWithinMs = 4_000;
+/** One more endpoint is asked where nothing was answered for so long. */
+const hedgeAfterMs = 60;
+/** How long after the first answer another one may come that confirms or contradicts it. */
+const othersWithinMs = 600;
 
 export interface AccountReaderOptions {
   /** Newest slot that the chain can have reached; an answer from beyond it is a lie, and another endpoint is asked. */
@@ -21,9 +28,19 @@ export interface AccountReaderOptions {
 }
 
 export interface RpcAccountReader extends AccountReader {
-  /** `getMultipleAccounts` sent, those without a usable answer, and reads that shared one, or were refused. */
-  readonly counters: { readonly calls: number; readonly failures: number; readonly shared: number; readonly refused: number };
+  readonly counters: Readonly<typeof noReads>;
 }
+
+const noReads = {
+  /** Questions for accounts, those without a usable answer of any endpoint, and reads that shared one, or were refused. */
+  calls: 0,
+  failures: 0,
+  shared: 0,
+  refused: 0,
+  /** Questions answered by one endpoint alone, and those whose answers differed without a majority. */
+  alone: 0,
+  contradicted: 0,
+};
 
 interface Call {
   readonly addresses: Map<string, number>;
@@ -31,18 +48,18 @@ interface Call {
   readonly settle: (answer: Promise<CallAnswer>) => void;
 }
 
-interface CallAnswer {
-  readonly slot: number;
+interface CallAnswer extends ChosenAnswer {
   readonly askedAtMs: number;
-  readonly accounts: readonly (ChainAccount | null)[];
 }
 
 /**
  * Reads accounts over JSON-RPC. All reads of one turn share a call as far as they fit; nothing waits longer than that while
- * fewer than `maxConcurrentCalls` are under way. A read whose addresses are all being asked for takes that call's answer.
+ * fewer than `maxConcurrentCalls` are under way. A read whose addresses are all being asked for takes that call's answer. Of several endpoints
+ * (one `Rpc` each) a majority is asked at once, and more where they differ; the answers are voted on.
  */
-export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0, signal }: AccountReaderOptions): RpcAccountReader {
-  const counters = { calls: 0, failures: 0, shared: 0, refused: 0 };
+export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRpc>)[], options: AccountReaderOptions): RpcAccountReader {
+  const counters = { ...noReads };
+  const ask = createAsking(endpoints, options, counters);
   const waiting: Call[] = [];
   const running = new Set<Call>();
   let gathering = false;
@@ -89,30 +106,6 @@ export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0
     }
   }
 
-  async function ask(addresses: readonly string[]): Promise<CallAnswer> {
-    counters.calls++;
-    const askedAtMs = Date.now();
-    const deadline = startDeadline(callWithinMs, signal);
-    const params = [addresses, { encoding: 'base64', commitment: 'processed' }];
-    const usable: Omit<CallAnswer, 'askedAtMs'>[] = [];
-    try {
-      await rpc.call('getMultipleAccounts', params, deadline, (answer) => {
-        const read = readAccounts(answer, addresses.length, newestSlot());
-        const isUsable = read !== null && read.slot >= oldestSlot();
-        if (isUsable) usable.push(read);
-        return isUsable;
-      });
-    } catch (error) {
-      if (!deadline.passed) throw error;
-      throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
-    } finally {
-      deadline.end();
-    }
-    const read = usable[0];
-    if (read === undefined) throw new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form and of now.');
-    return { askedAtMs, ...read };
-  }
-
   return {
     counters,
     async read(addresses) {
@@ -122,9 +115,61 @@ export function createAccountReader(rpc: Rpc, { newestSlot, oldestSlot = () => 0
         counters.refused++;
         throw new RpcError('unreachable', 0, 'Too many reads wait for the RPC.');
       }
-      const { slot, askedAtMs, accounts } = await call.done;
-      return { slot, askedAtMs, accounts: addresses.map((address) => accounts[call.addresses.get(address)!] ?? null) };
+      const { answer, others, slot, askedAtMs } = await call.done;
+      const places = addresses.map((address) => call.addresses.get(address)!);
+      const aloneBy = reportedAlone(answer, others, places) ? answer.endpoint : null;
+      return { slot, askedAtMs, accounts: places.map((at) => answer.accounts[at] ?? null), aloneBy };
     },
+  };
+}
+
+/** Asks for accounts, at most 100, of as many endpoints as it takes. Rejects with an `RpcError`. */
+function createAsking(
+  endpoints: readonly (Rpc & Partial<WatchedRpc>)[],
+  { newestSlot, oldestSlot = () => 0, signal }: AccountReaderOptions,
+  counters: typeof noReads,
+): (addresses: readonly string[]) => Promise<CallAnswer> {
+  /** Those that failed last come last. */
+  function byHealth(): readonly number[] {
+    const rests = (index: number): number => (endpoints[index]!.health?.()[0]?.resting === true ? 1 : 0);
+    return endpoints.map((_, index) => index).toSorted((a, b) => rests(a) - rests(b));
+  }
+
+  /** Null where the answer is not of the documented form or of now. */
+  async function askOne(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | null> {
+    const params = [addresses, { encoding: 'base64', commitment: 'processed', dataSlice: { offset: 0, length: maxAccountBytes } }];
+    const answer = await endpoints[endpoint]!.call('getMultipleAccounts', params, deadline);
+    const read = readAccounts(answer, addresses.length, newestSlot());
+    return read === null || read.slot < oldestSlot() ? null : { endpoint, ...read };
+  }
+
+  return async (addresses) => {
+    counters.calls++;
+    const askedAtMs = Date.now();
+    const deadline = startDeadline(callWithinMs, signal);
+    let fault: RpcError | null = null;
+    try {
+      const verdict = await askUntilAgreed<AccountsAnswer>({
+        endpoints: byHealth(),
+        ask: (endpoint) =>
+          askOne(endpoint, addresses, deadline).catch((error: unknown) => {
+            if (!(error instanceof RpcError)) throw error;
+            fault = error;
+            return null;
+          }),
+        agree: haveSameAccounts,
+        hedgeAfterMs,
+        othersWithinMs,
+      });
+      const chosen = chooseAnswer(verdict);
+      if (verdict.kind === 'contradicted') counters.contradicted++;
+      else if (verdict.kind === 'agreed' && verdict.votes.length === 1) counters.alone++;
+      if (chosen !== null) return { askedAtMs, ...chosen };
+    } finally {
+      deadline.end();
+    }
+    if (deadline.passed) throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
+    throw fault ?? new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form and of now.');
   };
 }
 
@@ -169,7 +214,7 @@ export function readChainAccount(account: unknown): ChainAccount | null {
 }
 
 /** Null where anything in the answer is not of the documented form: a part of it is then not believed either. */
-function readAccounts(answer: unknown, count: number, newestSlot: number): Omit<CallAnswer, 'askedAtMs'> | null {
+function readAccounts(answer: unknown, count: number, newestSlot: number): Omit<AccountsAnswer, 'endpoint'> | null {
   const slot = readContextSlot(answer, newestSlot);
   const value = isRecord(answer) ? answer['value'] : null;
   if (slot === null || !Array.isArray(value) || value.length !== count) return null;

@@ -1,9 +1,13 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount, readContextSlot } from '../chain/rpc-account-reader.ts';
+
+/** Accounts that are read in one turn of the event loop: less than two milliseconds. */
+const maxAccountsATurn = 256;
 
 /** What a wallet holds of one mint, over all its accounts. */
 export interface HeldToken {
@@ -39,10 +43,14 @@ function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export async function readWallet(rpc: Rpc, wallet: string, newestSlot: number, signal: Abortable): Promise<WalletRead | null> {
   const config = { encoding: 'base64', commitment: 'processed' };
-  const accepted = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T | null): Promise<T | null> => {
+  const accepted = async <T>(
+    method: string,
+    params: readonly unknown[],
+    read: (answer: unknown) => T | null | Promise<T | null>,
+  ): Promise<T | null> => {
     const usable: T[] = [];
-    await rpc.call(method, params, signal, (answer) => {
-      const value = read(answer);
+    await rpc.call(method, params, signal, async (answer) => {
+      const value = await read(answer);
       if (value !== null) usable.push(value);
       return value !== null;
     });
@@ -71,15 +79,16 @@ function readBalance(answer: unknown, newestSlot: number): { readonly slot: numb
   return { slot, lamports: BigInt(value) };
 }
 
-/** Null where one of the accounts is not what was asked for: then none of the answer is believed. */
-function readOwned(answer: unknown, wallet: string, programId: string, newestSlot: number): OwnedAccounts | null {
+/** Null where one of the accounts is not what was asked for: then none of the answer is believed. Others get their turns meanwhile. */
+async function readOwned(answer: unknown, wallet: string, programId: string, newestSlot: number): Promise<OwnedAccounts | null> {
   const slot = readContextSlot(answer, newestSlot);
   const value = isRecord(answer) ? answer['value'] : null;
   if (slot === null || !Array.isArray(value)) return null;
   const held = new Map<string, { -readonly [Field in keyof HeldToken]: HeldToken[Field] }>();
   const seen = new Set<string>();
   let emptyAccounts = 0;
-  for (const item of value as readonly unknown[]) {
+  for (const [index, item] of (value as readonly unknown[]).entries()) {
+    if (index % maxAccountsATurn === maxAccountsATurn - 1) await turn();
     const address = isRecord(item) ? item['pubkey'] : null;
     const account = isRecord(item) ? readChainAccount(item['account']) : null;
     if (typeof address !== 'string' || !isAddress(address) || seen.has(address) || account?.owner !== programId) return null;

@@ -19,7 +19,7 @@ const closedByHost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /** `late`: not whole in time. `failed`: no connection, or one that broke. */
 export type PostAnswer =
-  | { readonly kind: 'answered'; readonly status: number; readonly text: string }
+  | { readonly kind: 'answered'; readonly status: number; readonly bytes: Buffer }
   | { readonly kind: 'too_long' | 'aborted' | 'late' }
   | { readonly kind: 'failed'; readonly reason: string };
 
@@ -92,18 +92,19 @@ function once(request: ClientRequest, body: string, bounds: PostBounds, signal: 
         else chunks.push(chunk);
       });
       response.on('error', fail);
-      response.on('end', () => void textOf(response, chunks, maxAnswerBytes).then(settle));
+      if (Number(response.headers['content-length'] ?? 0) > maxAnswerBytes) cut('too_long');
+      response.on('end', () => void bytesOf(response, chunks, maxAnswerBytes).then(settle));
     });
     if (!request.destroyed) request.end(body);
   });
 }
 
-async function textOf({ headers, statusCode }: IncomingMessage, chunks: readonly Buffer[], maxAnswerBytes: number): Promise<PostAnswer> {
-  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  const answered = (text: string): PostAnswer => ({ kind: 'answered', status: statusCode ?? 0, text });
-  if (headers['content-encoding'] !== 'gzip') return answered(bytes.toString('utf8'));
+async function bytesOf({ headers, statusCode }: IncomingMessage, chunks: readonly Buffer[], maxAnswerBytes: number): Promise<PostAnswer> {
+  const received = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  const answered = (bytes: Buffer): PostAnswer => ({ kind: 'answered', status: statusCode ?? 0, bytes });
+  if (headers['content-encoding'] !== 'gzip') return answered(received);
   try {
-    return answered((await unzip(bytes, { maxOutputLength: maxAnswerBytes })).toString('utf8'));
+    return answered(await unzip(received, { maxOutputLength: maxAnswerBytes }));
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'too_long' };
     return { kind: 'failed', reason: 'the answer is packed in a way that cannot be read' };

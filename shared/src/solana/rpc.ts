@@ -1,8 +1,10 @@
 import type { Abortable } from '../abort/when-aborted.ts';
-import { createJsonPost, type JsonPost, type PostBounds } from './json-post.ts';
+import { parseAnswer } from './answers/large-answers.ts';
+import { answerLimit } from './answers/limits.ts';
+import { shownText } from './answers/node-text.ts';
+import { restOf, type EndpointRest, type Offence } from './answers/rests.ts';
+import { createJsonPost, type JsonPost } from './json-post.ts';
 
-/** Longest answer that is read where nothing else is said; a block with all its transactions has some ten million bytes. */
-const defaultMaxAnswerBytes = 64 * 1024 * 1024;
 /** How long an endpoint that failed stays behind the others; doubled with each failure in a row. */
 const firstPenaltyMs = 500;
 const maxPenaltyMs = 30_000;
@@ -17,14 +19,20 @@ export type RpcErrorKind = 'answer' | 'unreachable' | 'malformed' | 'aborted';
 export class RpcError extends Error {
   readonly kind: RpcErrorKind;
   readonly code: number;
-  readonly data: unknown;
+  /** Not a property of its own: logs show those, and a node can make it as long as an answer. */
+  readonly #data: unknown;
 
+  /** `message` may be a node's: of a long one only the beginning is kept. */
   constructor(kind: RpcErrorKind, code: number, message: string, data: unknown = null) {
-    super(message);
+    super(shownText(message));
     this.name = 'RpcError';
     this.kind = kind;
     this.code = code;
-    this.data = data;
+    this.#data = data;
+  }
+
+  get data(): unknown {
+    return this.#data;
   }
 }
 
@@ -33,7 +41,12 @@ export interface Rpc {
    * The `result` of one call. Throws RpcError. With `accept` the endpoints are asked one after the other, whatever they
    * answer, until it takes a result; where it takes none, the first result of all.
    */
-  call(method: string, params: readonly unknown[], signal?: Abortable, accept?: (result: unknown) => boolean): Promise<unknown>;
+  call(
+    method: string,
+    params: readonly unknown[],
+    signal?: Abortable,
+    accept?: (result: unknown) => boolean | Promise<boolean>,
+  ): Promise<unknown>;
 }
 
 /** How one endpoint has done, for those who watch over it. */
@@ -41,13 +54,20 @@ export interface EndpointHealth {
   readonly calls: number;
   /** Calls without a usable answer, or with one that says that the node is not well. */
   readonly failures: number;
-  /** It failed last, and others are asked before it. */
+  /** It failed last, and others are asked before it; or it sent more than it may, and is not asked. */
   readonly resting: boolean;
+  /** Answers that were longer than the limit of their method, or nested too deep, over all clients of this process. */
+  readonly offences: number;
 }
 
 export interface WatchedRpc extends Rpc {
   /** In the order of the settings. */
   health(): readonly EndpointHealth[];
+}
+
+export interface RpcPool extends WatchedRpc {
+  /** Each endpoint by itself, to hold what they say against each other; health and connections are those of the pool. */
+  readonly each: readonly WatchedRpc[];
 }
 
 /** Errors that speak of the request: every node would give them. Any other may be the node's alone, its provider's own among them. */
@@ -71,6 +91,7 @@ const sickness: ReadonlySet<number> = new Set([
 interface Endpoint {
   readonly url: string;
   readonly post: JsonPost;
+  readonly rest: EndpointRest;
   calls: number;
   failed: number;
   /** In a row. */
@@ -79,21 +100,20 @@ interface Endpoint {
 }
 
 /** `next`: another endpoint may do better. `sick`: this one is to be left alone for a while. */
-type Attempt =
-  | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly error: RpcError; readonly next: boolean; readonly sick: boolean };
+interface FailedAttempt {
+  readonly ok: false;
+  readonly error: RpcError;
+  readonly next: boolean;
+  readonly sick: boolean;
+}
 
-function failed(kind: RpcErrorKind, message: string): Attempt {
+type Attempt = { readonly ok: true; readonly result: unknown } | FailedAttempt;
+
+function failed(kind: RpcErrorKind, message: string): FailedAttempt {
   return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted', sick: kind !== 'aborted' };
 }
 
-function readAnswer(text: string, id: number): Attempt {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch (error) {
-    return failed('malformed', `The answer is not JSON: ${String(error)}`);
-  }
+function readAnswer(answer: unknown, id: number): Attempt {
   if (typeof answer !== 'object' || answer === null) return failed('malformed', 'The answer is no object.');
   const { id: answeredId, result, error } = answer as Record<string, unknown>;
   if (typeof error === 'object' && error !== null) {
@@ -111,25 +131,43 @@ function readAnswer(text: string, id: number): Attempt {
   return { ok: true, result };
 }
 
-async function attempt(
-  { url, post }: Endpoint,
-  id: number,
-  body: string,
-  bounds: PostBounds,
-  signal: Abortable | undefined,
-): Promise<Attempt> {
-  const answered = await post(body, bounds, signal);
+function describeOffence({ method, what }: Pick<Offence, 'method' | 'what'>): string {
+  const fault = what === 'too_long' ? `longer than ${answerLimit(method).bytes} bytes` : 'nested too deep';
+  return `The answer to ${method} is ${fault}.`;
+}
+
+/** One question, as it is put to any endpoint. */
+interface Question {
+  readonly id: number;
+  readonly method: string;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal: Abortable | undefined;
+}
+
+async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal }: Question): Promise<Attempt> {
+  const { url, post, rest } = endpoint;
+  const limit = answerLimit(method);
+  const offend = (what: Offence['what']): Attempt => {
+    if (limit.isFixed || what === 'too_deep') rest.offend(method, what, performance.now());
+    return { ...failed('malformed', describeOffence({ method, what })), sick: limit.isFixed };
+  };
+  const answered = await post(body, { timeoutMs, maxAnswerBytes: limit.bytes }, signal);
   switch (answered.kind) {
     case 'aborted':
       return failed('aborted', 'The call was aborted.');
     case 'late':
-      return failed('unreachable', `No answer within ${bounds.timeoutMs} ms.`);
+      return failed('unreachable', `No answer within ${timeoutMs} ms.`);
     case 'too_long':
-      return failed('malformed', `The answer is longer than ${bounds.maxAnswerBytes} bytes.`);
+      return offend('too_long');
     case 'failed':
       return failed('unreachable', answered.reason.replaceAll(url, 'the endpoint'));
     case 'answered': {
-      const answer = readAnswer(answered.text, id);
+      const parsing = parseAnswer(answered.bytes);
+      const parsed = parsing instanceof Promise ? await parsing : parsing;
+      if (parsed.kind === 'too_deep') return offend('too_deep');
+      if (parsed.kind === 'busy') return { ...failed('unreachable', 'Too many long answers are being read.'), sick: false };
+      const answer = parsed.kind === 'parsed' ? readAnswer(parsed.answer, id) : failed('malformed', 'The answer is not JSON.');
       if (answered.status >= 200 && answered.status < 300) return answer;
       // Some providers send JSON-RPC errors with HTTP 4xx; a body that is one says more than the status.
       return !answer.ok && answer.error.kind === 'answer'
@@ -139,50 +177,56 @@ async function attempt(
   }
 }
 
-/**
- * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
- * wait behind the others. A node's own error is final only where it speaks of the request. No URL stands in an error: it may hold a key.
- */
-export function createRpc(urls: readonly string[], options: { readonly timeoutMs: number; readonly maxAnswerBytes?: number }): WatchedRpc {
-  if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
-  const endpoints: Endpoint[] = urls.map((url) => ({ url, post: createJsonPost(url), calls: 0, failed: 0, failures: 0, notBeforeMs: 0 }));
-  const bounds: PostBounds = { timeoutMs: options.timeoutMs, maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes };
-  let lastId = 0;
-
-  function byHealth(): readonly Endpoint[] {
-    if (endpoints.length === 1) return endpoints;
-    const nowMs = performance.now();
-    const rank = (endpoint: Endpoint): number => Math.max(0, endpoint.notBeforeMs - nowMs);
-    return [...endpoints].sort((a, b) => rank(a) - rank(b));
+function note(endpoint: Endpoint, healthy: boolean): void {
+  endpoint.calls++;
+  if (!healthy) endpoint.failed++;
+  if (healthy) {
+    endpoint.failures = 0;
+    endpoint.notBeforeMs = 0;
+    return;
   }
+  const penaltyMs = Math.min(maxPenaltyMs, firstPenaltyMs * 2 ** Math.min(endpoint.failures, 10));
+  endpoint.failures++;
+  endpoint.notBeforeMs = performance.now() + penaltyMs;
+}
 
-  function note(endpoint: Endpoint, healthy: boolean): void {
-    endpoint.calls++;
-    if (!healthy) endpoint.failed++;
-    if (healthy) {
-      endpoint.failures = 0;
-      endpoint.notBeforeMs = 0;
-      return;
-    }
-    const penaltyMs = Math.min(maxPenaltyMs, firstPenaltyMs * 2 ** Math.min(endpoint.failures, 10));
-    endpoint.failures++;
-    endpoint.notBeforeMs = performance.now() + penaltyMs;
-  }
+/** Those that failed last come last. */
+function byHealth(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  if (endpoints.length === 1) return endpoints;
+  const nowMs = performance.now();
+  const rank = (endpoint: Endpoint): number => Math.max(0, endpoint.notBeforeMs - nowMs);
+  return [...endpoints].sort((a, b) => rank(a) - rank(b));
+}
 
+function healthOf({ calls, failed: failures, notBeforeMs, rest }: Endpoint): EndpointHealth {
+  const nowMs = performance.now();
+  return { calls, failures, resting: notBeforeMs > nowMs || rest.isResting(nowMs), offences: rest.offences };
+}
+
+/** Its answer is of no account, and a message is to reach everybody. */
+const evenWhileResting = 'sendTransaction';
+
+interface Calling {
+  readonly timeoutMs: number;
+  readonly nextId: () => number;
+}
+
+function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, nextId }: Calling): WatchedRpc {
   return {
-    health: () =>
-      endpoints.map(({ calls, failed: failures, notBeforeMs }) => ({ calls, failures, resting: notBeforeMs > performance.now() })),
+    health: () => endpoints.map(healthOf),
     async call(method, params, signal, accept) {
-      const id = ++lastId;
+      const id = nextId();
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
       let last: RpcError | null = null;
       let refused: { readonly result: unknown } | null = null;
-      for (const endpoint of byHealth()) {
+      for (const endpoint of byHealth(endpoints)) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
-        const outcome = await attempt(endpoint, id, body, bounds, signal);
+        if (method !== evenWhileResting && endpoint.rest.isResting(performance.now())) continue;
+        const outcome = await attempt(endpoint, { id, method, body, timeoutMs, signal });
         if (outcome.ok) {
           note(endpoint, true);
-          if (accept === undefined || accept(outcome.result)) return outcome.result;
+          const accepted = accept?.(outcome.result) ?? true;
+          if (accepted === true || (accepted !== false && (await accepted))) return outcome.result;
           refused ??= outcome;
           continue;
         }
@@ -192,7 +236,28 @@ export function createRpc(urls: readonly string[], options: { readonly timeoutMs
         if (!outcome.next && accept === undefined) throw last;
       }
       if (refused !== null) return refused.result;
-      throw last ?? new RpcError('unreachable', 0, 'No endpoint was tried.');
+      throw last ?? new RpcError('unreachable', 0, 'Every endpoint rests: it sent answers that are longer, or nested deeper, than it may.');
     },
   };
+}
+
+/**
+ * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
+ * wait behind the others. A node's own error is final only where it speaks of the request. No answer is longer than `answerLimit`;
+ * an endpoint that sends more is not asked for a while. No URL stands in an error: it may hold a key.
+ */
+export function createRpc(urls: readonly string[], { timeoutMs }: { readonly timeoutMs: number }): RpcPool {
+  if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
+  const endpoints: Endpoint[] = urls.map((url) => ({
+    url,
+    post: createJsonPost(url),
+    rest: restOf(url),
+    calls: 0,
+    failed: 0,
+    failures: 0,
+    notBeforeMs: 0,
+  }));
+  let lastId = 0;
+  const calling: Calling = { timeoutMs, nextId: () => ++lastId };
+  return { ...rpcOver(endpoints, calling), each: endpoints.map((endpoint) => rpcOver([endpoint], calling)) };
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { logRests } from '@sluice/shared/solana/answers/rests.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '../../store/store.ts';
 import { createHalt } from '../halt.ts';
@@ -24,6 +25,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
   const halt = createHalt(store, log);
   try {
     const nodes = createSendNodes(httpUrls);
+    logRests(httpUrls, log);
     const { signal } = life;
     const mayLeave = (): boolean => !halt.halted;
     const lanes = createLanes({ nodes, ...broadcast, mayLeave, signal });

@@ -5,7 +5,6 @@ import type { SendNode } from './nodes.ts';
 
 /** Time for an answer to a message sent. */
 const timeoutMs = 2_500;
-const maxAnswerBytes = 64 * 1024;
 
 export interface LaneOptions {
   readonly nodes: readonly SendNode[];
@@ -30,7 +29,7 @@ export function createLanes({ nodes, jitoUrl, senderUrl, mayLeave, signal }: Lan
   const tippedLanes = createTippedLanes({ senderUrl });
   const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, mayLeave, signal }));
   const laneOf = (name: PaidLane, url: string | null) =>
-    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }), mayLeave, signal }) }];
+    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs }), mayLeave, signal }) }];
   const paid = [...laneOf('sender', senderUrl), ...laneOf('jito', jitoUrl)];
   const tipped = (wire: Uint8Array): typeof paid => {
     if (paid.length === 0) return paid;

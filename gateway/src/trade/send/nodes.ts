@@ -9,9 +9,7 @@ export interface SendNode {
 
 /** Time for one answer. */
 const timeoutMs = 2_500;
-/** Longest answer: a transaction with its logs has some ten kilobytes, 256 statuses some thirty. */
-const maxAnswerBytes = 4 * 1024 * 1024;
 
 export function createSendNodes(urls: readonly string[]): readonly SendNode[] {
-  return urls.map((url, index) => ({ name: `rpc ${index + 1}`, rpc: createRpc([url], { timeoutMs, maxAnswerBytes }) }));
+  return createRpc(urls, { timeoutMs }).each.map((rpc, index) => ({ name: `rpc ${index + 1}`, rpc }));
 }

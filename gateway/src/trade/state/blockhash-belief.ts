@@ -33,25 +33,3 @@ export function agree(a: ToldBlockhash, b: ToldBlockhash): boolean {
   const blocks = newer.lastValidBlockHeight - older.lastValidBlockHeight;
   return blocks >= -slackSlots && blocks <= slots + slackSlots && (slots <= slackSlots || blocks > 0);
 }
-
-export type Belief =
-  /** `refused`: answers that contradict it, or go back behind what was held. */
-  | { readonly kind: 'believed'; readonly told: ToldBlockhash; readonly refused: number }
-  /** The answers contradict what was held, or each other where nothing says who is right. */
-  | { readonly kind: 'contradicted' }
-  | { readonly kind: 'silent' };
-
-/**
- * Which of the endpoints' answers holds: one that is possible after what was held, and of these the newest that most others agree
- * with. Where nothing was held more than half must agree: of two that contradict each other neither is believed.
- */
-export function believe(answers: readonly ToldBlockhash[], held: ToldBlockhash | null): Belief {
-  if (answers.length === 0) return { kind: 'silent' };
-  const possible = answers.filter((told) => held === null || (agree(told, held) && told.lastValidBlockHeight >= held.lastValidBlockHeight));
-  const votes = possible.map((told) => possible.filter((other) => agree(told, other)).length);
-  const most = Math.max(0, ...votes);
-  if (most === 0 || (held === null && most * 2 <= answers.length)) return { kind: 'contradicted' };
-  const agreed = possible.filter((_, i) => votes[i] === most);
-  const told = agreed.reduce((best, one) => (one.slot > best.slot ? one : best));
-  return { kind: 'believed', told, refused: answers.length - agreed.length };
-}

@@ -1,15 +1,14 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { believe, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
+import { agree, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
 
 const everyMs = 1_000;
-/** An endpoint that takes longer is not waited for. */
+/** An endpoint that takes longer has failed; until then its answer counts, however late it comes. */
 const withinMs = 2_000;
-/** Those that answer later than the first are waited for this long, to be compared with it. */
-const graceMs = 150;
-/** An older one is not traded with: it lives some 30 seconds. */
+/** An older one is not traded with: it lives some 30 seconds. Nor does an older answer count. */
 const maxBlockhashAgeMs = 10_000;
 
 export interface Blockhash {
@@ -29,26 +28,28 @@ export interface BlockHeight {
 export interface BlockhashCounts {
   rounds: number;
   failures: number;
-  /** Answers that cannot be true, or contradict the others. */
+  /** Answers that cannot be true, or that a majority contradicts. */
   refused: number;
-  /** Rounds in which nobody could be believed. */
+  /** Answers after which the endpoints contradicted each other without a majority. */
   contradicted: number;
 }
 
-/** The newest confirmed blockhash, asked of all endpoints about once a second. */
+/** The newest confirmed blockhash that the endpoints agree on; each is asked about once a second. */
 export class Blockhashes {
   readonly counts: BlockhashCounts = { rounds: 0, failures: 0, refused: 0, contradicted: 0 };
   readonly #endpoints: readonly Rpc[];
   readonly #chain: ChainView;
   readonly #log: Logger;
   readonly #signal: AbortSignal;
+  readonly #ballot: Ballot<ToldBlockhash>;
+  readonly #isAsked: boolean[];
   #held: ToldBlockhash | null = null;
-  #timer: NodeJS.Timeout | null = null;
   #wasContradicted = false;
 
   constructor(endpoints: readonly Rpc[], chain: ChainView, log: Logger, signal: AbortSignal) {
     [this.#endpoints, this.#chain, this.#log, this.#signal] = [endpoints, chain, log, signal];
-    signal.addEventListener('abort', () => this.#timer !== null && clearTimeout(this.#timer), { once: true });
+    this.#ballot = new Ballot({ endpoints: endpoints.length, maxAgeMs: maxBlockhashAgeMs, agree });
+    this.#isAsked = endpoints.map(() => false);
   }
 
   /** Null where none is known that is young enough to trade with. */
@@ -65,29 +66,12 @@ export class Blockhashes {
     return { height: held.lastValidBlockHeight - blockhashLifetime, slot: held.slot, ageMs: Date.now() - held.askedAtMs };
   }
 
-  /** Asks once, and from then on about once a second. */
-  async start(): Promise<void> {
-    await this.refresh();
-    if (this.#signal.aborted) return;
-    this.#timer = setTimeout(() => void this.start(), everyMs);
-    this.#timer.unref();
-  }
-
-  /** Never rejects. */
-  async refresh(): Promise<void> {
-    this.counts.rounds++;
-    const answers: ToldBlockhash[] = [];
-    const within = startDeadline(withinMs, this.#signal);
-    const asked = this.#endpoints.map(async (rpc) => {
-      const told = await this.#ask(rpc, within);
-      if (told !== null) answers.push(told);
-      return told !== null;
-    });
-    // Those that are not waited for have their time too.
-    void Promise.all(asked).finally(() => within.end());
-    // Where nothing is held that an answer has to agree with, none is believed before all others have had their time to contradict it.
-    await (this.#young() === null ? Promise.all(asked) : firstAndSome(asked));
-    if (!this.#signal.aborted) this.#judge([...answers]);
+  /** Asks now, and from then on about once a second. */
+  start(): void {
+    this.#askAll();
+    const timer = setInterval(() => this.#askAll(), everyMs);
+    timer.unref();
+    this.#signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
   #young(): ToldBlockhash | null {
@@ -96,43 +80,52 @@ export class Blockhashes {
     return ageMs >= 0 && ageMs <= maxBlockhashAgeMs ? this.#held : null;
   }
 
-  async #ask(rpc: Rpc, within: Deadline): Promise<ToldBlockhash | null> {
+  #askAll(): void {
+    this.counts.rounds++;
+    for (const [endpoint, rpc] of this.#endpoints.entries()) if (this.#isAsked[endpoint] !== true) void this.#ask(endpoint, rpc);
+  }
+
+  /** Never rejects. */
+  async #ask(endpoint: number, rpc: Rpc): Promise<void> {
     const askedAtMs = Date.now();
+    const within = startDeadline(withinMs, this.#signal);
+    this.#isAsked[endpoint] = true;
+    let told: ToldBlockhash | null = null;
     try {
       const answer = await rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }], within);
-      const told = readBlockhash(answer, this.#chain.newestSlot, askedAtMs);
+      told = readBlockhash(answer, this.#chain.newestSlot, askedAtMs);
       if (told === null) this.counts.refused++;
-      return told;
     } catch {
-      // Told by the age of what is held, which nobody renews.
+      // Reported by the age of what is held, which nobody renews.
       this.counts.failures++;
-      return null;
     }
+    within.end();
+    this.#isAsked[endpoint] = false;
+    if (this.#signal.aborted) return;
+    if (told === null) this.#ballot.failed(endpoint);
+    else this.#ballot.told(endpoint, told, askedAtMs);
+    this.#judge(endpoint);
   }
 
-  #judge(answers: readonly ToldBlockhash[]): void {
-    const belief = believe(answers, this.#young());
-    if (belief.kind === 'believed') {
-      this.counts.refused += belief.refused;
-      if (this.#held === null || belief.told.slot >= this.#held.slot || this.#young() === null) this.#held = belief.told;
-    } else if (belief.kind === 'contradicted') this.counts.contradicted++;
-    const isContradicted = belief.kind === 'contradicted';
+  /** What is held gives way to what the endpoints agree on, unless it can be true beside it and is newer. */
+  #judge(endpoint: number): void {
+    const nowMs = Date.now();
+    const verdict = this.#ballot.verdict(nowMs);
+    const isContradicted = verdict.kind === 'contradicted';
+    if (verdict.kind === 'agreed') {
+      if (verdict.outvoted.includes(endpoint)) this.counts.refused++;
+      const told = verdict.votes.map(({ value }) => value).reduce((best, one) => (one.slot > best.slot ? one : best));
+      const young = this.#young();
+      if (young === null || told.slot >= young.slot || !agree(told, young)) this.#held = told;
+    } else if (isContradicted) this.counts.contradicted++;
     if (isContradicted && !this.#wasContradicted) {
-      this.#log.error(
-        { answers: answers.map(({ slot, lastValidBlockHeight }) => ({ slot, lastValidBlockHeight })) },
-        'blockhash_contradicted',
-      );
+      const answers = this.#ballot.votes(nowMs).map(({ endpoint: index, value: { slot, lastValidBlockHeight } }) => ({
+        endpoint: index,
+        slot,
+        lastValidBlockHeight,
+      }));
+      this.#log.error({ answers }, 'blockhash_contradicted');
     }
-    this.#wasContradicted = isContradicted;
+    if (verdict.kind !== 'waiting') this.#wasContradicted = isContradicted;
   }
-}
-
-/** Until all are done, or `graceMs` after the first that gave something. */
-async function firstAndSome(asked: readonly Promise<boolean>[]): Promise<void> {
-  let late: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    for (const one of asked) void one.then((gave) => gave && (late ??= setTimeout(resolve, graceMs)));
-    void Promise.all(asked).then(() => resolve());
-  });
-  clearTimeout(late);
 }

@@ -1,4 +1,6 @@
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
+import { lowerMedian, majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 
 /** Groups of accounts whose fees are kept; the one asked for longest ago is let go. */
@@ -8,8 +10,8 @@ const refreshEveryMs = 2_000;
 const idleAfterMs = 60_000;
 /** An older level says nothing of now: that of the whole chain holds. */
 const staleAfterMs = 30_000;
-/** Calls under way at a time. */
-const maxConcurrentCalls = 4;
+/** Groups that are asked for at a time, each of all endpoints. */
+const maxConcurrentGroups = 4;
 /** Blocks that an answer tells of, as nodes limit it. */
 const maxSlots = 150;
 const maxAccounts = 128;
@@ -18,7 +20,8 @@ const defaultPercentile = 75;
 const defaultCap = 20_000_000n;
 
 export interface FeeLevelOptions {
-  readonly rpc: Rpc;
+  /** Each is asked; of what they say the middle counts. */
+  readonly endpoints: readonly Rpc[];
   readonly signal: AbortSignal;
   /** Accounts that many trade through: the fees of others, a wallet's own among them, are not asked for. */
   readonly isShared: (address: string) => boolean;
@@ -30,9 +33,9 @@ export interface FeeLevelOptions {
 
 interface Group {
   readonly accounts: readonly string[];
-  level: bigint | null;
+  /** Micro-lamports for a compute unit, by each endpoint. */
+  readonly ballot: Ballot<bigint>;
   askedAtMs: number;
-  knownAtMs: number;
   usedAtMs: number;
 }
 
@@ -50,20 +53,20 @@ export class FeeLevels {
   readonly #options: FeeLevelOptions;
   readonly #cap: bigint;
   readonly #groups = new Map<string, Group>();
-  readonly #everywhere: Group = { accounts: [], level: null, askedAtMs: -Infinity, knownAtMs: -Infinity, usedAtMs: Infinity };
+  readonly #everywhere: Group;
   #running = 0;
 
   constructor(options: FeeLevelOptions) {
     this.#options = options;
     this.#cap = options.cap ?? defaultCap;
+    this.#everywhere = this.#newGroup([], Infinity);
   }
 
   /** Micro-lamports for a compute unit; at once. 0 where nobody pays any, or nothing is known yet. */
   level(writableAccounts: readonly string[]): bigint {
     const group = this.#use(writableAccounts);
     const nowMs = performance.now();
-    const isKnown = group.level !== null && nowMs - group.knownAtMs <= staleAfterMs;
-    const level = (isKnown ? group.level : this.#everywhere.level) ?? 0n;
+    const level = this.#voted(group, nowMs) ?? this.#voted(this.#everywhere, nowMs) ?? 0n;
     if (level <= this.#cap) return level;
     this.counts.capped++;
     return this.#cap;
@@ -73,7 +76,7 @@ export class FeeLevels {
   look(): void {
     const nowMs = performance.now();
     for (const group of [this.#everywhere, ...this.#groups.values()]) {
-      if (this.#running >= maxConcurrentCalls) return;
+      if (this.#running >= maxConcurrentGroups) return;
       if (nowMs - group.usedAtMs > idleAfterMs) this.#groups.delete(keyOf(group.accounts));
       else if (nowMs - group.askedAtMs >= refreshEveryMs) void this.#ask(group);
     }
@@ -83,7 +86,7 @@ export class FeeLevels {
     const accounts = writableAccounts.filter(this.#options.isShared).slice(0, maxAccounts);
     if (accounts.length === 0) return this.#everywhere;
     const key = keyOf(accounts);
-    const group = this.#groups.get(key) ?? { accounts, level: null, askedAtMs: -Infinity, knownAtMs: -Infinity, usedAtMs: 0 };
+    const group = this.#groups.get(key) ?? this.#newGroup(accounts, 0);
     group.usedAtMs = performance.now();
     this.#groups.delete(key);
     this.#groups.set(key, group);
@@ -92,27 +95,40 @@ export class FeeLevels {
     return group;
   }
 
+  #newGroup(accounts: readonly string[], usedAtMs: number): Group {
+    const { length } = this.#options.endpoints;
+    const ballot = new Ballot<bigint>({ endpoints: length, maxAgeMs: staleAfterMs, agree: (one, other) => one === other });
+    return { accounts, ballot, askedAtMs: -Infinity, usedAtMs };
+  }
+
+  /** The middle of what the endpoints say, the lower one of two; null while too few have answered. */
+  #voted({ ballot }: Group, nowMs: number): bigint | null {
+    const votes = ballot.votes(nowMs);
+    if (votes.length < majorityOf(this.#options.endpoints.length) && ballot.waiting > 0) return null;
+    return lowerMedian(votes.map(({ value }) => value));
+  }
+
   async #ask(group: Group): Promise<void> {
-    const { rpc, signal, percentile = defaultPercentile } = this.#options;
     this.#running++;
-    this.counts.calls++;
     group.askedAtMs = performance.now();
+    await Promise.all(this.#options.endpoints.map((rpc, endpoint) => this.#askOne(group, rpc, endpoint)));
+    this.#running--;
+  }
+
+  /** Never rejects. */
+  async #askOne({ accounts, ballot, askedAtMs }: Group, rpc: Rpc, endpoint: number): Promise<void> {
+    const { signal, percentile = defaultPercentile } = this.#options;
+    this.counts.calls++;
+    let fees: bigint[] | null = null;
     try {
-      const fees: bigint[][] = [];
-      await rpc.call('getRecentPrioritizationFees', [group.accounts], signal, (answer) => {
-        const read = readFees(answer);
-        if (read !== null) fees.push(read);
-        return read !== null;
-      });
-      const told = fees[0];
-      if (told === undefined) this.counts.malformed++;
-      else [group.level, group.knownAtMs] = [percentileOf(told, percentile), performance.now()];
+      fees = readFees(await rpc.call('getRecentPrioritizationFees', [accounts], signal));
+      if (fees === null) this.counts.malformed++;
     } catch {
-      // The level known before holds until it is stale.
+      // What it said before counts until it is stale.
       this.counts.failures++;
-    } finally {
-      this.#running--;
     }
+    if (fees === null) ballot.failed(endpoint);
+    else ballot.told(endpoint, percentileOf(fees, percentile), askedAtMs);
   }
 }
 

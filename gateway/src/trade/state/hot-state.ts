@@ -1,5 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { createRpc } from '@sluice/shared/solana/rpc.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';
@@ -76,10 +77,11 @@ export interface HotState {
 export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicroLamports, feePercentile }: HotStateOptions): HotState {
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
-  const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
-  const endpoints: readonly Rpc[] = httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs }));
+  // A few for each endpoint.
+  setMaxListeners(0, ended);
+  const { each: endpoints } = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const chain = new ChainView(Math.max(httpUrls.length, wsUrls.length));
-  const reader: AccountReader = createAccountReader(rpc, {
+  const reader: AccountReader = createAccountReader(endpoints, {
     newestSlot: () => chain.newestSlot,
     oldestSlot: () => chain.slot - maxReadBehindSlots,
     signal: ended,
@@ -93,7 +95,7 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
   const markets = new HotMarkets({ watched, reader, venues, settings });
   const wallets = new HotWallets(watched, reader);
   const fees = new FeeLevels({
-    rpc,
+    endpoints,
     signal: ended,
     isShared: (address) => markets.follows(address),
     ...(maxMicroLamports === undefined ? {} : { cap: maxMicroLamports }),
@@ -101,7 +103,7 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
   });
 
   watched.start();
-  void blockhashes.start();
+  blockhashes.start();
   fees.look();
   const timers = [
     setInterval(() => fees.look(), feesLookEveryMs),

@@ -1,0 +1,118 @@
+import type { Worker } from 'node:worker_threads';
+import { beginThread } from '../../thread/kept-thread.ts';
+import { programUrl } from '../../thread/programs.ts';
+import { isTooDeep } from './nesting.ts';
+
+/** A longer answer is parsed in a thread of its own: to parse it here would keep everybody waiting for milliseconds. */
+const largeBytes = 128 * 1_024;
+/** Items of a long list that come over from the thread in one turn. */
+export const maxItemsAtOnce = 256;
+/** Bytes of long answers being parsed; an answer beyond it is refused. */
+const maxWaitingBytes = 64 * 1_024 * 1_024;
+/** A thread without work ends after so long. */
+const idleMs = 30_000;
+
+export interface ToParser {
+  readonly id: number;
+  /** UTF-8. */
+  readonly json: Uint8Array;
+}
+
+/** `items` come first, in their order; they belong into the empty list at `result`, or at `result.value`. */
+export type FromParser =
+  | { readonly id: number; readonly kind: 'items'; readonly items: readonly unknown[] }
+  | { readonly id: number; readonly kind: 'answer'; readonly answer: unknown }
+  | { readonly id: number; readonly kind: 'malformed' | 'too_deep' };
+
+/** `busy`: too much is being parsed. */
+export type Parsed = { readonly kind: 'parsed'; readonly answer: unknown } | { readonly kind: 'malformed' | 'too_deep' | 'busy' };
+
+interface Waiting {
+  readonly bytes: number;
+  readonly items: unknown[];
+  readonly settle: (parsed: Parsed) => void;
+}
+
+let thread: Worker | null = null;
+let idle: NodeJS.Timeout | undefined;
+let lastId = 0;
+let waitingBytes = 0;
+const waiting = new Map<number, Waiting>();
+
+/** Parses an answer of JSON-RPC, a long one beside this thread. Takes `json` for good. Never rejects. */
+export function parseAnswer(json: Buffer): Parsed | Promise<Parsed> {
+  return json.length <= largeBytes ? parseHere(json) : parseBeside(json);
+}
+
+function parseHere(json: Buffer): Parsed {
+  if (isTooDeep(json)) return { kind: 'too_deep' };
+  try {
+    return { kind: 'parsed', answer: JSON.parse(json.toString('utf8')) };
+  } catch {
+    return { kind: 'malformed' };
+  }
+}
+
+async function parseBeside(json: Buffer): Promise<Parsed> {
+  const bytes = json.length;
+  if (waitingBytes + bytes > maxWaitingBytes) return { kind: 'busy' };
+  waitingBytes += bytes;
+  clearTimeout(idle);
+  thread ??= begin();
+  const id = ++lastId;
+  const { buffer } = json;
+  // Of its own, the memory goes over to the thread; a part of something else is copied.
+  const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === bytes;
+  const message: ToParser = { id, json: new Uint8Array(buffer, json.byteOffset, bytes) };
+  const parsed = new Promise<Parsed>((resolve) => waiting.set(id, { bytes, items: [], settle: resolve }));
+  thread.ref();
+  thread.postMessage(message, isOwn ? [buffer] : []);
+  return await parsed;
+}
+
+function begin(): Worker {
+  const worker = beginThread(programUrl('answers-thread'), 'answers', {});
+  worker.on('message', (message: FromParser) => take(message));
+  // What kept it from beginning, or ended it, is said with each answer that waited for it.
+  worker.on('error', () => lose(worker));
+  worker.on('exit', () => lose(worker));
+  return worker;
+}
+
+function take(message: FromParser): void {
+  const one = waiting.get(message.id);
+  if (one === undefined) return;
+  if (message.kind === 'items') {
+    for (const item of message.items) one.items.push(item);
+    return;
+  }
+  settle(message.id, one, message.kind === 'answer' ? { kind: 'parsed', answer: withItems(message.answer, one.items) } : message);
+}
+
+function settle(id: number, one: Waiting, parsed: Parsed): void {
+  waiting.delete(id);
+  waitingBytes -= one.bytes;
+  one.settle(parsed);
+  if (waiting.size > 0 || thread === null) return;
+  thread.unref();
+  const ending = thread;
+  idle = setTimeout(() => {
+    if (thread === ending) thread = null;
+    void ending.terminate();
+  }, idleMs);
+  idle.unref();
+}
+
+function lose(worker: Worker): void {
+  if (thread !== worker) return;
+  thread = null;
+  for (const [id, one] of waiting) settle(id, one, { kind: 'busy' });
+}
+
+function withItems(answer: unknown, items: readonly unknown[]): unknown {
+  if (items.length === 0) return answer;
+  const holder = answer as { result: unknown };
+  if (Array.isArray(holder.result)) holder.result = items;
+  else (holder.result as { value: unknown }).value = items;
+  return answer;
+}

@@ -1,0 +1,174 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { isTooDeep, maxNesting } from '@sluice/shared/solana/answers/nesting.ts';
+import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { createRpc, RpcError } from '@sluice/shared/solana/rpc.ts';
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+interface Node {
+  readonly url: string;
+  /** Methods that it was asked for. */
+  readonly calls: string[];
+}
+
+async function node(answer: (call: { readonly id: number; readonly method: string }, response: ServerResponse) => void): Promise<Node> {
+  const calls: string[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const call = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string };
+      calls.push(call.method);
+      answer(call, response);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/?api-key=secret`, calls };
+}
+
+const hash = '11111111111111111111111111111111';
+const blockhash = { context: { slot: 1 }, value: { blockhash: hash, lastValidBlockHeight: 151 } };
+const honest = (): Promise<Node> => node(({ id }, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id, result: blockhash })));
+/** A true answer, made 60 MB long by what nobody reads. */
+const padded = (id: number): string =>
+  `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(blockhash)},"x":[${'[1,2,3],'.repeat(7_500_000)}0]}`;
+const nested = (id: number, depth: number): string => `{"jsonrpc":"2.0","id":${id},"result":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+
+async function faultOf(promise: Promise<unknown>): Promise<RpcError> {
+  const fault: unknown = await promise.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (!(fault instanceof RpcError)) throw new Error('the call did not fail', { cause: fault });
+  return fault;
+}
+
+describe('an endpoint that answers more than it may', () => {
+  const floods: Record<string, (id: number, response: ServerResponse) => void> = {
+    'sixty megabytes': (id, response) => void response.end(padded(id)),
+    'sixty megabytes of unknown length': (id, response) => {
+      response.write(padded(id));
+      response.end();
+    },
+    'sixty megabytes, packed': (id, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(padded(id))),
+    'lists in lists': (id, response) => void response.end(nested(id, 1_000)),
+  };
+
+  it.each(Object.keys(floods))('%s: is read no further, is reported once, and rests while the others answer', async (what) => {
+    const liar = await node(({ id }, response) => floods[what]!(id, response));
+    const other = await honest();
+    const lines: object[] = [];
+    logRests([liar.url, other.url], { error: (data, event) => lines.push({ ...data, event }) });
+    const rpc = createRpc([liar.url, other.url], { timeoutMs: 5_000 });
+    // The flood is made before: only what is done with it is measured.
+    expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
+    for (let i = 0; i < 5; i++) expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
+    expect([liar.calls.length, other.calls.length]).toEqual([1, 6]);
+    expect(rpc.health()).toMatchObject([
+      { resting: true, offences: 1 },
+      { resting: false, offences: 0 },
+    ]);
+    const offence = what === 'lists in lists' ? 'too_deep' : 'too_long';
+    expect(lines).toEqual([{ endpoint: 1, method: 'getLatestBlockhash', what: offence, restMs: 2_000, event: 'rpc_endpoint_rested' }]);
+  });
+
+  it('is left alone by every client of the process, alone too; messages are still handed to it', async () => {
+    const liar = await node(({ id, method }, response) => {
+      response.end(method === 'sendTransaction' ? JSON.stringify({ jsonrpc: '2.0', id, result: 'signature' }) : nested(id, 1_500));
+    });
+    const [one, another] = [createRpc([liar.url], { timeoutMs: 2_000 }), createRpc([liar.url], { timeoutMs: 2_000 })];
+    expect(await faultOf(one.call('getSlot', []))).toMatchObject({
+      kind: 'malformed',
+      message: 'The answer to getSlot is nested too deep.',
+    });
+    expect(await faultOf(another.call('getSlot', []))).toMatchObject({ kind: 'unreachable', message: expect.stringContaining('rests') });
+    expect(await another.call('sendTransaction', ['x'])).toBe('signature');
+    expect(liar.calls).toEqual(['getSlot', 'sendTransaction']);
+    expect(another.health()[0]!.offences).toBe(1);
+  });
+
+  it('is not blamed where others decide how long the answer is', async () => {
+    const busy = await node(({ id }, response) => {
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: ['x'.repeat(17 * 1_024 * 1_024)] } }));
+    });
+    const rpc = createRpc([busy.url], { timeoutMs: 5_000 });
+    expect(await faultOf(rpc.call('getTokenAccountsByOwner', []))).toMatchObject({ kind: 'malformed' });
+    expect(rpc.health()).toMatchObject([{ offences: 0, resting: false }]);
+  });
+
+  it('parses a long true answer in another thread, whole', { timeout: 30_000 }, async () => {
+    const value = Array.from({ length: 5_000 }, (_, i) => ({
+      pubkey: `${hash}${i}`,
+      account: { data: ['A'.repeat(220), 'base64'], lamports: i },
+    }));
+    const long = await node(({ id, method }, response) => {
+      const result = method === 'getTokenAccountsByOwner' ? { context: { slot: 7 }, value } : value;
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+    const rpc = createRpc([long.url], { timeoutMs: 20_000 });
+    const parse = vi.spyOn(JSON, 'parse');
+    const [owned, listed] = await Promise.all([rpc.call('getTokenAccountsByOwner', []), rpc.call('getSignaturesForAddress', [])]);
+    const longest = Math.max(...parse.mock.calls.map(([text]) => text.length));
+    parse.mockRestore();
+    expect([owned, listed]).toEqual([{ context: { slot: 7 }, value }, value]);
+    expect(longest).toBeLessThan(1_000);
+  });
+
+  it('a long answer that is no JSON, or nested too deep, is none', async () => {
+    let text = 'x'.repeat(200_000);
+    const odd = await node((_call, response) => void response.end(text));
+    const rpc = createRpc([odd.url], { timeoutMs: 5_000 });
+    expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ kind: 'malformed', message: 'The answer is not JSON.' });
+    text = nested(2, 100_000);
+    expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ message: 'The answer to getTransaction is nested too deep.' });
+  });
+});
+
+describe('a node`s own words', () => {
+  it('are short and of one line in errors, and what it attaches is in no log', async () => {
+    const talker = await node(({ id }, response) => {
+      const error = { code: -32_602, message: `no\n\u001b[2J${'very '.repeat(400)}`, data: { text: 'long '.repeat(300) } };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+    });
+    const fault = await faultOf(createRpc([talker.url], { timeoutMs: 2_000 }).call('getSlot', []));
+    expect(fault.message.length).toBeLessThanOrEqual(201);
+    expect(fault.message).toMatch(/^no \[2Jvery/);
+    expect(fault.data).toHaveProperty('text');
+    expect(JSON.stringify(fault)).not.toContain('long');
+  });
+});
+
+describe('nesting', () => {
+  const depthOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+
+  it('is counted as it is, whatever stands in strings', () => {
+    const strings = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'a') });
+    const values = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 90 },
+        strings,
+        fc.array(tie('value'), { maxLength: 2 }),
+        fc.dictionary(strings, tie('value'), { maxKeys: 2 }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(values, fc.integer({ min: 0, max: maxNesting + 10 }), (value, more) => {
+        let wrapped: unknown = value;
+        for (let i = 0; i < more; i++) wrapped = i % 2 === 0 ? [wrapped] : { a: wrapped };
+        return isTooDeep(Buffer.from(JSON.stringify(wrapped))) === depthOf(wrapped) > maxNesting;
+      }),
+    );
+  });
+});
