@@ -16,7 +16,7 @@ const manifestName = 'manifest.json';
 /** Every source, one a line, with its size and the time of its last change. */
 export function listSources() {
   const lines = [...sourceFiles, ...sourceFolders.flatMap(filesIn)].toSorted().map((path) => {
-    const { size, mtimeMs } = lstatSync(join(root, path));
+    const { size, mtimeMs } = lstatSync(`${root}/${path}`);
     return `${path} ${size} ${mtimeMs}`;
   });
   return lines.join('\n');
@@ -24,7 +24,7 @@ export function listSources() {
 
 /** @param {string} folder @returns {string[]} */
 function filesIn(folder) {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+  return readdirSync(`${root}/${folder}`, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory()) return filesIn(path);
     return entry.isFile() && !entry.name.endsWith('.test.ts') ? [path] : [];
@@ -36,7 +36,7 @@ export function digestOf(sources) {
   const hash = createHash('sha256');
   for (const line of sources.split('\n')) {
     const path = line.slice(0, line.indexOf(' '));
-    const content = readFileSync(join(root, path));
+    const content = readFileSync(`${root}/${path}`);
     hash.update(`${path} ${content.length}\n`).update(content);
   }
   return hash.digest('hex').slice(0, 16);
