@@ -55,7 +55,7 @@ function manifestOf(folder) {
 /** Writes the manifest whole. @param {string} folder @param {Manifest} manifest */
 export function writeManifest(folder, manifest) {
   const draft = join(folder, `${manifestName}.${process.pid}`);
-  writeFileSync(draft, JSON.stringify(manifest), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify(manifest), { mode: 0o644 });
   renameSync(draft, join(folder, manifestName));
 }
 

@@ -1,5 +1,7 @@
 import {
+  chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -24,6 +26,9 @@ const maxBuilds = 8;
 const abandonedMs = 10 * 60_000;
 /** How often it is begun anew because somebody edits the sources meanwhile. */
 const maxTries = 3;
+
+// What root installs is read by the user that runs it; nobody but its owner ever writes it.
+const [folderMode, umask] = process.getuid?.() === 0 ? [0o755, 0o022] : [0o700, 0o077];
 
 /** @type {import('esbuild').BuildOptions} */
 const options = {
@@ -71,6 +76,7 @@ async function compile() {
     if (!existsSync(folder)) {
       const draft = mkdtempSync(join(buildsFolder, 'draft-'));
       try {
+        chmodSync(draft, folderMode);
         await compileInto(draft);
         writeManifest(draft, { digest, sources });
         if (listSources() !== sources) continue;
@@ -94,11 +100,12 @@ async function compile() {
 
 function makeBuildsFolder() {
   try {
-    mkdirSync(buildsFolder, { mode: 0o700 });
+    mkdirSync(buildsFolder, { mode: folderMode });
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }
   checkPath(buildsFolder, 'folder');
+  if (lstatSync(buildsFolder).uid === process.getuid?.()) chmodSync(buildsFolder, folderMode);
 }
 
 /** @param {string} newest */
@@ -116,5 +123,12 @@ function removeOld(newest) {
   for (const { path } of [...old, ...abandoned]) rmSync(path, { recursive: true, force: true });
 }
 
-process.umask(0o077);
-if (!isFresh()) await compile();
+process.umask(umask);
+try {
+  if (!isFresh()) await compile();
+} catch (error) {
+  if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS') || !(error instanceof Error)) throw error;
+  console.error(`The sources are newer than what was compiled of them, and ${buildsFolder} cannot be written: ${error.message}.
+Compile them as the owner of ${root}: npx -y pnpm@12 run build`);
+  process.exitCode = 1;
+}

@@ -2,6 +2,7 @@ import { boundaries } from './boundaries.ts';
 import { documentedErrors, generatedFiles } from './documented.ts';
 import type { HouseCheck } from './house-check.ts';
 import { licences } from './licences.ts';
+import { noLoader } from './loader.ts';
 import { producedErrors } from './produced-errors.ts';
 import { reach } from './reach.ts';
 import { deadCode, format, lint, types } from './tools.ts';
@@ -20,4 +21,5 @@ export const houseChecks: readonly HouseCheck[] = [
   producedErrors,
   generatedFiles,
   licences,
+  noLoader,
 ];

@@ -21,6 +21,8 @@ export interface CommandOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** The user, by number, that it runs as; only root may say so. */
+  readonly user?: number;
 }
 
 /** Nothing of the developer's own settings, only what a process needs to run. */
@@ -61,6 +63,7 @@ export function startProgram(program: string, args: readonly string[], options: 
     cwd: options.folder,
     env: environment(options),
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(options.user !== undefined && { uid: options.user, gid: options.user }),
   });
 }
 

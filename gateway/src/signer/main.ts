@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { reasonOf } from '../store/store-away.ts';
 import { openWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
@@ -6,6 +7,7 @@ import { auditKey } from './audit-chain.ts';
 import { auditLogId, openAuditLog, type AuditLog } from './audit-log.ts';
 import { daySpend } from './day-spend.ts';
 import { FrameReader, encodeFrame } from './frames.ts';
+import { filesFault } from './own-files.ts';
 import { maxQueued, readToSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
 import { answerAll, type SigningParts } from './signing.ts';
 import type { StartTerms } from './start-terms.ts';
@@ -207,7 +209,11 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.
 // Nobody reads the answers any more: the gateway is gone.
 process.stdout.on('error', () => process.exit(1));
 try {
-  await serve(JSON.parse(process.argv[2] ?? '') as StartTerms);
+  const terms = JSON.parse(process.argv[2] ?? '') as StartTerms;
+  const files = { program: import.meta.filename, passphraseFile: terms.passphraseFile, auditFolder: dirname(terms.auditFile) };
+  const unsafe = orFault('unsafe_files', () => filesFault(files));
+  if (unsafe !== null) throw new Fault('unsafe_files', unsafe);
+  await serve(terms);
 } catch (error) {
   // Nothing more is taken in, and so nothing signed.
   process.stdin.destroy();

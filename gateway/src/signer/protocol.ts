@@ -30,7 +30,7 @@ export interface LogHead {
   readonly mac: Uint8Array;
 }
 
-export const signerFaults = ['wrong_passphrase', 'passphrase_unreadable', 'audit_damaged', 'audit_unwritable'] as const;
+export const signerFaults = ['unsafe_files', 'wrong_passphrase', 'passphrase_unreadable', 'audit_damaged', 'audit_unwritable'] as const;
 export type SignerFault = (typeof signerFaults)[number];
 
 export type FromSigner =

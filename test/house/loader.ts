@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HouseCheck } from './house-check.ts';
+import { place, sourceFiles } from './source-files.ts';
+
+/** Scripts that run the product, and the words by which Node.js is made to load, translate or preload something else than what it is given. */
+const productScripts = ['start', 'sluice', 'ingest', 'gateway', 'build', 'generate'];
+const productFiles =
+  /^(run\.mjs|(shared|ingest|gateway)\/src\/.*\.ts|cli\/.*\.ts|compile\/.*\.mjs|test\/simnet\/(?!.*\.test\.ts|support\/).*\.ts)$/;
+const productPackages = ['.', 'shared', 'ingest', 'gateway'];
+const loader =
+  /\b(tsx|ts-node|jiti|swc-node)\b|(?<![\w-])--(import|require|loader|experimental-loader|experimental-strip-types)\b|\bmodule\.register\(/;
+const fewestFiles = 300;
+
+interface Manifest {
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+/** The product runs plain JavaScript: what a loader compiles, and keeps in a folder that others can write, is none of it. */
+export const noLoader: HouseCheck = {
+  name: 'no process of the product uses a loader',
+  async run(root) {
+    const files = sourceFiles(root).filter(({ path }) => productFiles.test(path));
+    const tooFew = files.length < fewestFiles ? [`only ${files.length} files seen, expected ${fewestFiles} or more`] : [];
+    const inFiles = files.flatMap((file) => {
+      const match = loader.exec(file.text);
+      return match === null ? [] : [`${place(file, match.index)}: ${match[0]}`];
+    });
+    return [...tooFew, ...inFiles, ...productPackages.flatMap((folder) => manifestFaults(root, folder))];
+  },
+};
+
+function manifestFaults(root: string, folder: string): readonly string[] {
+  const path = join(folder, 'package.json');
+  const { scripts = {}, dependencies = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest;
+  const inScripts = folder === '.' ? productScripts.flatMap((name) => scriptFaults(name, scripts[name])) : [];
+  return [...inScripts, ...Object.keys(dependencies).filter((name) => loader.test(name))].map((fault) => `${path}: ${fault}`);
+}
+
+function scriptFaults(name: string, script: string | undefined): readonly string[] {
+  if (script === undefined) return [`there is no script ${name}`];
+  return / run\.mjs \w+$/.test(script) && !loader.test(script) ? [] : [`${name} runs ${script}`];
+}
