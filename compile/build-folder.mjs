@@ -88,6 +88,7 @@ export function isFresh() {
   if (manifest.sources === sources) return true;
   // Copied, unpacked or checked out again: other times, and perhaps the same content.
   if (digestOf(sources) !== manifest.digest) return false;
+  checkOwner(folder);
   try {
     writeManifest(folder, { ...manifest, sources });
   } catch (error) {

@@ -3,7 +3,9 @@ import { basename, join } from 'node:path';
 import { listWallets, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { readPassphraseFile } from '@sluice/gateway/custody/passphrase-file.ts';
 import { keystoreName, passphraseFileOf } from '@sluice/gateway/custody/passphrase.ts';
+import { auditFolder } from '@sluice/gateway/signer/audit-place.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import { filesFault } from '@sluice/gateway/signer/own-files.ts';
 import type { StoredHalt } from '@sluice/gateway/store/halt-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -49,6 +51,8 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
   // Told by the check of the passphrase.
   if (file === null) return fail('signer', 'it cannot start without a passphrase');
   try {
+    const unsafe = filesFault({ program: null, passphraseFile: file, auditFolder: auditFolder(config.dataDir) });
+    if (unsafe !== null) return fail('signer', unsafe);
     const passphrase = readPassphraseFile(file);
     const key = passphrase === null ? null : await unlockKeystore(name, keystore, passphrase);
     if (key === null) return fail('signer', 'the passphrase does not unlock the keystore');
