@@ -39,9 +39,25 @@ export interface ChaosOptions {
   readonly clients: number;
   /** Processes of light clients, and how many each has. */
   readonly readers: { readonly processes: number; readonly each: number };
+  /** What goes wrong, where it is not what `faults.ts` has. */
+  readonly plagues?: Plagues;
   /** Told of each fault before it begins. */
   readonly tell: (text: string) => void;
 }
+
+/** Faults of each kind follow one another; kinds go on at the same time. */
+export interface Plagues {
+  /** At first; nothing may be forgotten then. */
+  readonly first: typeof processFaults;
+  /** Then; each says when something may be forgotten. */
+  readonly then: typeof memoryFaults;
+  /** Beside both. */
+  readonly beside: typeof linkFaults;
+  /** As `JudgeOptions` has it. */
+  readonly declaredBeforeMs?: number;
+}
+
+const chaosPlagues: Plagues = { first: processFaults, then: memoryFaults, beside: linkFaults };
 
 const minSol = 0.5;
 const settleWithinMs = 60_000;
@@ -80,12 +96,13 @@ class Audience {
   readonly #random: Random;
   readonly #seed: string;
 
-  constructor(world: ChaosWorld, { seed, readers }: ChaosOptions) {
+  constructor(world: ChaosWorld, { seed, readers, plagues }: ChaosOptions) {
     this.#world = world;
     this.#seed = seed;
     this.#random = createRandom(`${seed} clients`);
     this.judge = new Judge({
       passes,
+      declaredBeforeMs: plagues?.declaredBeforeMs,
       partOf: (client) => (client.startsWith(filtered) ? 'passing' : client.startsWith(confirmed) ? 'standing' : 'all'),
     });
     this.readers = Array.from({ length: readers.processes }, (_, at) => new Readers(`readers ${at}`, this.judge));
@@ -195,7 +212,7 @@ async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, end
 
 /** Lets all of it go wrong for a time, then lets everything come to rest, and judges. */
 export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, durationMs, forgetfulMs, clients, readers, tell } = options;
+  const { seed, durationMs, forgetfulMs, clients, readers, plagues = chaosPlagues, tell } = options;
   const audience = new Audience(world, options);
   const done: Record<string, number> = {};
   const startedAtMs = performance.now();
@@ -211,11 +228,11 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     const forgetsAtMs = performance.now() + durationMs;
     const way = (name: string, endMs: number, pauseMs = maxPauseMs) => ({ random: createRandom(`${seed} ${name}`), endMs, pauseMs, note });
     const inProcesses = async (): Promise<void> => {
-      await plague(world, processFaults, way('processes', forgetsAtMs));
+      await plague(world, plagues.first, way('processes', forgetsAtMs));
       const forget = (): void => audience.forgot();
-      await plague(world, memoryFaults(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
+      await plague(world, plagues.then(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
     };
-    await Promise.all([inProcesses(), plague(world, linkFaults, { ...way('links', forgetsAtMs + forgetfulMs), first: 'fork' })]);
+    await Promise.all([inProcesses(), plague(world, plagues.beside, { ...way('links', forgetsAtMs + forgetfulMs), first: 'fork' })]);
     await world.sighted();
     await delay(1_000);
     world.rest();

@@ -59,6 +59,15 @@ export interface ChaosWorld {
 export interface ChaosWorldOptions {
   readonly seed: string;
   readonly tradesPerSecond: number;
+  /** `REDIS_URL` of a part, by its name, where it is not the world's own Redis. */
+  readonly redisUrlOf?: (part: string) => string;
+}
+
+/** Names of all parts, as `redisUrlOf` is asked for them. */
+export const partNames: readonly string[] = [...namesOf('ingest', ingestCount), ...namesOf('gateway', gatewayCount)];
+
+function namesOf(kind: 'ingest' | 'gateway', count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${kind} ${at}`);
 }
 
 type Closers = (() => unknown)[];
@@ -138,14 +147,14 @@ class Process {
 
 async function openPart(
   name: string,
-  { redis, simnet, folder, env, deaths, closers }: Common,
+  { redis, redisUrlOf, simnet, folder, env, deaths, closers }: Common,
   kind: 'ingest' | 'gateway',
 ): Promise<Part & { start(): Promise<void>; journal(): string[] }> {
   const toRedis = await startTcpProxy(redis.port);
   const isIngest = kind === 'ingest';
   const nodes = isIngest ? await Promise.all(Array.from({ length: endpointCount }, () => startTcpProxy(simnet.port))) : [];
   const clients = isIngest ? null : await startTcpProxy(1);
-  const own: Record<string, string> = { REDIS_URL: `redis://127.0.0.1:${toRedis.port}` };
+  const own: Record<string, string> = { REDIS_URL: redisUrlOf?.(name) ?? `redis://127.0.0.1:${toRedis.port}` };
   if (isIngest) own['SOLANA_RPC_URL'] = nodes.map(({ port }) => `http://127.0.0.1:${port}`).join(',');
   const program: Program = isIngest
     ? { path: 'ingest/src/main.ts', ready: 'ingest_started', env: { ...env, ...own } }
@@ -198,10 +207,11 @@ interface Common {
   readonly env: Readonly<Record<string, string>>;
   readonly deaths: string[];
   readonly closers: Closers;
+  readonly redisUrlOf: ChaosWorldOptions['redisUrlOf'];
 }
 
 /** Starts all of it; the chain stands still until `simnet.chain.start()`. */
-export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOptions): Promise<ChaosWorld> {
+export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: ChaosWorldOptions): Promise<ChaosWorld> {
   const closers: Closers = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
@@ -230,9 +240,9 @@ export async function openChaosWorld({ seed, tradesPerSecond }: ChaosWorldOption
     await store.close();
     const deaths: string[] = [];
     const env = { DATA_DIR: folder, HOST: '127.0.0.1', PORT: '0', TRADING: 'off', LOG_LEVEL: 'info' };
-    const common = { redis, simnet, folder, env, deaths, closers };
+    const common = { redis, redisUrlOf, simnet, folder, env, deaths, closers };
     const parts = (kind: 'ingest' | 'gateway', count: number): ReturnType<typeof openPart>[] =>
-      Array.from({ length: count }, (_, at) => openPart(`${kind} ${at}`, common, kind));
+      namesOf(kind, count).map((name) => openPart(name, common, kind));
     const ingests = await Promise.all(parts('ingest', ingestCount));
     const gateways = await Promise.all(parts('gateway', gatewayCount));
     await Promise.all([...ingests, ...gateways].map((part) => part.start()));

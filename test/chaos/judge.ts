@@ -19,6 +19,8 @@ export interface JudgeOptions {
   /** The filter of those clients that use one. */
   readonly passes: (event: Frame['event']) => boolean;
   readonly partOf: (client: string) => Part;
+  /** What the chain emitted so long before a Redis forgot may be gone with its memory; by default as much as it may take to be read again. */
+  readonly declaredBeforeMs?: number | undefined;
   /** Told of each frame of a log once, when the first client receives it. */
   readonly onLearned?: (learned: Learned) => void;
 }
@@ -234,7 +236,8 @@ export class Judge implements Witness {
   }
 
   #isDeclared(atMs: number): boolean {
-    return this.#forgotAtMs.some((forgotMs) => atMs > forgotMs - declaredBeforeMs && atMs < forgotMs + declaredAfterMs);
+    const { declaredBeforeMs: beforeMs = declaredBeforeMs } = this.#options;
+    return this.#forgotAtMs.some((forgotMs) => atMs > forgotMs - beforeMs && atMs < forgotMs + declaredAfterMs);
   }
 
   /** A mint's trades are numbered by themselves: as many as there are among all trades. */

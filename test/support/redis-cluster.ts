@@ -5,15 +5,25 @@ import type { TestRedis } from './redis.ts';
 const joinTimeoutMs = 15_000;
 const migrateTimeoutMs = 10_000;
 
-/** Three nodes, started with `cluster`, that share the slots between them. Any more are their replicas, the first of the first and so on. */
-export async function formCluster(nodes: readonly TestRedis[]): Promise<void> {
+/** Where the other nodes of a cluster reach one. */
+interface Announced {
+  readonly port: number;
+  readonly busPort: number;
+}
+
+/**
+ * Three nodes, started with `cluster`, that share the slots between them. Any more are their replicas, the first of the first and so on.
+ * `announced` is for nodes that announce other ports than their own.
+ */
+export async function formCluster(nodes: readonly TestRedis[], announced?: readonly Announced[]): Promise<void> {
   const [first] = nodes as [TestRedis];
+  const place = announced?.[0] === undefined ? [String(first.port)] : [String(announced[0].port), String(announced[0].busPort)];
   const ranges = ['0 5460', '5461 10922', '10923 16383'];
   for (const [index, node] of nodes.entries()) {
     if (ranges[index] !== undefined) await node.command('CLUSTER', 'ADDSLOTSRANGE', ...ranges[index].split(' '));
     await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
   }
-  for (const node of nodes.slice(1)) await node.command('CLUSTER', 'MEET', '127.0.0.1', String(first.port));
+  for (const node of nodes.slice(1)) await node.command('CLUSTER', 'MEET', '127.0.0.1', ...place);
   for (const node of nodes) {
     const isWhole = async (): Promise<boolean> => {
       const info = await node.command('CLUSTER', 'INFO');

@@ -1,7 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/log.ts';
 import { BusError } from './bus-error.ts';
-import { addressOf, connectorBy, OwnerBook, PrimaryBook, type Address } from './redis-addresses.ts';
+import { addressOf, connectorBy, electPrimary, OwnerBook, PrimaryBook, type Address, type Server, type SlotView } from './redis-addresses.ts';
+import { redisKeys, termsOf } from './redis-scripts.ts';
 
 /** A command that gets no byte of an answer for this long ends its connection, which then is made anew. */
 const answerTimeoutMs = 5_000;
@@ -29,24 +30,24 @@ export type Deployment =
 /** Asks the servers. Rejects with `UNAVAILABLE` where none of several answers, or none of them is a primary. */
 export async function deploymentOf(urls: readonly string[]): Promise<Deployment> {
   if (urls.length === 1) return { kind: 'single', urls };
-  const answers = await Promise.allSettled(urls.map((url) => ask(url, addressOf(url), (client) => client.info())));
-  const infos = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : ''));
-  if (infos.some((info) => /^redis_mode:cluster/m.test(info))) return { kind: 'cluster', urls };
-  const primary = infos.findIndex((info) => /^role:master/m.test(info));
-  if (primary !== -1) return { kind: 'replicated', urls, primary };
+  const answers = await Promise.allSettled(urls.map(askServer));
+  const servers = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : null));
+  if (servers.some((server) => server?.isOfCluster === true)) return { kind: 'cluster', urls };
+  const primary = electPrimary(servers, null);
+  if (primary !== null) return { kind: 'replicated', urls, primary };
   const failure = answers.find((answer) => answer.status === 'rejected');
   if (failure === undefined) throw new BusError('UNAVAILABLE', `None of the Redis servers at ${hostsOf(urls)} is a primary.`);
   throw unreachable(urls, failure.reason as Error);
 }
 
-/** One short question to one node. */
-async function ask<T>(url: string, { host, port }: Address, question: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, {
+/** A few questions to one node, all of them answered within `askTimeoutMs`. */
+export async function ask<T>(url: string, { host, port }: Address, question: (client: Redis) => Promise<T>): Promise<T> {
+  // Without the URL: its host and port would count before those given here.
+  const client = new Redis({
     host,
     port,
+    ...loginOf(url),
     lazyConnect: true,
-    connectTimeout: askTimeoutMs,
-    commandTimeout: askTimeoutMs,
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     connectionName: 'sluice-ask',
@@ -54,27 +55,47 @@ async function ask<T>(url: string, { host, port }: Address, question: (client: R
   });
   let fault: Error | null = null;
   client.on('error', (error: Error) => (fault = error));
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${host}:${port} gives no answer.`)), askTimeoutMs);
+  });
   try {
-    await client.connect();
-    return await question(client);
+    return await Promise.race([client.connect().then(() => question(client)), late]);
   } catch (error) {
     throw (fault as Error | null) ?? error;
   } finally {
+    clearTimeout(timer);
     client.disconnect();
   }
 }
 
-type Range = readonly [first: number, last: number, ...nodes: (readonly [host: string, port: number, ...rest: unknown[]])[]];
+/** Has one server say what it is. */
+async function askServer(url: string): Promise<Server & { readonly isOfCluster: boolean }> {
+  return ask(url, addressOf(url), async (client) => {
+    const info = await client.info();
+    const isOfCluster = /^redis_mode:cluster/m.test(info);
+    const database = databaseOf(url);
+    if (database !== 0 && !isOfCluster) await client.select(database);
+    // Another node of a cluster may have the log.
+    const terms = isOfCluster ? '' : ((await client.get(redisKeys.terms)) ?? '');
+    return {
+      isOfCluster,
+      isPrimary: /^role:master/m.test(info),
+      history: /^master_replid:(\w+)/m.exec(info)?.[1] ?? '',
+      // What follows the last term is the history in which it is written.
+      terms: termsOf(terms.slice(0, Math.max(0, terms.lastIndexOf(' ')))),
+    };
+  });
+}
+
+type Range = readonly [first: number, last: number, ...nodes: (readonly [host: string | null, port: number, ...rest: unknown[]])[]];
 
 /** Has one node say who owns the slot of a channel. */
-async function askOwner(
-  url: string,
-  node: Address,
-  channel: string,
-): Promise<{ readonly owner: Address; readonly nodes: readonly Address[] }> {
+async function askOwner(url: string, node: Address, channel: string): Promise<SlotView> {
   return ask(url, node, async (client) => {
     const [slot, ranges] = (await Promise.all([client.cluster('KEYSLOT', channel), client.cluster('SLOTS')])) as [number, Range[]];
-    const toAddress = ([host, port]: Range[2]): Address => ({ host: host === '' ? node.host : host, port });
+    // A node without a name of its own is the one that was asked, or on the same host.
+    const toAddress = ([host, port]: Range[2]): Address => ({ host: host === null || host === '' ? node.host : host, port });
     const range = ranges.find(([first, last]) => first <= slot && slot <= last);
     if (range === undefined) throw new Error(`The slot of ${channel} is nobody's.`);
     return { owner: toAddress(range[2] as Range[2]), nodes: ranges.flatMap(([, , ...nodes]) => nodes.map(toAddress)) };
@@ -85,8 +106,10 @@ async function askOwner(
 export function connectCommands(deployment: Deployment, role: string, log: Logger): Promise<Redis | Cluster> {
   return open(deployment, role, log, (options, retry) => {
     if (deployment.kind === 'cluster') return cluster(deployment.urls, options, retry);
-    const book = deployment.kind === 'replicated' ? { Connector: connectorBy(new PrimaryBook(deployment.urls, deployment.primary)) } : {};
-    return new Redis(deployment.urls[0] as string, { ...options, ...book });
+    const { urls } = deployment;
+    if (deployment.kind === 'single') return new Redis(urls[0] as string, options);
+    const book = new PrimaryBook(urls, deployment.primary, (at) => askServer(urls[at] as string));
+    return new Redis(urls[0] as string, { ...options, Connector: connectorBy(book) });
   });
 }
 
@@ -136,6 +159,12 @@ async function open(
   client.on('ready', () => {
     lastError = null;
   });
+  // The client leaves the timer of the lost connection running, which then ends the next one.
+  client.on('close', () => {
+    const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+    clearTimeout(timed.socketTimeoutTimer);
+    timed.socketTimeoutTimer = undefined;
+  });
   try {
     await client.connect();
   } catch (error) {
@@ -147,19 +176,23 @@ async function open(
 }
 
 function cluster(urls: readonly string[], options: RedisOptions, retry: Retry): Cluster {
-  const first = new URL(urls[0] as string);
   const { lazyConnect, retryStrategy: _, enableOfflineQueue: __, reconnectOnError: ___, ...redisOptions } = options;
   return new Cluster([...urls], {
     lazyConnect: lazyConnect ?? true,
     clusterRetryStrategy: retry,
     enableOfflineQueue: false,
-    redisOptions: {
-      ...redisOptions,
-      ...(first.username === '' ? {} : { username: decodeURIComponent(first.username) }),
-      ...(first.password === '' ? {} : { password: decodeURIComponent(first.password) }),
-      ...(first.protocol === 'rediss:' ? { tls: {} } : {}),
-    },
+    redisOptions: { ...redisOptions, ...loginOf(urls[0] as string) },
   });
+}
+
+/** What an address says beside host, port and database. */
+function loginOf(url: string): RedisOptions {
+  const { username, password, protocol } = new URL(url);
+  return {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  };
 }
 
 function unreachable(urls: readonly string[], cause: Error): BusError {

@@ -3,7 +3,7 @@ import { BusError, RedisFault } from './bus-error.ts';
 import { newEpoch } from './epoch.ts';
 import { decodeHead, decodeMessage, formatVersion, type LogMessage, type MessageHead } from './message.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { headsScript, logKeys, redisKeys, stateScript, versionMismatch } from './redis-scripts.ts';
+import { headsScript, logKeys, redisKeys, stateScript, termsOf, versionMismatch } from './redis-scripts.ts';
 
 /** Bytes that one page of history aims at, and bounds of its messages. */
 const pageBytes = 1024 * 1024;
@@ -149,11 +149,6 @@ export class RedisHistory {
     }
     return heads;
   }
-}
-
-/** Names of terms, with the offset at which each but the last ended between them. */
-function termsOf(text: string): string[] {
-  return text.split(' ').filter((_, place) => place % 2 === 0);
 }
 
 /** Copies bytes that are a small view of a large buffer, so that keeping them does not keep the rest of it. */

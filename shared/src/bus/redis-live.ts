@@ -55,6 +55,11 @@ export class LiveConnection {
     }
   }
 
+  /** Makes the connection anew, where it brings less than is announced: it may lead to a replica that is cut off from its primary. */
+  renew(): void {
+    if (this.#client.status === 'ready') this.#client.disconnect(true);
+  }
+
   close(): void {
     this.#closed = true;
     this.#client.removeAllListeners('messageBuffer');

@@ -101,6 +101,11 @@ local function read_state(version, fresh, known_epoch, known_term, known_offset)
 end
 `;
 
+/** Names of terms, with the offset at which each but the last ended between them. */
+export function termsOf(text: string): string[] {
+  return text.split(' ').filter((name, place) => name !== '' && place % 2 === 0);
+}
+
 /** KEYS: logKeys. ARGV: version, name for a new epoch or term, epoch, term and offset that the caller has seen. -> [epoch, offset, terms] */
 export const stateScript = script(`${state}
 local log = read_state(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))

@@ -332,7 +332,10 @@ export class RedisSubscriber implements BusSubscriber {
     }
     const { term, offset } = outcome.state;
     if (term !== follower.term) this.#refill('term');
-    else if (follower.last < this.#tail) this.#refill('tail');
+    else if (follower.last < this.#tail) {
+      this.#live?.renew();
+      this.#refill('tail');
+    }
     this.#tail = term === follower.term ? offset : 0;
   }
 }

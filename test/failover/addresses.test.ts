@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { electPrimary, OwnerBook, PrimaryBook, type Server, type SlotView } from '@sluice/shared/bus/redis-addresses.ts';
+
+const urls = ['redis://a:1', 'redis://b:2', 'redis://c:3'];
+const [a, b, c] = [
+  { host: 'a', port: 1 },
+  { host: 'b', port: 2 },
+  { host: 'c', port: 3 },
+];
+const primary = (history: string, ...terms: string[]): Server => ({ isPrimary: true, history, terms });
+const replica = (history: string, ...terms: string[]): Server => ({ isPrimary: false, history, terms });
+
+describe('which of several servers is the primary', () => {
+  it.each<[name: string, servers: readonly (Server | null)[], present: number | null, elected: number | null]>([
+    ['the only one that says so', [replica('h'), primary('h'), null], 0, 1],
+    ['nobody where none says so', [replica('h'), null, replica('h')], 0, null],
+    ['the one that has gone on where the log of another ends', [primary('h', 't1'), primary('i', 't1', 't2'), replica('h')], 0, 1],
+    ['the one that most follow, where both logs went on', [primary('h', 't1', 't3'), primary('i', 't1', 't2'), replica('i')], 0, 1],
+    ['the present one, where nothing tells them apart', [primary('h', 't1'), primary('i', 't1')], 1, 1],
+    ['the first one, where there is no present one', [primary('h'), primary('i')], null, 0],
+  ])('%s', (_, servers, present, elected) => {
+    expect(electPrimary(servers, present)).toBe(elected);
+  });
+
+  it('is found without waiting for a server that gives no answer to a connect', async () => {
+    const asked: number[] = [];
+    const book = new PrimaryBook(urls, 0, async (at) => {
+      asked.push(at);
+      if (at === 0) throw new Error('no answer');
+      return at === 2 ? primary('i') : replica('i');
+    });
+    expect(await book.next()).toEqual(a);
+    expect(asked).toEqual([]);
+    // The connection was lost.
+    expect(await book.next()).toEqual(c);
+    expect(asked).toEqual([0, 1, 2]);
+  });
+});
+
+describe('the owner of a slot', () => {
+  const view = (owner: SlotView['owner']): SlotView => ({ owner, nodes: [a, b, c] });
+
+  it('is the one that most nodes name, whichever answers first', async () => {
+    // Cut off from the others, a still takes itself for the owner.
+    const book = new OwnerBook(urls, async ({ host }) => view(host === 'a' ? a : b));
+    expect(await book.next()).toEqual(b);
+  });
+
+  it('is found while a node does not answer', async () => {
+    const book = new OwnerBook(urls, ({ host }) => (host === 'a' ? new Promise(() => undefined) : Promise.resolve(view(b))));
+    expect(await book.next()).toEqual(b);
+  });
+
+  it('is looked for at each node in turn where none answers', async () => {
+    const book = new OwnerBook(urls, async () => Promise.reject(new Error('no answer')));
+    expect([await book.next(), await book.next()]).toEqual([a, b]);
+  });
+});

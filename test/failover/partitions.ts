@@ -1,0 +1,143 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/**
+ * A network whose parts can be separated. Every way to a Redis node leads through a port of this network; who comes is known by its
+ * address (nodes connect from one of their own) or by the user that it logs in as (all others).
+ */
+export interface Partitions {
+  /** Opens a way to a node, on a port of its own; `target` says later where it leads. */
+  open(node: string): Promise<Way>;
+  /**
+   * No byte passes between these two groups any more, in either direction, until the function that it returns is called; then what waited
+   * arrives. Connections stay open, and new ones seem to be made.
+   */
+  separate(one: readonly string[], other: readonly string[]): () => void;
+  /** Resets all connections of one to a node. */
+  cut(from: string, node: string): void;
+  close(): Promise<void>;
+}
+
+export interface Way {
+  readonly port: number;
+  target(port: number): void;
+}
+
+/** Loopback addresses of their own from which nodes connect, by the order in which their ways were opened. */
+export const sourceAddressOf = (index: number): string => `127.0.1.${index + 1}`;
+
+/** The user of a first command: `AUTH <user> <password>`, or `HELLO <version> AUTH <user> <password>`. */
+const userPattern = /\r\nAUTH\r\n\$\d+\r\n([a-z0-9-]+)\r\n/i;
+/** Bytes in which it stands. */
+const loginBytes = 256;
+
+interface Link {
+  /** Null until it is known. */
+  from: string | null;
+  readonly to: string;
+  readonly update: () => void;
+  readonly destroy: () => void;
+}
+
+export function createPartitions(): Partitions {
+  const servers: Server[] = [];
+  const links = new Set<Link>();
+  const nodes = new Map<string, string>();
+  const separations = new Set<readonly [one: readonly string[], other: readonly string[]]>();
+  const isCut = ({ from, to }: Pick<Link, 'from' | 'to'>): boolean => {
+    if (from === null) return false;
+    return [...separations].some(
+      ([one, other]) => (one.includes(from) && other.includes(to)) || (other.includes(from) && one.includes(to)),
+    );
+  };
+  const update = (): void => {
+    for (const link of links) link.update();
+  };
+  return {
+    open: async (node) => {
+      let target = 0;
+      if (![...nodes.values()].includes(node)) nodes.set(sourceAddressOf(nodes.size), node);
+      const server = createServer((client) => {
+        const from = nodes.get(client.remoteAddress ?? '') ?? null;
+        const link = openLink({ client, server: connect(target, '127.0.0.1'), from, to: node, isCut, onOver: () => links.delete(link) });
+        links.add(link);
+      });
+      servers.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return { port: (server.address() as AddressInfo).port, target: (port) => (target = port) };
+    },
+    separate: (one, other) => {
+      const separation = [one, other] as const;
+      separations.add(separation);
+      update();
+      return () => {
+        separations.delete(separation);
+        update();
+      };
+    },
+    cut: (from, node) => {
+      for (const link of links) if (link.from === from && link.to === node) link.destroy();
+    },
+    close: async () => {
+      for (const link of links) link.destroy();
+      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    },
+  };
+}
+
+interface Ends {
+  readonly client: Socket;
+  readonly server: Socket;
+  readonly from: string | null;
+  readonly to: string;
+  readonly isCut: (link: Pick<Link, 'from' | 'to'>) => boolean;
+  readonly onOver: () => void;
+}
+
+function openLink({ client, server, from, to, isCut, onOver }: Ends): Link {
+  let flows = false;
+  const update = (): void => {
+    const isOpen = !isCut(link);
+    if (isOpen && (client.destroyed || server.destroyed)) return link.destroy();
+    if (isOpen === flows) return;
+    flows = isOpen;
+    for (const [source, sink] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      if (isOpen) source.pipe(sink);
+      else source.unpipe(sink).pause();
+    }
+  };
+  const link: Link = {
+    from,
+    to,
+    update,
+    destroy: () => {
+      client.destroy();
+      server.destroy();
+      onOver();
+    },
+  };
+  for (const socket of [client, server]) {
+    socket.setNoDelay(true);
+    // What an error means shows in the close that follows it.
+    socket.on('error', () => undefined);
+    // Neither side hears of the other's end while they are separated.
+    socket.on('close', () => {
+      if (!isCut(link)) link.destroy();
+    });
+  }
+  if (from === null) identify(client, link);
+  else update();
+  return link;
+}
+
+/** Reads who comes before anything is passed on. Who does not log in, as a test that asks a node, is nobody's. */
+function identify(client: Socket, link: Link): void {
+  client.once('data', (bytes: Buffer) => {
+    link.from = userPattern.exec(bytes.subarray(0, loginBytes).toString('latin1'))?.[1] ?? '';
+    client.pause();
+    client.unshift(bytes);
+    link.update();
+  });
+}
