@@ -1,8 +1,10 @@
 import { gatewayStatusPrefix } from '@sluice/gateway/presence.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { inspectRedis } from '@sluice/shared/bus/redis-inspect.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
+import { judgeRedis, redisSettings } from './redis-settings.ts';
 
 const timeoutMs = 5_000;
 const slowMs = 20;
@@ -12,10 +14,15 @@ const roundTrips = 10;
 export async function checkRedis({ redisUrls }: Config): Promise<readonly Finding[]> {
   if (redisUrls === null) return [ok('bus', 'in the process (REDIS_URL is not set): one process runs all, with start')];
   try {
-    return await withTimeout(askRedis(redisUrls));
+    return await withTimeout(askBoth(redisUrls));
   } catch (error) {
     return [fail('redis', reason(error))];
   }
+}
+
+async function askBoth(redisUrls: readonly string[]): Promise<readonly Finding[]> {
+  const [bus, ...others] = await askRedis(redisUrls);
+  return [bus as Finding, ...judgeRedis(await inspectRedis(redisUrls, redisSettings)), ...others];
 }
 
 async function askRedis(redisUrls: readonly string[]): Promise<readonly Finding[]> {

@@ -49,15 +49,15 @@ export interface ChaosOptions {
 export interface Plagues {
   /** At first; nothing may be forgotten then. */
   readonly first: typeof processFaults;
-  /** Then; each says when something may be forgotten. */
-  readonly then: typeof memoryFaults;
+  /** After them; each says when something may be forgotten. */
+  readonly later: typeof memoryFaults;
   /** Beside both. */
   readonly beside: typeof linkFaults;
   /** As `JudgeOptions` has it. */
   readonly declaredBeforeMs?: number;
 }
 
-const chaosPlagues: Plagues = { first: processFaults, then: memoryFaults, beside: linkFaults };
+const chaosPlagues: Plagues = { first: processFaults, later: memoryFaults, beside: linkFaults };
 
 const minSol = 0.5;
 const settleWithinMs = 60_000;
@@ -230,7 +230,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     const inProcesses = async (): Promise<void> => {
       await plague(world, plagues.first, way('processes', forgetsAtMs));
       const forget = (): void => audience.forgot();
-      await plague(world, plagues.then(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
+      await plague(world, plagues.later(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
     };
     await Promise.all([inProcesses(), plague(world, plagues.beside, { ...way('links', forgetsAtMs + forgetfulMs), first: 'fork' })]);
     await world.sighted();

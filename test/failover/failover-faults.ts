@@ -79,8 +79,8 @@ const declaredBeforeMs = 3_000;
 /** What happens to the Redis of a world: first what may lose nothing, then what may lose the end of the log. */
 export function failoverPlagues(fleet: RedisFleet): Plagues {
   const { 'gateway killed': gatewayKilled } = processFaults;
-  const then = (forget: () => void): Plagues['first'] => ({ ...harmful(fleet, forget), 'gateway killed': gatewayKilled! });
-  return { first: harmless(fleet), then, beside: besides(fleet), declaredBeforeMs };
+  const later = (forget: () => void): Plagues['first'] => ({ ...harmful(fleet, forget), 'gateway killed': gatewayKilled! });
+  return { first: harmless(fleet), later, beside: besides(fleet), declaredBeforeMs };
 }
 
 function harmless(fleet: RedisFleet): Plagues['first'] {
@@ -139,7 +139,7 @@ function harmless(fleet: RedisFleet): Plagues['first'] {
   };
 }
 
-function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['then']> {
+function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['later']> {
   const operator = new Operator(fleet);
   /** Does something to the primary until a replica has taken its place, then undoes it. */
   const lose = (name: string, harm: (primary: FleetNode, world: ChaosWorld) => Promise<() => Promise<void>>): Plagues['first'][string] => {

@@ -25,7 +25,11 @@ async function run(start: typeof startCluster): Promise<boolean> {
     try {
       const eachMs = minutes * 30_000;
       const { faults, ...report } = await runChaos(world, {
-        ...{ seed, clients, readers, tell, plagues: failoverPlagues(fleet) },
+        seed,
+        clients,
+        readers,
+        tell,
+        plagues: failoverPlagues(fleet),
         durationMs: eachMs * keepingShare,
         forgetfulMs: eachMs * (1 - keepingShare),
       });

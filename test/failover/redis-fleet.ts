@@ -37,7 +37,7 @@ const password = 'failover';
 /** As OPERATING.md says; a user of its own also tells who comes. */
 const rights = ['on', `>${password}`, '~*', '&*', '+@all', '-@dangerous', '-@admin', '+info'];
 const key = '{sluice}:offset';
-export const nodeTimeoutMs = 1_500;
+const nodeTimeoutMs = 1_500;
 const clusterNodes = 6;
 const replicaNodes = 3;
 const followWithinMs = 20_000;
@@ -95,7 +95,7 @@ export async function startReplicas(options: RedisFleetOptions): Promise<RedisFl
 }
 
 /** Makes a server the replica of another; resolves when it follows. */
-export async function follow(node: FleetNode, primary: FleetNode): Promise<void> {
+async function follow(node: FleetNode, primary: FleetNode): Promise<void> {
   await node.redis.command('REPLICAOF', '127.0.0.1', String(primary.port));
   await until(`${node.name} to follow ${primary.name}`, () => isFollowing(node), followWithinMs);
 }
@@ -147,11 +147,15 @@ async function startNodes(kind: RedisFleet['kind'], count: number, { users, args
 
 function announced(way: Way, busWay: Way | null, busPort: number | null): string[] {
   if (busWay === null) return ['--replica-announce-ip', '127.0.0.1', '--replica-announce-port', String(way.port)];
-  return [
-    ...['--cluster-port', String(busPort), '--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-announce-ip', '127.0.0.1'],
-    ...['--cluster-announce-port', String(way.port), '--cluster-announce-bus-port', String(busWay.port)],
-    ...['--cluster-replica-validity-factor', '0'],
-  ];
+  const settings: Readonly<Record<string, string | number>> = {
+    'cluster-port': String(busPort),
+    'cluster-node-timeout': nodeTimeoutMs,
+    'cluster-announce-ip': '127.0.0.1',
+    'cluster-announce-port': way.port,
+    'cluster-announce-bus-port': busWay.port,
+    'cluster-replica-validity-factor': 0,
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
 /** It is a primary and has the slot of the log: every other node says that it has moved. */

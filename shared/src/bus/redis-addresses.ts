@@ -80,7 +80,7 @@ function goesOn(later: Server, earlier: Server): boolean {
 }
 
 /** The answers so far, in the order of the questions, once these are enough or all have answered or failed. */
-export function answersOf<T>(questions: readonly Promise<T>[], areEnough: (answers: readonly (T | null)[]) => boolean): Promise<(T | null)[]> {
+function answersOf<T>(questions: readonly Promise<T>[], areEnough: (answers: readonly (T | null)[]) => boolean): Promise<(T | null)[]> {
   const answers: (T | null)[] = questions.map(() => null);
   return new Promise((resolve) => {
     let open = questions.length;
@@ -167,7 +167,8 @@ export class OwnerBook implements AddressBook {
 
 function mostNamed(views: readonly (SlotView | null)[]): { readonly view: SlotView; readonly votes: number } | null {
   const said = views.filter((view) => view !== null);
-  const votesOf = ({ owner }: SlotView): number => said.filter((one) => one.owner.host === owner.host && one.owner.port === owner.port).length;
+  const votesOf = ({ owner }: SlotView): number =>
+    said.filter((one) => one.owner.host === owner.host && one.owner.port === owner.port).length;
   let best: { readonly view: SlotView; readonly votes: number } | null = null;
   for (const view of said) if (votesOf(view) > (best?.votes ?? 0)) best = { view, votes: votesOf(view) };
   return best;

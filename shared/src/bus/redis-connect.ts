@@ -1,8 +1,17 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/log.ts';
 import { BusError } from './bus-error.ts';
-import { addressOf, connectorBy, electPrimary, OwnerBook, PrimaryBook, type Address, type Server, type SlotView } from './redis-addresses.ts';
-import { redisKeys, termsOf } from './redis-scripts.ts';
+import {
+  addressOf,
+  connectorBy,
+  electPrimary,
+  OwnerBook,
+  PrimaryBook,
+  type Address,
+  type Server,
+  type SlotView,
+} from './redis-addresses.ts';
+import { liveChannel, redisKeys, termsOf } from './redis-scripts.ts';
 
 /** A command that gets no byte of an answer for this long ends its connection, which then is made anew. */
 const answerTimeoutMs = 5_000;
@@ -100,6 +109,13 @@ async function askOwner(url: string, node: Address, channel: string): Promise<Sl
     if (range === undefined) throw new Error(`The slot of ${channel} is nobody's.`);
     return { owner: toAddress(range[2] as Range[2]), nodes: ranges.flatMap(([, , ...nodes]) => nodes.map(toAddress)) };
   });
+}
+
+/** All nodes of a cluster, as the first of them that answers knows them. */
+export async function askNodes(urls: readonly string[]): Promise<readonly Address[]> {
+  const views = urls.map((url) => askOwner(url, addressOf(url), liveChannel(0)));
+  const nodes = (await Promise.any(views)).nodes.map((node) => [`${node.host}:${node.port}`, node] as const);
+  return [...new Map(nodes).values()];
 }
 
 /** Connects for commands. Rejects with `UNAVAILABLE`. */

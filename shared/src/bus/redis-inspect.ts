@@ -1,0 +1,60 @@
+import { addressOf, type Address } from './redis-addresses.ts';
+import { ask, askNodes, deploymentOf, type Deployment } from './redis-connect.ts';
+
+/** One server as it describes itself. */
+export interface InspectedServer {
+  /** host:port */
+  readonly name: string;
+  /** Fields of INFO. */
+  readonly info: ReadonlyMap<string, string>;
+  /** Its settings; null where the user may not read them. */
+  readonly settings: ReadonlyMap<string, string> | null;
+}
+
+export interface InspectedRedis {
+  readonly kind: Deployment['kind'];
+  /** All nodes of a cluster; of others those that are addressed. */
+  readonly servers: readonly InspectedServer[];
+  /** host:port of those that gave no answer. */
+  readonly away: readonly string[];
+}
+
+/** Asks every server for its state and settings. Rejects with `UNAVAILABLE` where none answers. */
+export async function inspectRedis(urls: readonly string[], settings: readonly string[]): Promise<InspectedRedis> {
+  const { kind } = await deploymentOf(urls);
+  const [url] = urls as readonly [string];
+  const nodes = kind === 'cluster' ? await askNodes(urls) : urls.map(addressOf);
+  const answers = await Promise.all(
+    nodes.map((node, at) => inspect(kind === 'cluster' ? url : (urls[at] as string), node, settings).catch(() => null)),
+  );
+  return {
+    kind,
+    servers: answers.filter((answer) => answer !== null),
+    away: nodes.filter((_, at) => answers[at] === null).map(nameOf),
+  };
+}
+
+const nameOf = ({ host, port }: Address): string => `${host}:${port}`;
+
+async function inspect(url: string, node: Address, settings: readonly string[]): Promise<InspectedServer> {
+  return ask(url, node, async (client) => {
+    const lines = (await client.info()).split('\r\n');
+    // One at a time: Redis 6 takes one name only. A user that may not read them is refused.
+    const read = Promise.all(settings.map(async (name) => [name, ((await client.config('GET', name)) as string[])[1]] as const));
+    const found = await read.catch(() => null);
+    return {
+      name: nameOf(node),
+      info: pairs(lines, ':'),
+      settings: found === null ? null : new Map(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))),
+    };
+  });
+}
+
+function pairs(lines: readonly string[], separator: string): Map<string, string> {
+  return new Map(
+    lines.flatMap((line) => {
+      const at = line.indexOf(separator);
+      return at === -1 ? [] : [[line.slice(0, at), line.slice(at + 1)] as const];
+    }),
+  );
+}
