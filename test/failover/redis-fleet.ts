@@ -37,7 +37,8 @@ const password = 'failover';
 /** As OPERATING.md says; a user of its own also tells who comes. */
 const rights = ['on', `>${password}`, '~*', '&*', '+@all', '-@dangerous', '-@admin', '+info'];
 const key = '{sluice}:offset';
-const nodeTimeoutMs = 1_500;
+/** Enough for a busy machine not to take a node for gone that is only slow. */
+const nodeTimeoutMs = 2_500;
 const clusterNodes = 6;
 const replicaNodes = 3;
 const followWithinMs = 20_000;

@@ -100,7 +100,8 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
     },
     stop: async () => {
       await kill();
-      rmSync(directory, { recursive: true, force: true });
+      // A child that writes its file for a replica may end a moment later.
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     },
     kill,
     restart: async () => {
