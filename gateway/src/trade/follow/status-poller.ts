@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { createBlockhashDeaths } from './blockhash-deaths.ts';
 import { createNodeHistory } from './node-history.ts';
 import type { SendNode } from '../send/nodes.ts';
 import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
@@ -13,6 +15,11 @@ const pollEveryMs = 350;
 const pollConfirmedEveryMs = 2_000;
 /** How often it is looked which orders are due. */
 const tickMs = 100;
+/**
+ * Blocks that a node's finalized height must be past the last one of a message where nothing else says that it can land no more: as many as
+ * a node may be ahead of another behind the same address, and fewer than after which it may have forgotten the message.
+ */
+const expiryMarginBlocks = 32;
 /** The finalized height is no older than that when orders are held against it. */
 const heightEveryMs = 1_000;
 /** A node remembers recent statuses for some hundred slots; of older ones it must search its history. */
@@ -46,6 +53,8 @@ export interface StatusPollerOptions<Order extends TrackedOrder> {
 export async function pollStatuses<Order extends TrackedOrder>(options: StatusPollerOptions<Order>): Promise<void> {
   const { node, index, orders, newestSlot, counters, signal } = options;
   const history = createNodeHistory(ask);
+  const deaths = createBlockhashDeaths(ask, newestSlot);
+  const blockhashes = new WeakMap<Order, string>();
   let finalized: FinalizedPoint | null = null;
   let finalizedAtMs = -Infinity;
   let failures = 0;
@@ -68,6 +77,28 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
   /** Past its last block on this node's finalized chain. */
   function isPast({ lastValidBlockHeight }: TrackedOrder): boolean {
     return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight > lastValidBlockHeight;
+  }
+
+  /** Empty where the message is not known. */
+  function blockhashOf(tracked: Order): string {
+    const known = blockhashes.get(tracked);
+    if (known !== undefined) return known;
+    const decoded = tracked.order.signedBytes === null ? null : decodeTransaction(tracked.order.signedBytes);
+    const blockhash = decoded === null || decoded.kind === 'malformed' ? '' : decoded.recentBlockhash;
+    blockhashes.set(tracked, blockhash);
+    return blockhash;
+  }
+
+  /**
+   * As far as this node goes: the last block of a message may itself be one endpoint's word, so its blockhash must be dead too, or, where
+   * the node does not say whether it is, the height be well past. One node alone is held to both.
+   */
+  function canLandNoMore(tracked: Order): boolean {
+    const { lastValidBlockHeight, views } = tracked;
+    if (finalized === null || lastValidBlockHeight === null || !isPast(tracked)) return false;
+    const isDead = deaths.isDead(blockhashOf(tracked));
+    if (isDead === true && views.length > 1) return true;
+    return isDead !== false && finalized.blockHeight > lastValidBlockHeight + expiryMarginBlocks;
   }
 
   /** What it does not have says nothing: it would not have it either had it landed. */
@@ -97,7 +128,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     if (some.length === 0) return true;
     counters.polls++;
     const point = finalized;
-    const past = some.map(isPast);
+    const ended = some.map(canLandNoMore);
     const forgettable = some.map(mayBeForgotten);
     const params = [some.map(({ signature }) => signature), { searchTransactionHistory: search }];
     const answer = await ask('getSignatureStatuses', params);
@@ -112,7 +143,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
       const status = statuses[at] ?? null;
       // Behind a load balancer the answer may be another node's: it counts only where that one has seen as much.
       const isForgotten = status === null && forgettable[at] === true;
-      const absent = status === null && search && past[at] === true && !isForgotten && point !== null && contextSlot >= point.slot;
+      const absent = status === null && search && ended[at] === true && !isForgotten && point !== null && contextSlot >= point.slot;
       const absences = absent ? (tracked.views[index]?.absences ?? 0) + 1 : 0;
       orders.onView(index, tracked, { status, contextSlot, atMs, absences, isForgotten });
     }
@@ -130,6 +161,8 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
     if (some.some(mayBeForgotten)) await history.look(nowMs);
+    const past = some.filter(isPast);
+    if (finalized !== null && past.length > 0) await deaths.look(past.map(blockhashOf).filter(Boolean), finalized, nowMs);
     const isOld = (tracked: Order): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
     const recent = await readSome(
       some.filter((tracked) => !isOld(tracked)),

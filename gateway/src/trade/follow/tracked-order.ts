@@ -16,7 +16,7 @@ export interface NodeView {
   readonly status: SignatureStatus | null;
   readonly contextSlot: number;
   readonly atMs: number;
-  /** Answers in a row, history searched, that knew of nothing while this node's own finalized height was past the last block. */
+  /** Answers in a row, history searched, that knew of nothing while by this node's own finalized chain it could land no more. */
   readonly absences: number;
   /** It has nothing, and might have nothing of what landed either: its history does not reach back so far. */
   readonly isForgotten: boolean;
