@@ -1,6 +1,7 @@
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { RecordSeal } from './auth/record-seal.ts';
 import { createTickets, type Tickets } from './auth/tickets.ts';
 import { announce, gatewayStatusPrefix } from './presence.ts';
 import { createLimiter } from './ratelimit/create.ts';
@@ -15,6 +16,7 @@ export interface Fleet {
   readonly limiter: CountingLimiter;
   /** A ticket of one is good at each. */
   readonly tickets: Tickets;
+  readonly seal: RecordSeal;
   /** What all processes tell of themselves; empty while the bus does not answer. */
   statuses(): Promise<readonly BusStatus[]>;
   /** Gateways on the bus, as of the last look; this one among them. */
@@ -26,13 +28,14 @@ export interface Fleet {
 export interface FleetOptions {
   readonly config: Pick<Config, 'redisUrls'>;
   readonly bus: Bus;
+  readonly seal: RecordSeal;
   readonly log: Logger;
   /** Stays its maker's to close. */
   readonly limiter: CountingLimiter | undefined;
 }
 
 /** Rejects with a `BusError` where Redis cannot be reached. */
-export async function joinFleet({ config: { redisUrls }, bus, log, limiter: given }: FleetOptions): Promise<Fleet> {
+export async function joinFleet({ config: { redisUrls }, bus, seal, log, limiter: given }: FleetOptions): Promise<Fleet> {
   const statuses = cachedStatuses(bus);
   const limiter = given ?? (await createLimiter({ redisUrls, log, gateways: () => statuses.gateways() }));
   const closeLimiter = (): void => {
@@ -40,7 +43,7 @@ export async function joinFleet({ config: { redisUrls }, bus, log, limiter: give
   };
   let tickets: Tickets;
   try {
-    tickets = await createTickets({ redisUrls, log });
+    tickets = await createTickets({ redisUrls, seal, log });
   } catch (error) {
     closeLimiter();
     throw error;
@@ -49,6 +52,7 @@ export async function joinFleet({ config: { redisUrls }, bus, log, limiter: give
   return {
     limiter,
     tickets,
+    seal,
     statuses: () => statuses.read(),
     size: () => statuses.gateways(),
     close: async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
@@ -16,6 +17,7 @@ import { createAuthenticator } from './auth/authenticator.ts';
 import { openSigningKey } from './auth/pepper.ts';
 import type { Authenticator } from './auth/principal.ts';
 import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { RecordSeal } from './auth/record-seal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
@@ -38,6 +40,7 @@ import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
+import { sealedEvents, unsealedEvents } from './stream/private-events.ts';
 import { noSeenLog, openSeenLog } from './stream/seen-log.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
 import { orderEndpoints } from './trade/order-endpoints.ts';
@@ -58,6 +61,8 @@ export interface GatewayOptions {
   /** Where API keys are; opened under `config.dataDir` where neither it nor an authenticator is given. */
   readonly store?: Store;
   readonly authenticator?: Authenticator;
+  /** Seals what gateways keep in Redis for each other; made of the store's pepper where it is not given, or of chance where there is no store. */
+  readonly sealKey?: Uint8Array;
   /** Counts the requests of keys; closed by whoever made it. Made here where none is given: over all gateways where there is Redis. */
   readonly limiter?: CountingLimiter;
   /** Where the custodial wallets are; those of the settings' chain where it is not given. */
@@ -92,7 +97,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
   const keys = await openKeys(options);
-  const fleet = await joinFleet({ config, bus, log, limiter: options.limiter });
+  const seal = new RecordSeal(keys.sealKey);
+  const events = config.redisUrls === null ? unsealedEvents : sealedEvents(seal);
+  const fleet = await joinFleet({ config, bus, seal, log, limiter: options.limiter });
   const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket();
@@ -105,6 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     authenticator: keys.authenticator,
     admit,
     subscriber,
+    events,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
     onTerm: (place) => seenLog.enter(place),
@@ -115,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const reading = openReading({ ...options, market }, hub);
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
-  const trading = openTrading({ ...options, store, hub, simulated: () => reading.health.simulated === true });
+  const trading = openTrading({ ...options, store, events, hub, simulated: () => reading.health.simulated === true });
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };
@@ -181,6 +189,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
 }
 
+const sealKeyBytes = 32;
 const nothingBeside: NonNullable<GatewayOptions['beside']> = { metrics: () => [], parts: () => ({}) };
 
 interface RunningParts {
@@ -246,26 +255,28 @@ interface OpenKeys {
   readonly authenticator: Authenticator;
   /** Null where the keys are not those of a store: then there is no dashboard to make some. */
   readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
+  readonly sealKey: Uint8Array;
   close(): Promise<void>;
 }
 
-async function openKeys({ config, store, authenticator, log }: GatewayOptions): Promise<OpenKeys> {
-  if (authenticator !== undefined) {
-    const dashboard = store === undefined ? null : { store, nonces: await openNonces(store) };
-    return { authenticator, dashboard, close: async () => undefined };
+async function openKeys({ config, store, authenticator, sealKey: given, log }: GatewayOptions): Promise<OpenKeys> {
+  if (authenticator !== undefined && store === undefined) {
+    return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), close: async () => undefined };
   }
   const used = store ?? (await openStore(config));
   const closeStore = async (): Promise<void> => {
     if (store === undefined) await used.close();
   };
   try {
-    const nonces = await openNonces(used);
+    const dashboard = { store: used, nonces: new Nonces(await openSigningKey(used, 'sign-in nonces')) };
+    const sealKey = given ?? (await openSigningKey(used, 'records in Redis'));
+    if (authenticator !== undefined) return { authenticator, dashboard, sealKey, close: closeStore };
     const made = await createAuthenticator({ store: used, plans: config.plans, log });
     const close = async (): Promise<void> => {
       await made.close();
       await closeStore();
     };
-    return { authenticator: made, dashboard: { store: used, nonces }, close };
+    return { authenticator: made, dashboard, sealKey, close };
   } catch (error) {
     await closeStore();
     throw error;
@@ -281,10 +292,6 @@ function hearOfKeys(authenticator: Authenticator, hub: Hub): () => void {
   return () => {
     for (const stop of stops) stop();
   };
-}
-
-async function openNonces(store: Store): Promise<Nonces> {
-  return new Nonces(await openSigningKey(store, 'sign-in nonces'));
 }
 
 function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub; readonly requests: OpenRequests }): TransportHandlers {

@@ -2,6 +2,7 @@ import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import type { RecordSeal } from './auth/record-seal.ts';
 import type { RpcAccountReader } from './chain/rpc-account-reader.ts';
 import type { Markets } from './quote/markets.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
@@ -26,6 +27,7 @@ export interface ReadCounters {
 export interface GatewayMetricsParts {
   readonly hub: Hub;
   readonly limiter: CountingLimiter;
+  readonly recordsRefused: RecordSeal['refused'];
   readonly reads: ReadCounters;
   readonly orders: OrderReport | null;
   readonly store: StoreHealth | null;
@@ -52,6 +54,11 @@ export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
     gauge('requests_open', 'Requests over HTTP that wait for their answer.', of.requests),
     ...streamMetrics(of.hub),
     ...limitMetrics(of.limiter),
+    ...Object.entries(of.recordsRefused).map(([purpose, refused]) =>
+      counter('records_refused_total', 'Records from Redis refused: not sealed by a gateway, expired, or used before.', refused, {
+        kind: purpose.replaceAll(' ', '_'),
+      }),
+    ),
     ...readMetrics(of.reads),
     ...(of.store === null ? [] : storeMetrics(of.store)),
     ...(of.orders === null ? [] : orderMetrics(of.orders)),

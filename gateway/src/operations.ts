@@ -61,6 +61,7 @@ export function createOperations(of: OperationsParts): Operations {
     ...gatewayMetrics({
       hub,
       limiter,
+      recordsRefused: fleet.seal.refused,
       reads: counters,
       orders: trading.report(),
       store: storeHealth,

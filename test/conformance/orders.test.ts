@@ -1,4 +1,5 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
+import { unsealedEvents } from '@sluice/gateway/stream/private-events.ts';
 import { createOrderLedger, type OrderLedger } from '@sluice/gateway/trade/order-ledger.ts';
 import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/trade/order-publisher.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/trade/order.ts';
@@ -46,7 +47,7 @@ describe.each([
     store = await place.open();
     bus = await createBus({ redisUrls: null, log });
     server = await startTestGateway({ transport, bus, store, config: { dataDir: place.settings.dataDir } });
-    publisher = createOrderPublisher({ bus, simulated: () => true, log });
+    publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => true, log });
     ledger = createOrderLedger({ orders: store.orders, publisher, log });
     server.keys.add('mine', { scopes: ['stream', 'read', 'trade'] });
     server.keys.add('other', { scopes: ['stream', 'read', 'trade'] });

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { createTickets } from '@sluice/gateway/auth/tickets.ts';
 import { createLimiter, inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limit-clock.ts';
@@ -175,7 +176,7 @@ describe('a cluster of Redis', () => {
         expect(await one.take(key, { perMinute: 60, burst: 2 }, 1)).toMatchObject({ admitted: true, counted: 'shared' });
         expect(await other.take(key, { perMinute: 60, burst: 2 }, 1)).toMatchObject({ admitted: true, remaining: 0, counted: 'shared' });
       }
-      const tickets = await createTickets({ redisUrls, log });
+      const tickets = await createTickets({ redisUrls, seal: new RecordSeal(new Uint8Array(32)), log });
       for (let i = 0; i < 10; i++) {
         const issued = await tickets.issue({ credential: `key.${i}`, address: null });
         if (!issued.ok) throw new Error('no ticket');

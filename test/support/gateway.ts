@@ -89,6 +89,9 @@ export class TestKeys implements Authenticator {
 export const goodKey = 'sluice_test_streams';
 export const scopelessKey = 'sluice_test_without_scope';
 
+/** The same for all gateways of a test, as that of a shared pepper is. */
+export const testSealKey = new Uint8Array(32).fill(7);
+
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly bus: Bus;
@@ -128,6 +131,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log,
     signal: new AbortController().signal,
     authenticator: options.authenticator ?? keys,
+    sealKey: testSealKey,
     ...(options.transport === undefined ? {} : { transport: options.transport }),
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),

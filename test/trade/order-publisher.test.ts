@@ -1,3 +1,4 @@
+import { unsealedEvents } from '@sluice/gateway/stream/private-events.ts';
 import { createOrderPublisher, maxQueuedOrders } from '@sluice/gateway/trade/order-publisher.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
@@ -45,7 +46,7 @@ const upTo = (last: number): readonly number[] => Array.from({ length: last }, (
 describe('the publisher of orders', () => {
   it('tells every change once, in order, also over an outage of which a part came through', async () => {
     const bus = new MoodyBus();
-    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     bus.takes = 3;
     for (const version of upTo(1_000)) publisher.tell(changeOf(version));
     await until('the bus to refuse twice', () => publisher.counts.failures >= 2);
@@ -61,7 +62,7 @@ describe('the publisher of orders', () => {
   it('drops the oldest of those that wait beyond its bound, and counts them', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
-    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     publisher.tell(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     for (let version = 2; version <= maxQueuedOrders + 11; version++) publisher.tell(changeOf(version));
@@ -74,7 +75,7 @@ describe('the publisher of orders', () => {
 
   it('does not let a change that cannot be told keep back the others', async () => {
     const bus = new MoodyBus();
-    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     const error = { message: '', detailsJson: '{}' };
     publisher.tell(changeOf(1));
     publisher.tell(changeOf(2, { state: 'failed', error: { ...error, code: 'NO_SUCH_CODE' } }));
@@ -89,7 +90,7 @@ describe('the publisher of orders', () => {
   it('ends also while the bus is away, and takes nothing after it', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
-    const publisher = createOrderPublisher({ bus, simulated: () => false, log });
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     publisher.tell(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     await publisher.close();

@@ -24,7 +24,7 @@ export async function openKeyHash(store: PepperPlace): Promise<KeyHash> {
 }
 
 /** A key for something else that all gateways of a store sign alike; made of the pepper, so that there is no further secret to keep. */
-export async function openSigningKey(store: PepperPlace, purpose: 'sign-in nonces'): Promise<Uint8Array> {
+export async function openSigningKey(store: PepperPlace, purpose: 'sign-in nonces' | 'records in Redis'): Promise<Uint8Array> {
   return createHmac('sha256', await openPepper(store))
     .update(`sluice ${purpose}`)
     .digest();

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { RecordSeal } from './record-seal.ts';
 
 /** Who a ticket stands for. */
 export interface TicketHolder {
@@ -41,13 +42,15 @@ function newTicket(): string {
 /** In Redis where there is one, else in this process. Rejects with a `BusError` where Redis cannot be reached at the start. */
 export async function createTickets({
   redisUrls,
+  seal,
   log,
 }: {
   readonly redisUrls: readonly string[] | null;
+  readonly seal: RecordSeal;
   readonly log: Logger;
 }): Promise<Tickets> {
   if (redisUrls === null) return inProcessTickets();
-  return redisTickets(await RedisConnection.open(redisUrls, 'tickets', log), log);
+  return redisTickets(await RedisConnection.open(redisUrls, 'tickets', log), seal, log);
 }
 
 interface Kept {
@@ -81,8 +84,39 @@ export function inProcessTickets(nowMs: () => number = () => performance.now(), 
   };
 }
 
-function redisTickets(connection: RedisConnection, log: Logger): Tickets {
-  const keyOf = (ticket: string): string => `sluice:ticket:${hashOf(ticket)}`;
+/** The record of a ticket: its end and whose it is, as JSON, behind the seal over both and the hash that it is kept under. */
+const recordForm = /^([A-Za-z0-9_-]{43})(\{.*\})$/s;
+
+interface TicketRecord extends TicketHolder {
+  readonly endsAtMs: number;
+}
+
+function recordOf(hash: string, record: TicketRecord, seal: RecordSeal): string {
+  const text = JSON.stringify(record);
+  return seal.of('ticket', hash, record.endsAtMs, Buffer.from(text)).toString('base64url') + text;
+}
+
+/** Null where the record is not ours, not of this ticket, or too old. */
+function readRecord(hash: string, text: string, seal: RecordSeal): TicketRecord | null {
+  const [, mac = '', json = ''] = recordForm.exec(text) ?? [];
+  const record = parsed(json);
+  const isOurs = seal.check(Buffer.from(mac, 'base64url'), Date.now(), 'ticket', hash, record?.endsAtMs ?? 0, Buffer.from(json));
+  return isOurs ? record : null;
+}
+
+/** Nothing of it counts before its seal was checked. */
+function parsed(json: string): TicketRecord | null {
+  try {
+    return JSON.parse(json) as TicketRecord;
+  } catch {
+    return null;
+  }
+}
+
+function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger): Tickets {
+  const keyOf = (hash: string): string => `sluice:ticket:${hash}`;
+  /** Tickets that this gateway took, oldest first: a Redis that still has them opens nothing more with them. */
+  const used = new Set<string>();
   let away = false;
   const ask = async (command: string, ...args: (string | number)[]): Promise<unknown> => {
     try {
@@ -96,18 +130,31 @@ function redisTickets(connection: RedisConnection, log: Logger): Tickets {
       return 'away';
     }
   };
+  const isReplayed = (hash: string): boolean => {
+    if (used.has(hash)) return true;
+    used.add(hash);
+    if (used.size > maxTickets) for (const oldest of used) return !used.delete(oldest);
+    return false;
+  };
   return {
     issue: async (holder) => {
       const ticket = newTicket();
-      const reply = await ask('set', keyOf(ticket), JSON.stringify(holder), 'PX', ticketTtlMs, 'NX');
+      const hash = hashOf(ticket);
+      const record = recordOf(hash, { ...holder, endsAtMs: Date.now() + ticketTtlMs }, seal);
+      const reply = await ask('set', keyOf(hash), record, 'PX', ticketTtlMs, 'NX');
       return reply === 'OK' ? { ok: true, ticket } : { ok: false };
     },
     take: async (ticket) => {
       // What cannot be one is not asked for.
       if (!ticketForm.test(ticket)) return null;
-      const reply = await ask('getdel', keyOf(ticket));
+      const hash = hashOf(ticket);
+      const reply = await ask('getdel', keyOf(hash));
       if (reply === 'away' || typeof reply !== 'string') return reply === 'away' ? 'away' : null;
-      return JSON.parse(reply) as TicketHolder;
+      const record = readRecord(hash, reply, seal);
+      if (record === null) return null;
+      if (!isReplayed(hash)) return { credential: record.credential, address: record.address };
+      seal.refused.ticket++;
+      return null;
     },
     close: () => connection.close(),
   };

@@ -199,12 +199,12 @@ export class Fanout {
     return decided;
   }
 
-  /** The topics of an entry that is no event: their followers have missed what came before it. */
-  onPause({ topics }: LogEntry): void {
+  /** The topics of an entry that nobody gets: their followers are told that it, and what they missed before it, is gone. */
+  skip({ topics }: LogEntry, reason: 'unwatched' | 'lost'): void {
     for (const { topic: name, seq } of topics) {
       const topic = this.#topics.get(name);
       if (topic === undefined) continue;
-      this.gap(topic, topic.seq + 1, seq, 'unwatched');
+      this.gap(topic, topic.seq + 1, seq, reason);
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
     }

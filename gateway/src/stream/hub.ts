@@ -23,6 +23,7 @@ import { History, historyLimits } from './history.ts';
 import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
 import { usedOutOfReach } from './plan-reach.ts';
+import { isPrivate, type PrivateEvents } from './private-events.ts';
 import { refusal, Session, type Action, type SessionGrant } from './protocol.ts';
 import { StreamStats } from './stats.ts';
 import { listOf, subscribe, unsubscribe, type StreamParts } from './subscriptions.ts';
@@ -34,6 +35,8 @@ export interface HubOptions {
   /** Judges the key of a first message. */
   readonly admit: Admit;
   readonly subscriber: BusSubscriber;
+  /** Opens the events that belong to one key. */
+  readonly events: Pick<PrivateEvents, 'open'>;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
   /** What is handed out from here on was written in this term of the log. */
@@ -102,6 +105,8 @@ export class Hub {
   #linkUp = false;
   #caughtUp = false;
   #draining = false;
+  /** Once is enough: from then on they are counted. */
+  #forgeryLogged = false;
   readonly #followers: LogFollower[] = [];
 
   constructor(options: HubOptions) {
@@ -411,9 +416,14 @@ export class Hub {
 
   // --- Events.
 
-  #onEntry(entry: LogEntry, replayed: boolean): void {
+  #onEntry(logged: LogEntry, replayed: boolean): void {
     this.#reap();
     this.stats.events++;
+    const entry = isPrivate(logged) ? this.#options.events.open(logged) : logged;
+    if (entry === null) {
+      this.#onForged(logged);
+      return;
+    }
     this.history.append(entry);
     const verdict = readVerdict(entry);
     if (verdict !== null) this.#onVerdict(verdict, entry.offset);
@@ -442,7 +452,14 @@ export class Hub {
 
   #onPause(entry: LogEntry): void {
     this.#pauses.add(entry);
-    this.fanout.onPause(entry);
+    this.fanout.skip(entry, 'unwatched');
+  }
+
+  /** No event of ours: nobody gets it, and it is in no history. Its place in the topic is told as lost. */
+  #onForged(entry: LogEntry): void {
+    if (!this.#forgeryLogged) this.#options.log.error({ offset: entry.offset }, 'private_event_refused');
+    this.#forgeryLogged = true;
+    this.fanout.skip(entry, 'lost');
   }
 
   #tellUnwatched(name: string): void {

@@ -6,6 +6,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
+import type { PrivateEvents } from '../stream/private-events.ts';
 import { orderEvent } from './order-object.ts';
 import type { ToldOrder } from './order.ts';
 
@@ -18,6 +19,7 @@ const maxPauseMs = 2_000;
 
 export interface OrderPublisherOptions {
   readonly bus: Pick<Bus, 'publisher'>;
+  readonly events: Pick<PrivateEvents, 'entry'>;
   /** Whether the chain is a simulated one, as far as it is known. */
   readonly simulated: () => boolean;
   readonly log: Logger;
@@ -44,7 +46,7 @@ export interface OrderPublisher {
 }
 
 /** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
-export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOptions): OrderPublisher {
+export function createOrderPublisher({ bus, events, simulated, log }: OrderPublisherOptions): OrderPublisher {
   const counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
   const queue: ToldOrder[] = [];
   const closing = new AbortController();
@@ -56,7 +58,7 @@ export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOpti
   const entriesOf = (orders: readonly ToldOrder[]): BusEntry[] =>
     orders.flatMap((order) => {
       try {
-        const entry = entryOf(order, simulated());
+        const entry = events.entry(ordersTopic(order.keyId), encodeEvent(orderEvent(order, nowUs(), simulated())));
         checkEntry(entry);
         return [entry];
       } catch (error) {
@@ -114,11 +116,6 @@ export function createOrderPublisher({ bus, simulated, log }: OrderPublisherOpti
       await publisher?.close();
     },
   };
-}
-
-function entryOf(order: ToldOrder, simulated: boolean): BusEntry {
-  const { json, msgpack } = encodeEvent(orderEvent(order, nowUs(), simulated));
-  return { topics: [ordersTopic(order.keyId)], json, msgpack };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -16,6 +16,7 @@ import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
+import type { PrivateEvents } from '../stream/private-events.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';
@@ -58,6 +59,8 @@ export interface TradingOptions {
   /** Null: there is none, and no orders. */
   readonly store: Store | null;
   readonly bus: Bus;
+  /** How orders' events go over the bus. */
+  readonly events: PrivateEvents;
   readonly hub: Hub;
   /** Whether the chain is a simulated one, as far as it is known. */
   readonly simulated: () => boolean;
@@ -110,7 +113,7 @@ interface TradingParts extends TradingOptions {
   readonly store: Store;
 }
 
-function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }: TradingParts): Trading {
+function createTrading({ config, rpc, custody, store, bus, events, hub, simulated, log }: TradingParts): Trading {
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, signerLimits: limits } = config;
@@ -126,7 +129,7 @@ function createTrading({ config, rpc, custody, store, bus, hub, simulated, log }
   const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
   const lanes = createLanes({ nodes, ...config.broadcast, mayLeave: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
-  const publisher = createOrderPublisher({ bus, simulated, log });
+  const publisher = createOrderPublisher({ bus, events, simulated, log });
   const stats = new OrderStats();
   const tell = (order: ToldOrder): void => {
     stats.changed(order);

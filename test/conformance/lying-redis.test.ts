@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
+import { sealedEvents } from '@sluice/gateway/stream/private-events.ts';
+import { orderEvent } from '@sluice/gateway/trade/order-object.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { allTradesTopic, ordersTopic } from '@sluice/shared/wire/topics.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startTestGateway, testSealKey, until, type TestGateway } from '../support/gateway.ts';
+import { newOrder } from '../support/orders.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { StreamClient } from '../support/stream-client.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+const [victim, thief] = ['sluice_lied_to_victim', 'sluice_lied_to_thief'];
+const ticketPrefix = 'sluice:ticket:';
+const hashOf = (ticket: string): string => createHash('sha256').update(ticket).digest('base64url');
+
+/** Whoever reads and writes Redis as he likes, but knows nothing of the pepper. */
+describe('a Redis that lies', () => {
+  let redis: TestRedis;
+  let bus: Bus;
+  let publisher: BusPublisher;
+  let server: TestGateway;
+  const clients: StreamClient[] = [];
+  beforeAll(async () => {
+    redis = await startRedis();
+    bus = await createBus({ redisUrls: [redis.url], log });
+    publisher = await bus.publisher();
+    server = await startTestGateway({ bus, config: { redisUrls: [redis.url] } });
+    for (const key of [victim, thief]) server.keys.add(key, { scopes: ['stream', 'trade'] });
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+  });
+  afterAll(async () => {
+    await publisher.close();
+    await server.close();
+    await bus.close();
+    await redis.stop();
+  });
+
+  const connect = (query: string): StreamClient => {
+    const client = new StreamClient(`ws://${server.host}/api/data?${query}`);
+    clients.push(client);
+    return client;
+  };
+  const statusOf = async (ticket: string): Promise<number | 'opened'> => {
+    const client = connect(`ticket=${ticket}`);
+    return until('an outcome', () => client.refused?.status ?? (client.socket.readyState === 1 ? 'opened' : undefined));
+  };
+  const ticketOf = async (key: string): Promise<string> => {
+    const answer = await fetch(`http://${server.host}/api/ws-ticket`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } });
+    return ((await answer.json()) as { ticket: string }).ticket;
+  };
+  const refusedOf = async (purpose: string): Promise<number> => {
+    const text = await (await fetch(`http://${server.host}/metrics`)).text();
+    return Number(new RegExp(`records_refused_total\\{kind="${purpose}"\\} (\\d+)`).exec(text)?.[1]);
+  };
+
+  describe('about tickets', () => {
+    /** What Redis has under a ticket's name, as a bulk string of its protocol. */
+    const recordOf = async (ticket: string): Promise<string> =>
+      /^\$\d+\r\n([^]*)\r\n$/.exec(await redis.command('GET', ticketPrefix + hashOf(ticket)))![1]!;
+    const write = (ticket: string, record: string): Promise<string> =>
+      redis.command('SET', ticketPrefix + hashOf(ticket), record, 'PX', '30000');
+
+    it('opens no stream with a record that no gateway made', async () => {
+      const ticket = 'A'.repeat(43);
+      const holder = { credential: `${victim}.1`, address: null, endsAtMs: Date.now() + 30_000 };
+      const seal = new RecordSeal(new Uint8Array(32)).of('ticket', hashOf(ticket), holder.endsAtMs, Buffer.from(JSON.stringify(holder)));
+      for (const before of ['', 'A'.repeat(43), seal.toString('base64url')]) {
+        await write(ticket, before + JSON.stringify(holder));
+        expect(await statusOf(ticket)).toBe(401);
+      }
+      for (const record of ['', '{}', 'null', 'A'.repeat(43), `${'A'.repeat(43)}{"endsAtMs":`, '{"endsAtMs":null}'.repeat(1_000)]) {
+        await write(ticket, record);
+        expect(await statusOf(ticket)).toBe(401);
+      }
+      expect(await refusedOf('ticket')).toBe(9);
+    });
+
+    it("gives nobody the rights of another's ticket", async () => {
+      const [own, others] = [await ticketOf(thief), await ticketOf(victim)];
+      const [ownRecord, othersRecord] = [await recordOf(own), await recordOf(others)];
+      await write(own, othersRecord);
+      expect(await statusOf(own)).toBe(401);
+      await write(own, ownRecord.replace(thief, victim));
+      expect(await statusOf(own)).toBe(401);
+      expect(await statusOf(others)).toBe('opened');
+    });
+
+    it('cannot have a ticket used twice', async () => {
+      const ticket = await ticketOf(victim);
+      const record = await recordOf(ticket);
+      expect(await statusOf(ticket)).toBe('opened');
+      await write(ticket, record);
+      expect(await statusOf(ticket)).toBe(401);
+    });
+  });
+
+  describe("about a key's own orders", () => {
+    const topic = ordersTopic(victim);
+    const sealed = sealedEvents(new RecordSeal(testSealKey));
+    const encoded = () =>
+      encodeEvent(orderEvent({ ...newOrder(Date.now(), { keyId: victim }), updatedAtMs: Date.now(), version: 1 }, Date.now() * 1000, true));
+    const genuine = (to = topic): BusEntry => sealed.entry(to, encoded());
+    const forged = (topics: readonly string[] = [topic]): BusEntry => ({ topics, ...encoded() });
+    const old = (): BusEntry => sealedEvents(new RecordSeal(testSealKey), () => Date.now() - 25 * 3_600_000).entry(topic, encoded());
+
+    it.each(['json', 'msgpack'] as const)('tells nobody an event that no gateway published, in %s', async (format) => {
+      const client = await connect(`api-key=${victim}&format=${format}`).open();
+      const stranger = await connect(`api-key=${thief}&format=${format}`).open();
+      const reply = await client.ask({ op: 'subscribe', channel: 'orders' });
+      const { seq: start, epoch } = (reply['positions'] as Record<string, { seq: number; epoch: string }>)[topic]!;
+      await stranger.ask({ op: 'subscribe', channel: 'orders' });
+      await stranger.ask({ op: 'subscribe', channel: 'trades' });
+      const before = await refusedOf('private_event');
+      const first = genuine();
+      const { msgpack } = first;
+      const touched = {
+        ...first,
+        json: Buffer.from(Buffer.from(first.json).toString('latin1').replace('"version":1', '"version":9'), 'latin1'),
+      };
+      const lies: BusEntry[] = [
+        forged(),
+        touched,
+        { ...first, msgpack: msgpack.subarray(0, -1) },
+        { ...first, msgpack: new Uint8Array(0) },
+        // An event of the victim's, shown to somebody else.
+        { ...first, topics: [ordersTopic(thief)] },
+        { ...first, topics: [topic, ordersTopic(thief)] },
+        { ...first, topics: [allTradesTopic, topic] },
+        old(),
+      ];
+      await publisher.publish([first, ...lies, genuine()]);
+      const reached = start + 2 + lies.filter(({ topics }) => topics.includes(topic)).length;
+      const frames = await client.framesTo(topic, 2);
+      expect(frames.map(({ seq }) => seq)).toEqual([start + 1, reached]);
+      expect(frames.map(({ data }) => data)).toEqual([first, first].map(() => expect.objectContaining({ type: 'order', version: 1 })));
+      const gaps = client.messages.filter(({ op }) => op === 'gap');
+      expect(gaps.every((gap) => gap['topic'] === topic && gap['reason'] === 'lost')).toBe(true);
+      expect([gaps[0]?.['from'], gaps.at(-1)?.['to']]).toEqual([start + 2, reached - 1]);
+      await stranger.ask({ op: 'ping' });
+      expect(stranger.messages.filter((message) => message['data'] !== undefined)).toEqual([]);
+      expect(await refusedOf('private_event')).toBe(before + lies.length);
+      // Nor is any of it in the history.
+      const later = await connect(`api-key=${victim}&format=${format}`).open();
+      await later.ask({ op: 'subscribe', channel: 'orders', since: { epoch, seq: start } });
+      expect((await later.framesTo(topic, 1)).map(({ seq }) => seq)).toEqual([reached]);
+    });
+  });
+});
