@@ -9,6 +9,9 @@ import { pathToFileURL } from 'node:url';
 import { checkOwner, currentBuild, isFresh, root } from './compile/build-folder.mjs';
 import { programs } from './compile/programs.mjs';
 
+// Whoever may send this signal would otherwise open Node's debugger, and read every key and wallet in the process.
+process.on('SIGUSR1', () => undefined);
+
 const compiler = join(root, 'compile/compile.mjs');
 const hasSources = existsSync(join(root, programs.start));
 

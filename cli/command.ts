@@ -72,6 +72,18 @@ export function parseDuration(option: string, text: string, least: 0 | 1000): nu
   return durationMs;
 }
 
+let readerGone = (): void => process.exit(0);
+
+/** What is done in place of an end at once when nobody reads standard output any more (`sluice watch trades | head`). May be called more than once. */
+export function onReaderGone(stop: () => void): void {
+  readerGone = stop;
+}
+
+/** A reader that has enough is no fault; anything else that keeps output from being written is. */
+export function watchOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? readerGone() : process.exit(1)));
+}
+
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value));
 }

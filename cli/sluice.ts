@@ -1,5 +1,5 @@
 import { startFault } from '@sluice/shared/config/start-fault.ts';
-import { CommandError, UsageError, shown, type Command } from './command.ts';
+import { type Command, CommandError, shown, UsageError, watchOutput } from './command.ts';
 
 interface Entry {
   readonly name: string;
@@ -84,6 +84,5 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-// A reader that has enough (`sluice watch trades | head`) is no fault.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+watchOutput();
 process.exitCode = await main(process.argv.slice(2));

@@ -4,14 +4,14 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
 import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, printJson, shown, type Command } from '../command.ts';
+import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, shown, type Command } from '../command.ts';
 import { gatewayUrl } from '../gateway-url.ts';
 import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
 import { followStream, type Subscription } from '../watch/stream-client.ts';
 
 const keyLabel = 'sluice watch';
-/** The key that watch makes for itself ends by then, should watch be killed before it can take it back. */
-const keyLifeMs = 24 * 3_600_000;
+/** The key that watch makes for itself ends by then, should watch be killed before it can revoke it; it goes on with another one. */
+const keyLifeMs = 15 * 60_000;
 
 export const watchCommand: Command = {
   help: `Usage: sluice watch <channel> [key…] [--interval 1m] [--url http://127.0.0.1:8080] [--key API_KEY] [--json]
@@ -39,8 +39,8 @@ line. Ctrl-C ends it.`,
     const key = await openKey(given, config);
     const controller = new AbortController();
     const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+    onReaderGone(() => controller.abort());
     const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
     try {
       const end = await followStream({

@@ -135,7 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
-    ...documentEndpoints(config),
+    ...documentEndpoints({ config, addressOf }),
     ...(options.endpoints ?? []),
   ];
   const accounts =

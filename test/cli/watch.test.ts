@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { orderEvent } from '@sluice/gateway/trade/order-object.ts';
@@ -91,6 +92,18 @@ describe('sluice watch', () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(events);
     child?.kill('SIGINT');
     expect(await ended).toBe(0);
+    expect(await store.keys.all()).toEqual([]);
+  });
+
+  it('revokes its key when nobody reads its output any more, and the key ends soon by itself', { timeout: 40_000 }, async () => {
+    const { notices, ended } = watch('trades', '--json');
+    await waitFor(() => expect(notices()).toContain('connected'));
+    const [key] = await store.keys.all();
+    expect(endOfKeyMs(key!)! - Date.now()).toBeLessThanOrEqual(15 * 60_000);
+    child?.stdout?.destroy();
+    const publishing = setInterval(() => void publisher.publish([entryOf(tradeEvent(addressOf(1)))]), 50);
+    expect(await ended).toBe(0);
+    clearInterval(publishing);
     expect(await store.keys.all()).toEqual([]);
   });
 

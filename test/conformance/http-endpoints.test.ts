@@ -312,7 +312,10 @@ describe.each([
   });
 
   it('lets nobody in without a key, or with one that is not good', async () => {
-    for (const more of [{ key: null }, { key: 'nobody' }, { key: null, headers: { Authorization: 'Basic eDp5' } }]) {
+    // Without a scheme, or behind another one, a good key is none.
+    const otherForms = [reader, ` ${reader}`, `Basic ${reader}`, `Token ${reader}`, `Bearer${reader}`, `Bearer ${reader} x`, 'Basic eDp5'];
+    const withHeader = otherForms.map((text) => ({ key: null, headers: { Authorization: text } }));
+    for (const more of [{ key: null }, { key: 'nobody' }, ...withHeader]) {
       const answer = await get(shapesPath, more);
       expect(codeOf(answer)).toBe('401 UNAUTHENTICATED');
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -322,6 +325,17 @@ describe.each([
     expect((await get(`${shapesPath}?api-key=${reader}`, { key: null })).status).toBe(200);
     // The header goes before the query.
     expect((await get(`${shapesPath}?api-key=${reader}`, { key: 'nobody' })).status).toBe(401);
+  });
+
+  it('refuses a body where none is taken, with a type or without', async () => {
+    for (const [body, headers] of [
+      ['x', {}],
+      ['{}', {}],
+      ['{"a":1}', { 'Content-Type': 'application/json' }],
+    ] as const) {
+      const answer = await ask({ method: 'POST', target: '/test/trade', key: trader, body, headers });
+      expect(codeOf(answer)).toBe('400 INVALID_REQUEST');
+    }
   });
 
   it('says which scope or plan is missing', async () => {

@@ -1,3 +1,5 @@
+import { documentEndpoints } from '@sluice/gateway/docs/documents.ts';
+import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { closeCodes } from '@sluice/shared/wire/close-codes.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
@@ -310,5 +312,29 @@ describe('the table of endpoints', () => {
       '| POST `/old/{mint}` | yes | trade | An order \\| of old. Deprecated, works until 2026-06-01. | `INVALID_MINT` `SLIPPAGE_EXCEEDED` `TRADING_HALTED` |',
       '| GET `/any` | – | key | Any key. | – |',
     ]);
+  });
+});
+
+describe('the documents for anybody', () => {
+  it('are limited by the address of the client, a network of IPv6 as one', () => {
+    let nowUs = 0;
+    let address = '';
+    const config = { plans: defaultPlans, publicUrl: null };
+    const bound = documentEndpoints({ config, addressOf: () => address, clock: { nowUs: () => nowUs } });
+    const asks = (from: string): unknown[] => {
+      address = from;
+      const call = { request: {} as HttpRequest, params: {}, query: {}, body: {}, principal: null };
+      return bound.map(({ handler }) => handler(call as never));
+    };
+    const refused = expect.objectContaining({ error: 'RATE_LIMIT', retryAfterSeconds: 1 });
+    const files = [1, 2, 3].map(() => expect.objectContaining({ file: expect.anything() }));
+    for (let i = 0; i < 10; i++) expect(asks('192.0.2.1')).toEqual(files);
+    expect(asks('192.0.2.1')).toEqual([refused, refused, refused]);
+    expect(asks('192.0.2.2')).toEqual(files);
+    for (let i = 0; i < 10; i++) expect(asks(`2001:db8::${i}:1`)).toEqual(files);
+    expect(asks('2001:0db8:0:0:ffff:1:2:3')).toEqual([refused, refused, refused]);
+    expect(asks('2001:db8:0:1::1')).toEqual(files);
+    nowUs += 60e6;
+    expect(asks('192.0.2.1')).toEqual(files);
   });
 });

@@ -7,6 +7,9 @@ import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { apiVersion } from '../http/answers.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
+import { addressLimit } from '../ratelimit/address-limit.ts';
+import { processClock, type LimitClock } from '../ratelimit/limit-clock.ts';
+import type { HttpRequest } from '../transport/transport.ts';
 import { docsPage } from './page.ts';
 
 /** Seconds for which a copy may be used without asking. */
@@ -15,8 +18,18 @@ const maxAgeSeconds = 300;
 /** Where the examples lead while PUBLIC_URL says nothing. */
 const localUrl = 'http://127.0.0.1:8080';
 
-/** The interface in words: OpenAPI, AsyncAPI, and a page made of both. They are made once. */
-export function documentEndpoints({ plans, publicUrl }: Pick<Config, 'plans' | 'publicUrl'>): BoundEndpoint[] {
+/** The largest answers that need no key. A person who reads is far below it; the documents do not change while the gateway runs. */
+const documentQuota = { perMinute: 120, burst: 30 };
+
+export interface DocumentParts {
+  readonly config: Pick<Config, 'plans' | 'publicUrl'>;
+  /** Who the client is, proxies apart. */
+  readonly addressOf: (request: HttpRequest) => string;
+  readonly clock?: Pick<LimitClock, 'nowUs'>;
+}
+
+/** The interface in words: OpenAPI, AsyncAPI, and a page made of both. They are made once; one address may ask for 120 a minute. */
+export function documentEndpoints({ config: { plans, publicUrl }, addressOf, clock = processClock }: DocumentParts): BoundEndpoint[] {
   const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
   const asyncApi = asyncApiDocument({ version: apiVersion });
   const page = docsPage(openApi, asyncApi, (publicUrl ?? localUrl).replace(/\/$/, ''));
@@ -24,18 +37,30 @@ export function documentEndpoints({ plans, publicUrl }: Pick<Config, 'plans' | '
   const openApiFile = fixedFile(json, JSON.stringify(openApi), {});
   const asyncApiFile = fixedFile(json, JSON.stringify(asyncApi), {});
   const pageFile = fixedFile('text/html; charset=utf-8', page.body, page.headers);
+  const limit = addressLimit(documentQuota, clock);
+  const limited =
+    (file: FileAnswer) =>
+    ({ request }: { readonly request: HttpRequest }): FileAnswer | RateAnswer => {
+      const retryAfterMs = limit(addressOf(request));
+      return retryAfterMs === 0 ? file : refusalFor(retryAfterMs);
+    };
   return [
-    bindEndpoint(openApiEndpoint, () => openApiFile),
-    bindEndpoint(asyncApiEndpoint, () => asyncApiFile),
-    bindEndpoint(docsEndpoint, () => pageFile),
+    bindEndpoint(openApiEndpoint, limited(openApiFile)),
+    bindEndpoint(asyncApiEndpoint, limited(asyncApiFile)),
+    bindEndpoint(docsEndpoint, limited(pageFile)),
   ];
 }
 
-function fixedFile(
-  contentType: string,
-  text: string,
-  headers: Readonly<Record<string, string>>,
-): Extract<EndpointAnswer<EndpointSpec>, { file: unknown }> {
+type FileAnswer = Extract<EndpointAnswer<EndpointSpec>, { file: unknown }>;
+type RateAnswer = Extract<EndpointAnswer<EndpointSpec>, { error: unknown }>;
+
+function refusalFor(retryAfterMs: number): RateAnswer {
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  const message = `This address has asked for too many documents; the next is sent in ${seconds} s.`;
+  return { error: 'RATE_LIMIT', message, details: { limit: documentQuota.perMinute, retryAfterMs }, retryAfterSeconds: seconds };
+}
+
+function fixedFile(contentType: string, text: string, headers: Readonly<Record<string, string>>): FileAnswer {
   const body = Buffer.from(text);
   const tag = createHash('sha256').update(body).digest('base64url').slice(0, 27);
   return { file: { contentType, body, headers: { ...headers, ETag: `"${tag}"`, 'Cache-Control': `public, max-age=${maxAgeSeconds}` } } };

@@ -30,7 +30,8 @@ interface BodySpec {
 }
 
 /** Reads a body by its schema, where nothing of it is required an empty one too; without a schema it is empty or `{}`. */
-export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: schema = NoFields, form, batch }: BodySpec): CheckBody<T> {
+export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: given, form, batch }: BodySpec): CheckBody<T> {
+  const schema = given ?? NoFields;
   const one = validator(schema) as Validate<T>;
   const several =
     batch === undefined ? one : (validator(Type.Array(schema, { minItems: 1, maxItems: batch.max }) as TSchema) as Validate<T>);
@@ -45,6 +46,7 @@ export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: schema 
       return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'A compressed body is not read; send it as it is.' };
     }
     const type = request.header('content-type')?.trim();
+    if (given === undefined && type === undefined) return invalid({ [whole]: 'this endpoint takes no body' });
     const isForm = form === true && type !== undefined && formType.test(type);
     if (!isForm && (type === undefined ? body.byteLength > 0 : !jsonType.test(type))) {
       const message = `The body must be \`application/json\`${form === true ? ' or `application/x-www-form-urlencoded`' : ''} in UTF-8.`;

@@ -12,7 +12,7 @@ export const openApiEndpoint = defineEndpoint({
   tag: 'documents',
   summary: 'These endpoints as an OpenAPI 3.1 document.',
   answer: anything,
-  errors: [],
+  errors: ['RATE_LIMIT'],
 });
 
 export const asyncApiEndpoint = defineEndpoint({
@@ -24,7 +24,7 @@ export const asyncApiEndpoint = defineEndpoint({
   tag: 'documents',
   summary: 'The stream as an AsyncAPI 3.0 document.',
   answer: anything,
-  errors: [],
+  errors: ['RATE_LIMIT'],
 });
 
 export const docsEndpoint = defineEndpoint({
@@ -37,5 +37,5 @@ export const docsEndpoint = defineEndpoint({
   summary: 'Both as a page to read.',
   answer: null,
   contentType: 'text/html; charset=utf-8',
-  errors: [],
+  errors: ['RATE_LIMIT'],
 });

@@ -1,0 +1,30 @@
+import { gcraOf } from './gcra.ts';
+import type { LimitClock } from './limit-clock.ts';
+import type { Quota } from './limiter.ts';
+import { LocalLimits } from './local-limits.ts';
+
+/** Addresses counted at one time; beyond it the one that called longest ago is forgotten. */
+const maxAddresses = 10_000;
+
+/** Milliseconds until the address may ask again; 0 where this request is admitted. */
+export type AddressLimit = (address: string) => number;
+
+/** Counts requests of clients without a key by their address, each gateway for itself; an IPv6 client by its network of 64 bits. */
+export function addressLimit(quota: Quota, clock: Pick<LimitClock, 'nowUs'>): AddressLimit {
+  const limits = new LocalLimits(maxAddresses);
+  const gcra = gcraOf(quota);
+  return (address) => Math.ceil(limits.take(networkOf(address), gcra, 1, clock.nowUs()).waitUs / 1000);
+}
+
+/** One household has a whole network of IPv6 addresses, and would have as many limits. */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) groups.push(...Array.from({ length: Math.max(0, 8 - groups.length - tail.split(':').length) }, () => '0'));
+  return groups
+    .concat(tail === undefined ? [] : tail.split(':'))
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group === '' ? '0' : group, 16).toString(16))
+    .join(':');
+}
