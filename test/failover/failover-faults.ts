@@ -172,6 +172,12 @@ function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['lat
       const heal = fleet.network.separate([primary.name], everybodyBut(fleet, world, [primary]));
       return async () => heal();
     }),
+    // It goes on storing what that process publishes, and nobody else sees it.
+    'Redis primary isolated with ingest': lose('healed', async (primary, world) => {
+      const [publishing] = world.ingests as [Part, ...Part[]];
+      const heal = fleet.network.separate([primary.name, userOf(publishing.name)], everybodyBut(fleet, world, [primary], publishing));
+      return async () => heal();
+    }),
     'Redis taken over': (_, random) => ({
       name: 'without asking the primary',
       run: async () => {
@@ -219,7 +225,8 @@ function besides(fleet: RedisFleet): Plagues['beside'] {
   };
 }
 
-function everybodyBut(fleet: RedisFleet, { ingests, gateways }: ChaosWorld, nodes: readonly FleetNode[]): string[] {
+function everybodyBut(fleet: RedisFleet, { ingests, gateways }: ChaosWorld, nodes: readonly FleetNode[], beside?: Part): string[] {
   const others = fleet.nodes.filter((node) => !nodes.includes(node)).map(({ name }) => name);
-  return [...others, ...[...ingests, ...gateways].map(({ name }) => userOf(name))];
+  const parts = [...ingests, ...gateways].filter((part) => part !== beside);
+  return [...others, ...parts.map(({ name }) => userOf(name))];
 }
