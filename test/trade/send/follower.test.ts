@@ -107,7 +107,8 @@ test('a transaction that lands and fails: the order fails by the program that fa
   await seenInItsBlock(gateway, order);
   const end = await world.ended(order);
   expect(end).toMatchObject({ state: 'failed', fill: null, error: { code: 'SLIPPAGE_EXCEEDED' } });
-  expect(JSON.parse(end.error!.detailsJson)).toMatchObject({ logs: expect.any(Array) });
+  const quoted = String(late.quote.baseAmount);
+  expect(JSON.parse(end.error!.detailsJson)).toMatchObject({ quoted, bound: quoted, logs: expect.any(Array) });
   expect(states(gateway)).toEqual(['processed', 'failed']);
 });
 
@@ -380,6 +381,20 @@ test(
     expect([end.state, end.error, end.fill?.slot]).toEqual(['finalized', null, world.chain.transaction(prepared.signature)?.slot]);
   },
 );
+
+test('a fill that one of three lies about is that of the other two', { timeout: 30_000 }, async () => {
+  const gateway = await started(3);
+  world.nodes[0]!.tampering = async ({ method }, answer) => {
+    const told = await answer();
+    if (method !== 'getTransaction' || told === null) return told;
+    const landed = told as { readonly meta: { readonly fee: number } };
+    return { ...landed, meta: { ...landed.meta, fee: landed.meta.fee + 1_000_000 } };
+  };
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const end = await world.ended(await begin(gateway, prepared));
+  expect(end.fill?.networkFee).toBe(world.chain.transaction(prepared.signature)!.fee);
+});
 
 test.each(lies)('one of two that lies, of what never landed: %o ends nothing', { timeout: 30_000 }, async (lie) => {
   const gateway = await started();

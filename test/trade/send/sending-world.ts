@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { quoteObject } from '@sluice/gateway/quote/answer.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/trade/build/message-builder.ts';
@@ -42,6 +43,8 @@ export interface Prepared {
   readonly blockhash: string;
   readonly lastValidBlockHeight: number;
   readonly terms: OrderTerms;
+  readonly trade: QuotedTrade;
+  readonly slippageBps: bigint;
   readonly quote: Quote;
   /** Accounts that it makes where they are missing. */
   readonly makes: readonly { readonly address: string; readonly bytes: number }[];
@@ -124,14 +127,16 @@ export class World {
       publicKey: by.publicKey,
     };
     const makes = [{ address: built.trade.baseAccount, bytes: baseAccountBytes }, ...built.trade.programAccounts];
-    return { wire, signature: signatureOf(wire), blockhash, lastValidBlockHeight, terms, quote, makes };
+    return { wire, signature: signatureOf(wire), blockhash, lastValidBlockHeight, terms, trade, slippageBps, quote, makes };
   }
 
   /** Stored as the order path does: about to be sent. */
   async insert(prepared: Prepared, gatewayId: string, kind: OrderKind = 'lightning'): Promise<StoredOrder> {
     const { wire, signature, blockhash, lastValidBlockHeight, terms } = prepared;
     const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
-    const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind }), {
+    const bounds = slippageBounds(prepared.trade, prepared.quote, prepared.slippageBps);
+    const quoteJson = JSON.stringify(quoteObject({ quote: prepared.quote, bounds, baseDecimals: 6, quoteDecimals: 9 }));
+    const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind, quoteJson }), {
       idempotency: null,
       spend: null,
       followedBy: gatewayId,

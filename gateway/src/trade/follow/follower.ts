@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { AdvanceOutcome, OrderTable } from '../../store/order-table.ts';
 import { isUnderWay, judge, type OrderError } from '../life.ts';
 import { endStates, type OpenOrder } from '../order.ts';
@@ -78,8 +79,14 @@ export class Follower {
     this.#pollWaker = createWaker(signal);
     this.#heights = nodes.map(() => null);
     this.#reader = createLandedReader(nodes);
-    this.#care = createMessageCare({ broadcaster, reader: this.#reader, onRead: (followed) => this.#look(followed), signal });
     this.#storedOrNull = createStoredOrNull(this.counters, log);
+    this.#care = createMessageCare({
+      broadcaster,
+      reader: this.#reader,
+      quoteOf: async (id) => (await this.#storedOrNull(() => orders.byId(id)))?.quoteJson ?? null,
+      onRead: (followed) => this.#look(followed),
+      signal,
+    });
     this.#settler = createSettler({
       orders,
       counters: this.counters,
@@ -183,12 +190,12 @@ export class Follower {
     return pollStatuses({ node, index, orders, newestSlot, counters: this.counters, signal: this.#closing.signal });
   }
 
-  /** Where a message's last block is not known, it is bounded from the highest that nodes tell, once enough have told one. */
+  /** Where a message's last block is not known, it is bounded from a height that enough nodes have reached: one alone puts it off for nobody. */
   #onFinalized(node: number, { blockHeight }: FinalizedPoint): void {
     this.#heights[node] = blockHeight;
     const told = this.#heights.filter((height) => height !== null);
     if (told.length < Math.min(agreeing, this.#heights.length)) return;
-    for (const followed of this.#followed.withMessage.values()) followed.lastValidBlockHeight ??= Math.max(...told) + longestLifeBlocks;
+    for (const followed of this.#followed.withMessage.values()) followed.lastValidBlockHeight ??= reachedBy(told) + longestLifeBlocks;
   }
 
   /** Finds out what is known of an order now, sees to its message, and has stored what follows. */

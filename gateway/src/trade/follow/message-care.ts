@@ -6,6 +6,8 @@ import type { Finding, Landing } from './tracked-order.ts';
 export interface MessageCareOptions {
   readonly broadcaster: Pick<Broadcaster, 'send' | 'keepSending' | 'stop'>;
   readonly reader: Pick<LandedReader, 'read'>;
+  /** The stored `quote` of an order, JSON; null where there is none, or the store does not answer. Never rejects. */
+  readonly quoteOf: (orderId: string) => Promise<string | null>;
   /** `reading` of the order was set. */
   readonly onRead: (followed: Followed) => void;
   readonly signal: AbortSignal;
@@ -21,7 +23,7 @@ export interface MessageCare {
   ended(): Promise<void>;
 }
 
-export function createMessageCare({ broadcaster, reader, onRead, signal }: MessageCareOptions): MessageCare {
+export function createMessageCare({ broadcaster, reader, quoteOf, onRead, signal }: MessageCareOptions): MessageCare {
   const reads = new Set<Promise<void>>();
 
   function setSending(followed: Followed, wanted: boolean): void {
@@ -41,7 +43,9 @@ export function createMessageCare({ broadcaster, reader, onRead, signal }: Messa
     const being = { landing, sinceMs: performance.now() };
     followed.beingRead = being;
     const { signature, order } = followed;
-    const reading = await reader.read({ signature, ...landing, terms: order.terms, isLightning: order.kind === 'lightning' }, signal);
+    const quoteJson = landing.err === null ? null : await quoteOf(order.id);
+    const landed = { signature, ...landing, terms: order.terms, quoteJson, isLightning: order.kind === 'lightning' };
+    const reading = await reader.read(landed, signal);
     if (reading === null || followed.beingRead !== being) return;
     followed.reading = reading;
     followed.beingRead = null;
