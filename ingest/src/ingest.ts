@@ -117,6 +117,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (ended.aborted) return;
     running = reading;
     const { pipeline, endpoints, continuity } = reading;
+    continuity.begin();
     endpoints.start();
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);

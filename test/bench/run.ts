@@ -21,6 +21,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   load: () => import('./load.ts'),
   drain: () => import('./drain.ts'),
   continuity: () => import('./continuity.ts'),
+  gap: () => import('./gap.ts'),
   latency: () => import('./latency.ts'),
   limiter: () => import('./limiter.ts'),
   http: () => import('./http.ts'),

@@ -4,7 +4,7 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
 import { reachedBy } from '@sluice/ingest/continuity/majority.ts';
-import { SlotLedger } from '@sluice/ingest/continuity/slot-ledger.ts';
+import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readSaid, type Said } from '@sluice/ingest/publisher/log-tail.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
@@ -49,6 +49,8 @@ describe('slots by what endpoints list', () => {
   const fates = (ledger: SlotLedger, slots: readonly number[]): string[] =>
     slots.map((slot) => (ledger.isDead(slot) ? 'dead' : ledger.isAlive(slot) ? 'alive' : 'open'));
 
+  const lists = (...slots: readonly number[][]): BlockList[] => slots.map((listed) => ({ from: 0, slots: new Set(listed) }));
+
   function opened(): SlotLedger {
     const ledger = new SlotLedger();
     ledger.resume(10);
@@ -59,14 +61,14 @@ describe('slots by what endpoints list', () => {
 
   it('live and die by the majority', () => {
     const ledger = opened();
-    const verdict = ledger.settle(11, 13, [[12], [11, 13], [11, 13]]);
+    const verdict = ledger.settle(11, 13, lists([12], [11, 13], [11, 13]));
     expect(verdict).toEqual({ alive: [11, 13], dead: [12] });
     expect(ledger.unlinked).toBe(null);
   });
 
   it('are left as they are where two contradict each other, also by what is confirmed after', () => {
     const ledger = opened();
-    expect(ledger.settle(11, 13, [[11, 12], [11]])).toEqual({ alive: [11], dead: [13] });
+    expect(ledger.settle(11, 13, lists([11, 12], [11]))).toEqual({ alive: [11], dead: [13] });
     ledger.told(14, 11);
     expect(ledger.confirm(14)).toEqual({ alive: [14], dead: [] });
     expect(fates(ledger, [11, 12, 13, 14])).toEqual(['alive', 'open', 'dead', 'alive']);
@@ -76,13 +78,13 @@ describe('slots by what endpoints list', () => {
 
   it('have the parents that endpoints agree on: where they do not, a list decides', () => {
     const ledger = opened();
-    ledger.settle(11, 13, [[11, 12, 13]]);
+    ledger.settle(11, 13, lists([11, 12, 13]));
     ledger.told(14, 13);
     ledger.told(15, 13);
     ledger.told(15, 14);
     expect(ledger.confirm(15)).toEqual({ alive: [15], dead: [] });
     expect(ledger.unlinked).toEqual({ from: 14, to: 14 });
-    expect(ledger.settle(14, 14, [[], [14], [14]])).toEqual({ alive: [14], dead: [] });
+    expect(ledger.settle(14, 14, lists([], [14], [14]))).toEqual({ alive: [14], dead: [] });
   });
 
   it('reach as far as the majority came', () => {

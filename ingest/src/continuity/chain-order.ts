@@ -1,10 +1,12 @@
 import type { Listed } from './listing.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Several lists, each in chain order, as one in chain order without repeats. Within a slot the places in the block decide where they are
- * known; where not, each list keeps its order, and a transaction that stands in several lists divides them all alike. Pure.
+ * known; where not, each list keeps its order, and a transaction that stands in several lists divides them all alike. Others get their turns.
  */
-export function inChainOrder(lists: readonly (readonly Listed[])[]): Listed[] {
+export async function inChainOrder(lists: readonly (readonly Listed[])[]): Promise<Listed[]> {
+  const turns = new Turns();
   const bySlot = new Map<number, Listed[][]>();
   for (const list of lists) {
     let run: Listed[] = [];
@@ -18,9 +20,17 @@ export function inChainOrder(lists: readonly (readonly Listed[])[]): Listed[] {
         else runs.push(run);
       }
       run.push(item);
+      if (turns.isOver) await turns.pass();
     }
   }
-  return [...bySlot.keys()].toSorted((a, b) => a - b).flatMap((slot) => oneSlot(bySlot.get(slot)!));
+  const ordered: Listed[] = [];
+  for (const slot of [...bySlot.keys()].toSorted((a, b) => a - b)) {
+    for (const item of oneSlot(bySlot.get(slot)!)) {
+      ordered.push(item);
+      if (turns.isOver) await turns.pass();
+    }
+  }
+  return ordered;
 }
 
 function oneSlot(runs: readonly (readonly Listed[])[]): readonly Listed[] {
@@ -31,31 +41,37 @@ function oneSlot(runs: readonly (readonly Listed[])[]): readonly Listed[] {
   }
   const merged: Listed[] = [];
   const taken = new Set<string>();
-  const waiting = new Map<string, number>();
-  for (const run of runs) for (const { signature } of run) waiting.set(signature, (waiting.get(signature) ?? 0) + 1);
-  const at = runs.map(() => 0);
-  const count = waiting.size;
+  const count = new Set(runs.flatMap((run) => run.map(({ signature }) => signature))).size;
+  const cursors = runs.map(cursorOf);
   while (merged.length < count) {
+    for (const cursor of cursors) skipTaken(cursor, taken);
     // The next of a list that no other list still has before it; lists that contradict each other yield to the first.
-    const ready = runs.findIndex((run, which) => {
-      while (at[which]! < run.length && taken.has(run[at[which]!]!.signature)) at[which]!++;
-      const item = run[at[which]!];
-      return item !== undefined && runs.every((other, index) => index === which || isNext(other, at[index]!, item.signature, taken));
-    });
-    const which = ready === -1 ? runs.findIndex((run, index) => at[index]! < run.length) : ready;
-    const item = runs[which]![at[which]!]!;
-    at[which]!++;
-    if (taken.has(item.signature)) continue;
-    taken.add(item.signature);
-    merged.push(item);
+    const left = cursors.filter(({ run, at }) => at < run.length);
+    const { run, at } = left.find((cursor) => left.every((other) => isNext(other, cursor.run[cursor.at]!.signature))) ?? left[0]!;
+    taken.add(run[at]!.signature);
+    merged.push(run[at]!);
   }
   return merged;
 }
 
-/** True where the list does not have the signature any more, or has it next. */
-function isNext(run: readonly Listed[], from: number, signature: string, taken: ReadonlySet<string>): boolean {
-  let at = from;
-  while (at < run.length && taken.has(run[at]!.signature)) at++;
-  const found = run.findIndex((item, index) => index >= at && item.signature === signature);
-  return found === -1 || found === at;
+/** A list, how far it is read, and where in it each signature is. */
+interface Cursor {
+  readonly run: readonly Listed[];
+  readonly places: ReadonlyMap<string, number>;
+  at: number;
+}
+
+function cursorOf(run: readonly Listed[]): Cursor {
+  // One that is in it twice counts at its first place.
+  return { run, places: new Map(run.map(({ signature }, index) => [signature, index] as const).toReversed()), at: 0 };
+}
+
+function skipTaken(cursor: Cursor, taken: ReadonlySet<string>): void {
+  while (cursor.at < cursor.run.length && taken.has(cursor.run[cursor.at]!.signature)) cursor.at++;
+}
+
+/** True where the list does not have the signature, or has it next. */
+function isNext({ places, at }: Cursor, signature: string): boolean {
+  const place = places.get(signature);
+  return place === undefined || place === at;
 }

@@ -50,6 +50,11 @@ export class Continuity {
     return { watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
   }
 
+  /** To be called before anything is subscribed to. */
+  begin(): void {
+    this.#filler.begin();
+  }
+
   run(): Promise<void> {
     return this.#filler.run();
   }

@@ -1,3 +1,4 @@
+import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '../clock.ts';
 import type { Outgoing, PublishableEvent } from '../publisher/outgoing.ts';
 import type { TransactionLogs } from '../sources/source.ts';
@@ -76,10 +77,21 @@ export class Forks {
     if (alive.length + dead.length === 0) return;
     for (const slot of alive) this.#pools.delete(slot);
     for (const slot of dead) this.#bury(slot);
-    this.#parts.publish({ type: 'slots', alive, dead, ts: { received: nowUs(), published: 0 } });
+    this.#say({ alive, dead });
     const held = [...this.#held.values()];
     this.#held.clear();
     for (const seen of held) this.hold(seen);
+  }
+
+  /** Every slot up to `to` is decided, but for `unknown`: nobody can say what became of these. */
+  decided(to: number, unknown: readonly number[]): void {
+    for (const slot of unknown) this.#pools.delete(slot);
+    const lost = unknown.length === 0 ? {} : { lost: { from: Math.min(...unknown), to: Math.max(...unknown), signatures: [] } };
+    this.#say({ alive: [], dead: [], unknown, decidedTo: to, ...lost });
+  }
+
+  #say(verdict: SlotVerdict): void {
+    this.#parts.publish({ type: 'slots', ...verdict, ts: { received: nowUs(), published: 0 } });
   }
 
   #note({ slot, poolAddress }: PublishableEvent): void {

@@ -14,9 +14,11 @@ import type { Loss } from '../report.ts';
 import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
-import { answersOf, confirmedSlot, firstAvailable, listBlocks, listProgram, type Listed, type Listing } from './listing.ts';
+import { answersOf, confirmedSlot, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
 import { reachedBy } from './majority.ts';
+import { SlotJudge } from './slot-judge.ts';
 import type { SlotLedger } from './slot-ledger.ts';
+import { Turns } from './turns.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
 /** How often what was seen live is compared with what nodes have written down. */
@@ -44,7 +46,10 @@ export interface GapCounts {
   filled: number;
   /** Of what was listed, given up: no endpoint shows it. */
   lostTransactions: number;
-  /** Slots that no endpoint lists any more, or that lie beyond what is listed at one time: what happened there is not told. */
+  /**
+   * Slots of which something is not told: no endpoint lists them any more, they lie beyond what is listed at one time, or endpoints
+   * contradict each other about whether they are confirmed.
+   */
   lostSlots: number;
 }
 
@@ -85,9 +90,6 @@ interface Term {
   floor: number;
 }
 
-/** No endpoint answers: the round is made again from where it stands. */
-class Unreachable extends Error {}
-
 /**
  * Compares, while this process leads, what was told with what nodes have written down of each program, and tells what is
  * missing, in chain order and marked as late: after an outage of the endpoints, after a time in which no process ran, and where
@@ -96,13 +98,22 @@ class Unreachable extends Error {}
 export class GapFiller {
   readonly counts: GapCounts = { rounds: 0, failedRounds: 0, filled: 0, lostTransactions: 0, lostSlots: 0 };
   readonly #parts: GapFillerParts;
+  readonly #judge: SlotJudge;
+  /** The confirmed slot as of the first telling; null where no endpoint said. */
+  #began: Promise<number | null> = Promise.resolve(null);
   #term: Term | null = null;
   #written = 0;
   #wake: (() => void) | null = null;
 
   constructor(parts: GapFillerParts) {
     this.#parts = parts;
+    this.#judge = new SlotJudge(parts);
     parts.signal.addEventListener('abort', () => this.#wake?.(), { once: true });
+  }
+
+  /** To be called before anything is subscribed to: where no process ran before, what happened from here on is told. */
+  begin(): void {
+    this.#began = this.#confirmedSlot().catch(() => null);
   }
 
   /** Makes the next round now: an endpoint came back. */
@@ -146,14 +157,22 @@ export class GapFiller {
     const { items, from, tip } = await this.#list(floor);
     ledger.reach(tip);
     if (from > floor && ledger.watermark > 0) this.#tellGap(Math.max(floor, ledger.watermark + 1), from - 1);
-    const missing = items.filter((item) => !this.#isTold(item, term));
+    const missing: Listed[] = [];
+    const slots = new Set<number>();
+    const turns = new Turns();
+    for (const item of items) {
+      slots.add(item.slot);
+      if (!this.#isTold(item, term)) missing.push(item);
+      if (turns.isOver) await turns.pass();
+    }
     const startedAtMs = performance.now();
     const filledBefore = this.counts.filled;
     let at = 0;
     let done = Math.min(tip, Math.max(ledger.watermark, from - 1));
     do {
       done = Math.min(tip, done + stretchSlots);
-      await this.#settle(done, items);
+      const unknown = await this.#judge.decide(done, tip, { from, slots });
+      this.counts.lostSlots += unknown.length;
       const end = missing.findIndex(({ slot }, index) => index >= at && slot > done);
       const stretch = missing.slice(at, end === -1 ? missing.length : end);
       at += stretch.length;
@@ -183,7 +202,7 @@ export class GapFiller {
 
   /** Finds out what was told before this process came to lead, and from where on it has to look. */
   async #readLog(term: Term): Promise<void> {
-    const { bus, genesis, publisher, ledger, forks } = this.#parts;
+    const { bus, genesis, publisher, ledger } = this.#parts;
     const { fence } = term;
     const flushed = await publisher.flushed(this.#parts.signal);
     if (!flushed) throw new Unreachable('It lost the lead.');
@@ -194,18 +213,17 @@ export class GapFiller {
     if (watermark !== null) {
       this.#written = watermark;
       ledger.resume(watermark);
-      for (const open of standing.openSlots) ledger.told(open, null);
-      // The holder before may not have heard of all of it, and no longer stands here what this process said then.
-      forks.apply(ledger.decidedAbove(watermark));
+      // The holder before may not have heard of all of it, and the log may not have what this process said then.
+      this.#judge.recall();
       term.lowest = term.floor = Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, standing.since));
       return;
     }
-    const now = await this.#confirmedSlot();
-    ledger.resume(now);
+    const began = (await this.#began) ?? (await this.#confirmedSlot());
+    ledger.resume(began);
     // At once: whoever comes next has to know from where on everything was to be told.
-    if (!(await writeWatermark(publisher, fence, genesis, now))) throw new Unreachable('It lost the lead.');
-    this.#written = now;
-    term.lowest = term.floor = now + 1;
+    if (!(await writeWatermark(publisher, fence, genesis, began))) throw new Unreachable('It lost the lead.');
+    this.#written = began;
+    term.lowest = term.floor = began + 1;
   }
 
   /** As far as the majority of the endpoints that answer have confirmed. */
@@ -228,22 +246,7 @@ export class GapFiller {
     const from = Math.min(...all.map(reach));
     const listed = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));
     const tip = Math.min(listed, reachedBy(all.map(([first]) => first!.tip)));
-    return { items: inChainOrder(all.flatMap((listings) => listings.map(({ items }) => items))), from, tip };
-  }
-
-  /** What became of slots whose parents nobody told. Where no node lists blocks so far back, those with a transaction of ours live. */
-  async #settle(to: number, items: readonly Listed[]): Promise<void> {
-    const { ledger, forks, rpcs, signal } = this.#parts;
-    const { unlinked } = ledger;
-    if (unlinked === null || unlinked.from > to) return;
-    const end = Math.min(to, unlinked.to);
-    const { values: lists, fault } = await answersOf(rpcs, async (rpc) => {
-      const from = Math.min(end + 1, Math.max(unlinked.from, await firstAvailable(rpc, signal)));
-      const blocks = from > end ? [] : await listBlocks(rpc, from, end, signal);
-      return [...items.flatMap(({ slot }) => (slot < from ? [slot] : [])), ...blocks];
-    });
-    if (lists.length === 0) throw new Unreachable('No endpoint lists blocks.', { cause: fault });
-    forks.apply(ledger.settle(unlinked.from, end, lists));
+    return { items: await inChainOrder(all.flatMap((listings) => listings.map(({ items }) => items))), from, tip };
   }
 
   #isTold({ signature, slot }: Listed, { boundary, told, doubtfulFrom }: Term): boolean {
@@ -317,8 +320,10 @@ export class GapFiller {
   /** Puts the watermark on the bus once all below it is in the log. */
   async #persist(fence: number): Promise<void> {
     const { publisher, pipeline, ledger, genesis, signal } = this.#parts;
-    const slot = Math.min(ledger.watermark, pipeline.oldestWaitingSlot() - 1);
-    if (slot <= this.#written || !(await publisher.flushed(signal)) || publisher.fence !== fence) return;
+    const waiting = pipeline.oldestWaitingSlot();
+    if (!(await publisher.flushed(signal)) || publisher.fence !== fence) return;
+    const slot = [waiting, ...publisher.undecided].reduce((lowest, at) => Math.min(lowest, at - 1), ledger.watermark);
+    if (slot <= this.#written) return;
     if (await writeWatermark(publisher, fence, genesis, slot)) this.#written = slot;
   }
 

@@ -12,6 +12,9 @@ const attemptPauseMs = 300;
 
 const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
+/** No endpoint answers: what is under way is begun again later. */
+export class Unreachable extends Error {}
+
 /** A transaction of a program that succeeded. */
 export interface Listed {
   readonly signature: string;

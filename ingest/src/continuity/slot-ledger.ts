@@ -28,16 +28,30 @@ export interface Verdict {
   readonly dead: readonly number[];
 }
 
+/** Confirmed slots that a node lists: all from `from` on. It cannot say what was before. */
+export interface BlockList {
+  readonly from: number;
+  readonly slots: ReadonlySet<number>;
+}
+
 interface Slot {
   /** `contested`: endpoints contradict each other. */
   parent: number | 'contested' | null;
   told: boolean;
-  /** `contested`: endpoints contradict each other, none has the majority. It stays as it is told. */
+  /** `contested`: endpoints contradict each other, none has the majority, or none can say. It stays as it is told. */
   fate: 'open' | 'alive' | 'dead' | 'contested';
   filled: boolean;
 }
 
 const nothing: Verdict = { alive: [], dead: [] };
+
+function fateBy(lists: readonly BlockList[], slot: number): 'alive' | 'dead' | 'contested' {
+  const voters = lists.filter(({ from }) => from <= slot);
+  const votes = voters.filter(({ slots }) => slots.has(slot)).length;
+  const enough = majorityOf(voters.length);
+  if (votes >= enough) return 'alive';
+  return voters.length - votes >= enough ? 'dead' : 'contested';
+}
 
 /**
  * What became of every slot, out of three things: the slots that endpoints tell with their parents, the slots that are
@@ -73,6 +87,11 @@ export class SlotLedger {
     return this.#slots.get(slot)?.fate === 'alive' || (slot <= this.watermark && !this.#dead.has(slot));
   }
 
+  /** What became of a slot is known, and not by its place alone. */
+  isDecided(slot: number): boolean {
+    return this.#slots.get(slot)?.fate === 'alive' || this.#dead.has(slot);
+  }
+
   /** Goes on behind a slot up to which everything was complete when this process began, or came to lead. */
   resume(watermark: number): void {
     this.watermark = watermark;
@@ -81,11 +100,19 @@ export class SlotLedger {
     else this.confirmed = watermark;
   }
 
-  /** What is known of slots above one. */
-  decidedAbove(slot: number): Verdict {
-    const alive = [...this.#slots].flatMap(([at, { fate }]) => (at > slot && fate === 'alive' ? [at] : []));
-    const dead = [...this.#dead].filter((at) => at > slot);
-    return { alive: alive.toSorted((a, b) => a - b), dead: dead.toSorted((a, b) => a - b) };
+  /** What is known of some slots up to the confirmed one. Of the others a list of blocks has to say it, though one did not before. */
+  recall(slots: readonly number[]): Verdict {
+    const alive: number[] = [];
+    const dead: number[] = [];
+    for (const slot of slots) {
+      if (this.#slots.get(slot)?.fate === 'alive') alive.push(slot);
+      else if (this.#dead.has(slot)) dead.push(slot);
+      else if (slot <= this.confirmed) {
+        this.#at(slot).fate = 'open';
+        this.#unlink(slot, slot);
+      }
+    }
+    return { alive, dead };
   }
 
   /** An endpoint told a slot. */
@@ -129,24 +156,20 @@ export class SlotLedger {
     this.confirmed = slot;
   }
 
-  /** `lists`: the confirmed slots from `from` to `to`, all of them, by several endpoints. The majority decides. */
-  settle(from: number, to: number, lists: readonly (readonly number[])[]): Verdict {
-    const votes = new Map<number, number>();
-    for (const list of lists) {
-      for (const slot of new Set(list)) if (slot >= from && slot <= to) votes.set(slot, (votes.get(slot) ?? 0) + 1);
-    }
-    const enough = majorityOf(lists.length);
-    const onChain = new Set([...votes].flatMap(([slot, count]) => (count >= enough ? [slot] : [])));
-    for (const slot of onChain) if (slot > this.watermark) this.#at(slot);
-    for (const slot of this.#openSlots((open) => votes.has(open) && !onChain.has(open))) {
-      if (lists.length - votes.get(slot)! < enough) this.#at(slot).fate = 'contested';
+  /** `lists`: the confirmed slots up to `to` by several endpoints, as far back as each can say. Of each slot from `from` on the majority decides. */
+  settle(from: number, to: number, lists: readonly BlockList[]): Verdict {
+    const listed = new Set(lists.flatMap(({ slots }) => [...slots].filter((slot) => slot >= from && slot <= to)));
+    for (const slot of listed) if (slot > this.watermark && fateBy(lists, slot) === 'alive') this.#at(slot);
+    const alive: number[] = [];
+    const dead: number[] = [];
+    for (const slot of this.#openSlots((open) => open >= from && open <= to)) {
+      const fate = fateBy(lists, slot);
+      if (fate === 'alive') alive.push(slot);
+      else if (fate === 'dead') dead.push(slot);
+      else this.#at(slot).fate = 'contested';
     }
     if (from <= this.#unlinkedFrom) this.#unlinkedFrom = to >= this.#unlinkedTo ? 0 : Math.max(this.#unlinkedFrom, to + 1);
-    const dead = this.#openSlots((slot) => slot >= from && slot <= to && !onChain.has(slot));
-    return this.#judge(
-      this.#openSlots((slot) => onChain.has(slot)),
-      dead,
-    );
+    return this.#judge(alive, dead);
   }
 
   /** Everything up to `slot` is complete. */

@@ -8,15 +8,30 @@ const maxWaiting = 20_000;
 export class Lines<T> {
   waiting = 0;
   readonly #lines = new Map<string, T[]>();
+  readonly #keyOf: (item: T) => string;
+  /** Key -> how many items of it wait. */
+  readonly #keys = new Map<string, number>();
+
+  /** `keyOf`: several items may share a key. */
+  constructor(keyOf: (item: T) => string) {
+    this.#keyOf = keyOf;
+  }
 
   has(pool: string): boolean {
     return this.#lines.has(pool);
+  }
+
+  /** Whether an item with this key waits in any line. */
+  hasKey(key: string): boolean {
+    return this.#keys.has(key);
   }
 
   /** False where there is no room. */
   join(pool: string, item: T): boolean {
     if (this.waiting >= maxWaiting) return false;
     this.waiting++;
+    const key = this.#keyOf(item);
+    this.#keys.set(key, (this.#keys.get(key) ?? 0) + 1);
     const line = this.#lines.get(pool);
     if (line === undefined) this.#lines.set(pool, [item]);
     else line.push(item);
@@ -36,7 +51,7 @@ export class Lines<T> {
   shift(pool: string): T | undefined {
     const line = this.#lines.get(pool);
     const item = line?.shift();
-    if (item !== undefined) this.waiting--;
+    if (item !== undefined) this.#left(item);
     if (line?.length === 0) this.#lines.delete(pool);
     return item;
   }
@@ -44,8 +59,11 @@ export class Lines<T> {
   /** Takes those out of all lines that are meant; no line is closed by it. */
   drop(isMeant: (item: T) => boolean): void {
     for (const [pool, line] of this.#lines) {
-      const left = line.filter((item) => !isMeant(item));
-      this.waiting -= line.length - left.length;
+      const left: T[] = [];
+      for (const item of line) {
+        if (isMeant(item)) this.#left(item);
+        else left.push(item);
+      }
       this.#lines.set(pool, left);
     }
   }
@@ -54,7 +72,15 @@ export class Lines<T> {
   dissolve(pool: string): T[] {
     const line = this.#lines.get(pool) ?? [];
     this.#lines.delete(pool);
-    this.waiting -= line.length;
+    for (const item of line) this.#left(item);
     return line;
+  }
+
+  #left(item: T): void {
+    this.waiting--;
+    const key = this.#keyOf(item);
+    const count = this.#keys.get(key)!;
+    if (count === 1) this.#keys.delete(key);
+    else this.#keys.set(key, count - 1);
   }
 }

@@ -72,7 +72,7 @@ export class Pipeline {
   readonly emitter: Emitter;
   readonly ticks: AccountTicks;
   readonly #parts: PipelineParts;
-  readonly #lines = new Lines<Placed>();
+  readonly #lines = new Lines<Placed>(({ transaction }) => transaction.signature);
   readonly #resolver: PoolResolver;
   readonly #venueByProgram: ReadonlyMap<string, Venue>;
   readonly #venueByName: ReadonlyMap<string, Venue>;
@@ -115,9 +115,7 @@ export class Pipeline {
 
   /** Whether a transaction that was seen is still on its way, or told nothing. */
   isHeld(signature: string): boolean {
-    if (this.isOpen(signature)) return true;
-    if (this.#lines.waiting > 0) for (const { transaction } of this.#lines.items()) if (transaction.signature === signature) return true;
-    return false;
+    return this.isOpen(signature) || this.#lines.hasKey(signature);
   }
 
   /** The oldest slot of what is still on its way; infinite where nothing is. */

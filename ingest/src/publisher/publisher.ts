@@ -106,6 +106,11 @@ export class Publisher {
     return this.#term?.fence ?? null;
   }
 
+  /** Slots for whose verdict those who read the log wait; none while this process does not lead. */
+  get undecided(): readonly number[] {
+    return this.#term?.standing.undecided ?? [];
+  }
+
   /** Sets a status of the bus in the holding with this fence; false where that is over. */
   async setStatus(fence: number, name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<boolean> {
     const term = this.#term;
@@ -231,6 +236,8 @@ export class Publisher {
   /** All of what is not complete has to be known; reading more would take a second that nobody has at a takeover. */
   async #readLog(): Promise<Standing> {
     const complete = await this.#completeUpTo();
+    const standingOf = (entries: readonly LogEntry[], isWhole: boolean): Standing =>
+      new Standing(entries, isWhole, this.counts, complete ?? 0);
     const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
     const standingOf = (entries: readonly LogEntry[], isWhole: boolean): Standing =>
       new Standing(entries, isWhole, this.counts, complete ?? 0);

@@ -11,7 +11,7 @@ const maxOpen = 100_000;
 const maxHeld = 10_000;
 /** Events of decided slots that are remembered, beside those of the tail: none comes again that late. */
 const maxSettled = 65_536;
-/** Slots whose fate is remembered: half an hour. */
+/** Slots whose fate, or whose want of one, is remembered: half an hour. Beyond it the oldest is let go. */
 const maxFates = 4_096;
 /** Entries of the tail in which the slot is looked for at which it begins: slots mix a little. */
 const mixedEntries = 64;
@@ -44,12 +44,16 @@ export class Standing {
   readonly #openSlots = new Map<string, number>();
   readonly #settled = new Recent<number>(maxSettled);
   readonly #fates = new Map<number, 'alive' | 'dead'>();
+  /** Slots of which the log has something at `processed`, withdrawn or not, and no verdict: whoever reads the log waits for one. */
+  readonly #undecided = new Set<number>();
+  /** What no verdict names up to here counts as confirmed. */
+  #decidedTo: number;
   #held: PublishableEvent[] = [];
   /** The first slot of which the tail has all: 0 where it is the whole log. */
   readonly since: number;
   readonly #completeTo: number;
 
-  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all; 0 where nobody knows. */
+  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all, and every verdict; 0 where nobody knows. */
   constructor(
     tail: readonly LogEntry[],
     isWhole: boolean,
@@ -57,7 +61,7 @@ export class Standing {
     completeTo = 0,
   ) {
     this.#counts = counts;
-    this.#completeTo = completeTo;
+    this.#completeTo = this.#decidedTo = completeTo;
     let first = 0;
     for (const [index, entry] of tail.entries()) {
       const said = readSaid(entry);
@@ -68,14 +72,15 @@ export class Standing {
         this.#remove(said.id);
         this.#before.set(said.id, said.slot);
         if (said.processed && this.#fates.get(said.slot) !== 'alive') this.#openAt(said.slot, said.id, said.topics);
+        if (said.processed) this.#await(said.slot);
       }
     }
     this.since = isWhole ? 0 : first + 1;
   }
 
-  /** Slots with events that are not decided. */
-  get openSlots(): readonly number[] {
-    return [...this.#open.keys()];
+  /** Slots that wait for a verdict: those of what the log has, and of what waits here. */
+  get undecided(): readonly number[] {
+    return [...new Set([...this.#undecided, ...this.#held.map(({ slot }) => slot)])];
   }
 
   /** Events of undecided slots. */
@@ -112,13 +117,19 @@ export class Standing {
     const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
     if (at === slot || (at === undefined && this.#standsBeforeTail(event))) this.#counts.repeats++;
     else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
+    // The log says already that its slot is decided, and not what became of it: it would count as confirmed.
+    else if (!isSure && slot <= this.#decidedTo && !this.#fates.has(slot)) this.#hold(event);
     else if (at === undefined) this.#tell(event, into);
     else if (topics === undefined) this.#counts.outlived++;
     else if (isSure || this.#fates.get(slot) === 'alive') {
       // A transaction lands once: where this one lives, the one that stands does not.
       into.push(this.#retraction(id, topics));
       this.#tell(event, into);
-    } else if (this.#held.length < maxHeld) this.#held.push(event);
+    } else this.#hold(event);
+  }
+
+  #hold(event: PublishableEvent): void {
+    if (this.#held.length < maxHeld) this.#held.push(event);
     else this.#counts.forgotten++;
   }
 
@@ -136,6 +147,7 @@ export class Standing {
     const { id, slot, commitment } = event;
     if (commitment === 'processed' && this.#fates.get(slot) !== 'alive') this.#openAt(slot, id, topicsOf(event));
     else this.#settled.set(id, slot);
+    if (commitment === 'processed') this.#await(slot);
     into.push(event);
     for (const oldest of this.#open.keys()) {
       if (this.#openSlots.size <= maxOpen) break;
@@ -149,14 +161,21 @@ export class Standing {
       this.#decide(slot, 'dead');
       this.#takeBack(slot, into);
     }
-    for (const slot of news.alive) {
+    for (const slot of standingOf(news)) {
       this.#decide(slot, 'alive');
       this.#settle(slot);
     }
-    into.push(news);
+    into.push(news.decidedTo === undefined ? news : { ...news, decidedTo: this.#moveDecided(news.decidedTo) });
     const held = this.#held;
     this.#held = [];
     for (const event of held) this.#admit(event, into);
+  }
+
+  /** Never past a slot that waits for a verdict, whatever is said. */
+  #moveDecided(to: number): number {
+    const oldest = this.undecided.reduce((lowest, slot) => Math.min(lowest, slot), Number.POSITIVE_INFINITY);
+    this.#decidedTo = Math.max(this.#decidedTo, Math.min(to, oldest - 1));
+    return this.#decidedTo;
   }
 
   /** The newest first, so that what a client undoes is always the last thing that it did. */
@@ -178,25 +197,36 @@ export class Standing {
     this.#open.delete(slot);
   }
 
-  #read({ alive, dead }: SlotVerdict): void {
-    for (const slot of dead) this.#decide(slot, 'dead');
-    for (const slot of alive) {
+  #read(verdict: SlotVerdict): void {
+    for (const slot of verdict.dead) this.#decide(slot, 'dead');
+    for (const slot of standingOf(verdict)) {
       this.#decide(slot, 'alive');
       this.#settle(slot);
     }
   }
 
-  /** Only what is of a dead slot is ever taken back. */
+  /** Only what is of a dead slot is ever taken back. Those who read the log wait for the verdict all the same: they don't know its slot. */
   #readRetraction(id: string): void {
     const slot = this.#slotOf(id);
     if (slot === undefined) return;
-    this.#decide(slot, 'dead');
+    this.#remember(slot, 'dead');
     this.#remove(id);
   }
 
   #decide(slot: number, fate: 'alive' | 'dead'): void {
+    this.#undecided.delete(slot);
+    this.#remember(slot, fate);
+  }
+
+  #remember(slot: number, fate: 'alive' | 'dead'): void {
     this.#fates.set(slot, fate);
     if (this.#fates.size > maxFates) this.#fates.delete(this.#fates.keys().next().value!);
+  }
+
+  #await(slot: number): void {
+    if (this.#fates.has(slot)) return;
+    this.#undecided.add(slot);
+    if (this.#undecided.size > maxFates) this.#undecided.delete(this.#undecided.values().next().value!);
   }
 
   #slotOf(id: string): number | undefined {
@@ -221,4 +251,9 @@ export class Standing {
     this.#settled.delete(id);
     this.#before.delete(id);
   }
+}
+
+/** Slots whose events stand. */
+function standingOf({ alive, unknown = [] }: SlotVerdict): readonly number[] {
+  return [...alive, ...unknown];
 }

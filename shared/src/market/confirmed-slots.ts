@@ -3,10 +3,10 @@ import type { SlotVerdict } from './slot-verdict.ts';
 
 /** Slots whose fate is remembered, of either kind: half an hour. */
 const maxSlots = 4_096;
-/** A slot so far behind a confirmed one lives: ingest takes back at once what does not. */
+/** A slot so far behind a confirmed one counts as confirmed, though no verdict was read: the last resort where no node lists its blocks. */
 const settledSlots = 512;
 
-/** `wait`: its slot is neither confirmed nor dead yet. `drop`: it is of a dead slot, or takes back what was never told. */
+/** `wait`: its slot is neither confirmed nor dead yet. `drop`: its slot is dead or nobody can say, or it takes back what was never told. */
 export type ConfirmedFate = 'pass' | 'wait' | 'drop';
 
 /** What ingest said of slots, for those who ask for confirmed events only, and for what cannot be taken back once it is counted. */
@@ -14,13 +14,16 @@ export class ConfirmedSlots {
   readonly #alive = new Set<number>();
   readonly #dead = new Set<number>();
   #newest = 0;
+  #decidedTo = 0;
 
-  take({ alive, dead }: SlotVerdict): void {
+  take({ alive, dead, unknown = [], decidedTo = 0 }: SlotVerdict): void {
     for (const slot of alive) {
       note(this.#alive, slot);
       if (slot > this.#newest) this.#newest = slot;
     }
     for (const slot of dead) note(this.#dead, slot);
+    for (const slot of unknown) note(this.#dead, slot);
+    this.#decidedTo = Math.max(this.#decidedTo, decidedTo);
   }
 
   fateOf(event: StreamEvent): ConfirmedFate {
@@ -31,7 +34,7 @@ export class ConfirmedSlots {
   /** Of an event at `processed`. */
   fateOfSlot(slot: number): ConfirmedFate {
     if (this.#dead.has(slot)) return 'drop';
-    return this.#alive.has(slot) || slot <= this.#newest - settledSlots ? 'pass' : 'wait';
+    return this.#alive.has(slot) || slot <= Math.max(this.#decidedTo, this.#newest - settledSlots) ? 'pass' : 'wait';
   }
 
   /** The newest confirmed slot; 0 before the first. */
@@ -43,7 +46,7 @@ export class ConfirmedSlots {
   clear(): void {
     this.#alive.clear();
     this.#dead.clear();
-    this.#newest = 0;
+    this.#newest = this.#decidedTo = 0;
   }
 }
 

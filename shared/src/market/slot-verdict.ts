@@ -8,6 +8,10 @@ export interface SlotVerdict {
   /** Confirmed. */
   readonly alive: readonly number[];
   readonly dead: readonly number[];
+  /** Nobody can say of them whether they are confirmed. Their events are not withdrawn, and never count as confirmed; `lost` reports them. */
+  readonly unknown?: readonly number[];
+  /** Every slot up to here is decided: what no verdict names counts as confirmed. So readers that missed a verdict wait no longer than for the next. */
+  readonly decidedTo?: number;
   /** What happened on the chain and is not told: no endpoint shows it, or ingest had no room to keep it until the log took it. */
   readonly lost?: SlotLoss;
 }
@@ -30,8 +34,8 @@ export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
 /** No channel has such a topic. */
 const verdictTopic = '~slots';
 
-export function verdictEntry({ alive, dead, lost }: SlotVerdict): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, lost }));
+export function verdictEntry({ alive, dead, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
+  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, unknown, decidedTo, lost }));
   return { topics: [verdictTopic], json: bytes, msgpack: bytes };
 }
 

@@ -1,0 +1,73 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Publisher } from '../publisher/publisher.ts';
+import type { Forks } from './forks.ts';
+import { answersOf, firstAvailable, listBlocks, Unreachable } from './listing.ts';
+import type { BlockList, SlotLedger } from './slot-ledger.ts';
+
+/** Slots behind the tip, half a minute, at which a slot that endpoints contradict each other about is given up and reported. */
+const giveUpAfterSlots = 64;
+
+export interface SlotJudgeParts {
+  readonly rpcs: readonly Rpc[];
+  readonly publisher: Publisher;
+  readonly ledger: SlotLedger;
+  readonly forks: Forks;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Slots with a transaction of ours that nodes list, from `from` on. */
+export interface ListedSlots {
+  readonly from: number;
+  readonly slots: ReadonlySet<number>;
+}
+
+/**
+ * Decides, while this process leads, every slot that those who read the log wait for, whoever wrote its events and whatever became of the
+ * verdict: from what the ledger knows, then from the blocks that the majority of the endpoints lists. What nobody can decide in time is
+ * reported as lost. So no slot is waited for longer than until the next round behind its confirmation.
+ */
+export class SlotJudge {
+  readonly #parts: SlotJudgeParts;
+
+  constructor(parts: SlotJudgeParts) {
+    this.#parts = parts;
+  }
+
+  /** Says at once what is known of slots that the leader before left undecided. */
+  recall(): void {
+    const { ledger, forks, publisher } = this.#parts;
+    forks.apply(ledger.recall(publisher.undecided));
+  }
+
+  /** Decides all up to the confirmed slot `to`. Throws where no endpoint lists blocks and some are needed. The slots that were given up. */
+  async decide(to: number, tip: number, listed: ListedSlots): Promise<readonly number[]> {
+    const { ledger, forks, publisher, log } = this.#parts;
+    const undecided = publisher.undecided.filter((slot) => slot <= to);
+    forks.apply(ledger.recall(undecided));
+    const { unlinked } = ledger;
+    if (unlinked !== null && unlinked.from <= to) {
+      const end = Math.min(to, unlinked.to);
+      const lists = await this.#listBlocks(unlinked.from, end, listed);
+      forks.apply(ledger.settle(unlinked.from, end, lists));
+    }
+    const unknown = undecided.filter((slot) => slot <= tip - giveUpAfterSlots && !ledger.isDecided(slot));
+    if (unknown.length > 0) log.error({ slots: unknown.slice(0, 16), count: unknown.length }, 'slots_undecided');
+    forks.decided(to, unknown);
+    return unknown;
+  }
+
+  /** Where a node lists no blocks so far back, slots with a transaction of ours live. */
+  async #listBlocks(from: number, to: number, listed: ListedSlots): Promise<readonly BlockList[]> {
+    const { rpcs, signal } = this.#parts;
+    const { values, fault } = await answersOf(rpcs, async (rpc): Promise<BlockList> => {
+      const first = Math.min(to + 1, Math.max(from, await firstAvailable(rpc, signal)));
+      const blocks = first > to ? [] : await listBlocks(rpc, first, to, signal);
+      const older = [...listed.slots].filter((slot) => slot < first);
+      return { from: Math.min(first, Math.max(from, listed.from)), slots: new Set([...older, ...blocks]) };
+    });
+    if (values.length === 0) throw new Unreachable('No endpoint lists blocks.', { cause: fault });
+    return values;
+  }
+}
