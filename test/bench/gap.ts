@@ -24,25 +24,31 @@ const signatureAt = (index: number): string =>
   encodeBase58(Buffer.concat([0, 1].map((half) => createHash('sha256').update(`${half} ${index}`).digest())));
 const slotAt = (index: number): number => firstSlot + Math.floor((index * slots) / listed);
 
-/** Pages as a node sends them, newest first, in the form in which they come over the network. */
-function pagesOf(signatures: readonly string[]): string[] {
-  const rows = signatures.map((signature, index) => ({ signature, slot: slotAt(index), err: null, memo: null, blockTime: 1 })).toReversed();
-  const pages: string[] = [];
-  for (let at = 0; at < rows.length; at += pageSize) pages.push(JSON.stringify(rows.slice(at, at + pageSize)));
-  return pages;
+/** Pages of each program as a node sends them, newest first, in the form in which they come over the network; by the signature before them. */
+type Pages = ReadonlyMap<string, ReadonlyMap<string | undefined, string>>;
+
+function pagesOf(signatures: readonly string[]): Pages {
+  const rows = signatures.map((signature, index) => ({ signature, slot: slotAt(index), err: null, memo: null, blockTime: 1 }));
+  return new Map(
+    venues.map(({ programId }, program) => {
+      const pages = new Map<string | undefined, string>();
+      const own = rows.filter((_, index) => index % venues.length === program).toReversed();
+      for (let at = 0; at < own.length; at += pageSize) pages.set(own[at - 1]?.signature, JSON.stringify(own.slice(at, at + pageSize)));
+      return [programId, pages];
+    }),
+  );
 }
 
 /** An endpoint on which all is confirmed up to the last slot. It tells no places in the block. */
-function endpoint(pages: readonly string[], tip: () => number): Rpc {
-  const lists = async (options: { readonly before?: string }): Promise<unknown> => {
+function endpoint(pages: Pages, tip: () => number): Rpc {
+  const list = async (program: string, { before }: { readonly before?: string }): Promise<unknown> => {
     await new Promise(setImmediate);
-    const next = options.before === undefined ? 0 : pages.findIndex((page) => page.lastIndexOf(options.before!) > page.length - 200) + 1;
-    return JSON.parse(pages[next] ?? '[]') as unknown;
+    return JSON.parse((tip() < firstSlot ? undefined : pages.get(program)?.get(before)) ?? '[]') as unknown;
   };
   return {
     call: async (method, params) => {
       if (method === 'getSlot') return tip();
-      if (method === 'getSignaturesForAddress') return lists(params[1] as { readonly before?: string });
+      if (method === 'getSignaturesForAddress') return list(String(params[0]), params[1] as { readonly before?: string });
       if (method === 'getFirstAvailableBlock') return 1;
       if (method === 'getBlocks') return Array.from({ length: slots }, (_, index) => firstSlot + index);
       throw new Error(`${method} is not answered`);
@@ -63,7 +69,7 @@ async function longestTurnMs(done: () => boolean): Promise<number> {
   return longest;
 }
 
-async function round(signatures: readonly string[], pages: readonly string[]): Promise<number> {
+async function round(signatures: readonly string[], pages: Pages): Promise<number> {
   const ended = new AbortController();
   const bus = createInProcessBus();
   const publisher = new Publisher(bus, silentLog);
@@ -135,7 +141,7 @@ export async function run(): Promise<BenchRow[]> {
       figure: ms(longest),
       target: '≤ 10 ms',
       pass: longest <= 10,
-      note: `${count(waiting)} events wait for their pools, ${venues.length} programs list ${count(listed)} transactions each on two endpoints; the lowest of ${rounds} rounds`,
+      note: `${count(waiting)} events wait for their pools, two endpoints list ${count(listed)} transactions each; the lowest of ${rounds} rounds`,
     },
   ];
 }

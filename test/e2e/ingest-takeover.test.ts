@@ -20,7 +20,7 @@ const pausedMs = 3_000;
 /** Trades that are waited for before and after each change. */
 const someTrades = 120;
 const waitMs = 30_000;
-/** For a process to begin, on a machine that does much else. */
+/** For a process to begin or some trades to come, on a machine that does much else. */
 const startMs = 120_000;
 const topics = { trade: 'trades', newToken: 'newTokens', migration: 'migrations' } as const;
 
@@ -98,7 +98,7 @@ describe('two ingest processes on one Redis', () => {
   }
 
   function moreTrades(): Promise<unknown> {
-    return client.framesTo('trades', client.frames('trades').length + someTrades, waitMs);
+    return client.framesTo('trades', client.frames('trades').length + someTrades, startMs);
   }
 
   /** Stops the chain; then the client must have every event that happened on it, once and without a gap. */

@@ -250,11 +250,12 @@ export class GapFiller {
   }
 
   #isTold({ signature, slot }: Listed, { boundary, told, doubtfulFrom }: Term): boolean {
-    const { pipeline, ledger } = this.#parts;
+    const { pipeline } = this.#parts;
     if (pipeline.isHeld(signature)) return true;
     const seenAt = pipeline.dedupe.slotOf(signature);
     if (slot <= boundary) return told.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
-    return seenAt !== null && !ledger.isDead(seenAt);
+    // It lands once: seen in another slot, which this process may not know to be dead, it is not told for the one that lives.
+    return seenAt === slot;
   }
 
   /** Tells what is missing in its order, while what follows is being asked for. */
@@ -295,6 +296,7 @@ export class GapFiller {
     }
     if (slot <= term.boundary) term.told.set(signature, slot);
     if (found.kind === 'lost') {
+      pipeline.dedupe.forget(signature);
       pipeline.dedupe.see(signature, slot);
       return;
     }

@@ -1,0 +1,271 @@
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
+import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
+
+/** As on the network; the clock moves by it with every slot and stands still otherwise. */
+const slotMs = 400;
+
+let bus: Bus;
+let chain: ForkingChain;
+const heads: MortalHead[] = [];
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  bus = createInProcessBus();
+  chain = new ForkingChain();
+});
+afterEach(close);
+async function close(): Promise<void> {
+  await Promise.all(heads.splice(0).map((head) => head.end()));
+  await bus.close();
+  vi.useRealTimers();
+}
+
+function join(rpcs?: readonly Rpc[]): MortalHead {
+  const head = new MortalHead(bus, chain, rpcs);
+  heads.push(head);
+  return head;
+}
+
+async function leads(head: MortalHead): Promise<void> {
+  await untilTurn('it leads, and all is in the log', () => head.publisher.leads && head.publisher.buffered === 0);
+}
+
+/** A follower at `confirmed`, as a gateway hands out one topic: what is decided, up to the first event that is not. */
+class ConfirmedFollower {
+  readonly passed: string[] = [];
+  readonly #slots = new ConfirmedSlots();
+  readonly #waiting: { readonly id: string; readonly slot: number; readonly processed: boolean }[] = [];
+
+  take(entry: LogEntry): void {
+    const said = readSaid(entry);
+    if (said?.kind === 'told' && said.topics.includes('trades')) this.#waiting.push(said);
+    else if (said?.kind === 'slots') this.#slots.take(said.verdict);
+    for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
+      const fate = first.processed ? this.#slots.fateOfSlot(first.slot) : 'pass';
+      if (fate === 'wait') return;
+      this.#waiting.shift();
+      if (fate === 'pass') this.passed.push(first.id);
+    }
+  }
+
+  /** Slot of the first event that waits; null where none does. */
+  get waitsFor(): number | null {
+    return this.#waiting[0]?.slot ?? null;
+  }
+}
+
+async function followedFrom(first: number): Promise<ConfirmedFollower> {
+  const follower = new ConfirmedFollower();
+  for (const entry of (await bus.tail(32_768)).slice(first)) follower.take(entry);
+  return follower;
+}
+
+/** Trades that were published and not withdrawn since. */
+async function standing(): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const entry of await bus.tail(32_768)) {
+    const said = readSaid(entry);
+    if (said?.kind === 'told' && said.topics.includes('trades')) ids.add(said.id);
+    else if (said?.kind === 'retracted') ids.delete(said.id);
+  }
+  return [...ids];
+}
+
+const slot = (at: number, parent: number): Heard => ({ kind: 'slot', slot: at, parent });
+const logs = (at: number, transaction: number): Heard => ({ kind: 'logs', slot: at, transaction });
+const confirmed = (at: number): Heard => ({ kind: 'confirmed', slot: at });
+
+function block(at: number, parent: number, ...transactions: readonly number[]): void {
+  chain.blocks.set(at, { slot: at, parent, transactions });
+  vi.advanceTimersByTime(slotMs);
+}
+
+const tradesIn = (slots: readonly number[]): string[] => slots.flatMap((at) => chain.blocks.get(at)!.transactions.map(tradeOf));
+
+describe('a follower at `confirmed`', () => {
+  it('gets past a slot whose events its leader withdrew one by one, and of which no process knows that it died', async () => {
+    const first = join();
+    await leads(first);
+    block(1, 0);
+    block(2, 1, 7);
+    for (const heard of [slot(1, 0), slot(2, 1), logs(2, 7)]) first.hear(heard);
+    await leads(first);
+    await first.kill(0);
+    // The next one begins behind that slot. What happened in it lands once more.
+    block(3, 1, 7);
+    const second = join();
+    await leads(second);
+    for (const heard of [slot(3, 1), logs(3, 7)]) second.hear(heard);
+    block(4, 3, 8);
+    chain.confirmed = 4;
+    for (const heard of [slot(4, 3), logs(4, 8), confirmed(3), confirmed(4)]) second.hear(heard);
+    for (let round = 0; round < 2; round++) await second.round();
+    await leads(second);
+    const follower = await followedFrom(0);
+    expect(follower.waitsFor).toBe(null);
+    expect(follower.passed.toSorted()).toEqual([tradeOf(7), tradeOf(8)].toSorted());
+    expect((await standing()).toSorted()).toEqual([tradeOf(7), tradeOf(8)].toSorted());
+  });
+
+  it('waits for no slot that two endpoints contradict each other about: it is left out, and reported as lost', async () => {
+    const blind: Rpc = {
+      call: async (method, params, signal, accept) => {
+        const answer = await chain.rpc().call(method, params, signal, accept);
+        return method === 'getBlocks' ? (answer as number[]).filter((at) => at !== 2) : answer;
+      },
+    };
+    const head = join([chain.rpc(), blind]);
+    await leads(head);
+    block(1, 0, 1);
+    block(2, 1, 2);
+    for (const heard of [logs(1, 1), logs(2, 2)]) head.hear(heard);
+    for (let at = 3; at <= 80; at++) {
+      block(at, at - 1, at);
+      head.hear(logs(at, at));
+      chain.confirmed = at - 1;
+      if (at % 10 === 0) await head.round();
+    }
+    await leads(head);
+    expect((await followedFrom(0)).passed).toEqual(tradesIn(chain.upTo(79)).filter((id) => id !== tradeOf(2)));
+    const lost = (await bus.tail(32_768)).flatMap((entry) => {
+      const said = readSaid(entry);
+      return said?.kind === 'slots' && said.verdict.lost !== undefined ? [said.verdict.lost] : [];
+    });
+    expect(lost).toEqual([{ from: 2, to: 2, signatures: [] }]);
+  });
+
+  it('has the trades of the first slots, which nobody heard of while subscribing', async () => {
+    block(1, 0, 1);
+    chain.confirmed = 1;
+    const head = join();
+    // It asks before it subscribes; by the time that it leads the chain has gone on.
+    await turns(4);
+    for (let at = 2; at <= 6; at++) block(at, at - 1, at);
+    chain.confirmed = 5;
+    await leads(head);
+    await head.round();
+    await leads(head);
+    expect((await followedFrom(0)).passed).toEqual(tradesIn([2, 3, 4, 5]));
+  });
+});
+
+describe('over any chain with forks, any drops and delays, and any kills of whoever leads', () => {
+  const [slots, calmSlots] = [36, 6];
+
+  /** Numbers from 0 up to `below`, all from one seed. */
+  function dice(seed: number): (below: number) => number {
+    let state = seed >>> 0;
+    return (below) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+  }
+
+  class Story {
+    readonly #roll: (below: number) => number;
+    #tip = 0;
+    #transactions = 0;
+    readonly #dropped = new Set<number>();
+    #late: { readonly head: MortalHead; readonly at: number; readonly heard: Heard }[] = [];
+
+    constructor(seed: number) {
+      this.#roll = dice(seed);
+    }
+
+    async tell(): Promise<void> {
+      join();
+      for (let at = 1; at <= slots + calmSlots; at++) {
+        const calm = at > slots;
+        if (!calm) await this.#cast();
+        this.#addBlock(at, calm);
+        this.#hear(at, calm);
+        await turns(3);
+        if (calm || this.#roll(4) === 0) await this.#leader()?.round();
+      }
+      for (let round = 0; round < 2; round++) {
+        await untilTurn('somebody leads', () => this.#leader() !== undefined);
+        await this.#leader()!.round();
+      }
+      await leads(this.#leader()!);
+    }
+
+    #leader(): MortalHead | undefined {
+      return heads.find((head) => !head.dead && head.publisher.leads);
+    }
+
+    /** Who dies and who joins. */
+    async #cast(): Promise<void> {
+      const leader = this.#leader();
+      // Where nobody has noted where the stream begins, it begins anew.
+      const hasBegun = (await bus.statuses()).length > 0;
+      if (leader !== undefined && hasBegun && this.#roll(6) === 0) await leader.kill(this.#roll(7));
+      if (heads.every(({ dead }) => dead) || (heads.filter(({ dead }) => !dead).length < 2 && this.#roll(3) === 0)) join();
+    }
+
+    #addBlock(at: number, calm: boolean): void {
+      const before = chain.upTo(this.#tip);
+      if (!calm && this.#roll(3) === 0) {
+        const back = 1 + this.#roll(2);
+        while (before.length > 0 && before.at(-1)! > chain.confirmed && before.length > chain.upTo(this.#tip).length - back) {
+          for (const transaction of chain.blocks.get(before.pop()!)!.transactions) this.#dropped.add(transaction);
+        }
+      }
+      const landed: number[] = [];
+      for (const transaction of [...this.#dropped]) {
+        if (this.#roll(2) === 0) continue;
+        this.#dropped.delete(transaction);
+        landed.push(transaction);
+      }
+      for (let count = this.#roll(3); count > 0; count--) landed.push(this.#transactions++);
+      block(at, before.at(-1) ?? 0, ...landed);
+      this.#tip = at;
+      chain.confirmed = Math.max(chain.confirmed, chain.upTo(at).at(-3) ?? 0);
+    }
+
+    #hear(at: number, calm: boolean): void {
+      const { parent, transactions } = chain.blocks.get(at)!;
+      for (const head of heads) {
+        const told: Heard[] = [slot(at, parent), ...transactions.map((transaction) => logs(at, transaction)), confirmed(chain.confirmed)];
+        for (const heard of told) {
+          const luck = calm ? 9 : this.#roll(10);
+          if (luck < 2) continue;
+          if (luck === 2 && heard.kind === 'logs') this.#late.push({ head, at: at + 1 + this.#roll(8), heard });
+          else head.hear(heard);
+        }
+      }
+      const due = this.#late.filter((one) => one.at <= at);
+      this.#late = this.#late.filter((one) => one.at > at);
+      for (const { head, heard } of due) head.hear(heard);
+    }
+  }
+
+  it('the stream reaches the newest confirmed slot, with every trade of the chain once and none besides', { timeout: 240_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => {
+        await new Story(seed).tell();
+        const wanted = tradesIn(chain.upTo(chain.confirmed)).toSorted();
+        const follower = await followedFrom(0);
+        expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
+        expect(follower.passed.toSorted()).toEqual(wanted);
+        const unconfirmed = new Set([...chain.blocks.keys()].filter((at) => at > chain.confirmed).flatMap((at) => tradesIn([at])));
+        const left = (await standing()).filter((id) => wanted.includes(id) || !unconfirmed.has(id));
+        expect(left.toSorted()).toEqual(wanted);
+        // Whoever comes to read the log in its middle waits for nothing either.
+        const { length } = await bus.tail(32_768);
+        for (let from = 0; from < length; from += 7) {
+          expect((await followedFrom(from)).waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
+        }
+        await close();
+        vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+        bus = createInProcessBus();
+        chain = new ForkingChain();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
