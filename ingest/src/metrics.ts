@@ -105,7 +105,11 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
     counter('confirmations_outvoted_total', 'Slots that an endpoint confirmed and too few others ever did.', outvoted),
     counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),
     counter('gap_transactions_lost_total', 'Transactions not seen live that no endpoint shows.', gaps.lostTransactions),
-    counter('gap_slots_lost_total', 'Slots not seen live that no endpoint lists any more.', gaps.lostSlots),
+    counter(
+      'gap_slots_lost_total',
+      'Slots not seen live that no endpoint lists any more, or that endpoints contradict each other about.',
+      gaps.lostSlots,
+    ),
     counter('gap_rounds_failed_total', 'Comparisons with what nodes have written down that no endpoint answered whole.', gaps.failedRounds),
   ];
 }

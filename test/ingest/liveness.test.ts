@@ -244,28 +244,32 @@ describe('over any chain with forks, any drops and delays, and any kills of whoe
     }
   }
 
-  it('the stream reaches the newest confirmed slot, with every trade of the chain once and none besides', { timeout: 240_000 }, async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => {
-        await new Story(seed).tell();
-        const wanted = tradesIn(chain.upTo(chain.confirmed)).toSorted();
-        const follower = await followedFrom(0);
-        expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
-        expect(follower.passed.toSorted()).toEqual(wanted);
-        const unconfirmed = new Set([...chain.blocks.keys()].filter((at) => at > chain.confirmed).flatMap((at) => tradesIn([at])));
-        const left = (await standing()).filter((id) => wanted.includes(id) || !unconfirmed.has(id));
-        expect(left.toSorted()).toEqual(wanted);
-        // Whoever comes to read the log in its middle waits for nothing either.
-        const { length } = await bus.tail(32_768);
-        for (let from = 0; from < length; from += 7) {
-          expect((await followedFrom(from)).waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
-        }
-        await close();
-        vi.useFakeTimers({ toFake: ['performance', 'Date'] });
-        bus = createInProcessBus();
-        chain = new ForkingChain();
-      }),
-      { numRuns: 100 },
-    );
-  });
+  it(
+    'the stream reaches the newest confirmed slot, with every trade of the chain once and none besides',
+    { timeout: 240_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => {
+          await new Story(seed).tell();
+          const wanted = tradesIn(chain.upTo(chain.confirmed)).toSorted();
+          const follower = await followedFrom(0);
+          expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
+          expect(follower.passed.toSorted()).toEqual(wanted);
+          const unconfirmed = new Set([...chain.blocks.keys()].filter((at) => at > chain.confirmed).flatMap((at) => tradesIn([at])));
+          const left = (await standing()).filter((id) => wanted.includes(id) || !unconfirmed.has(id));
+          expect(left.toSorted()).toEqual(wanted);
+          // Whoever comes to read the log in its middle waits for nothing either.
+          const { length } = await bus.tail(32_768);
+          for (let from = 0; from < length; from += 7) {
+            expect((await followedFrom(from)).waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
+          }
+          await close();
+          vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+          bus = createInProcessBus();
+          chain = new ForkingChain();
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
 });

@@ -236,8 +236,6 @@ export class Publisher {
   /** All of what is not complete has to be known; reading more would take a second that nobody has at a takeover. */
   async #readLog(): Promise<Standing> {
     const complete = await this.#completeUpTo();
-    const standingOf = (entries: readonly LogEntry[], isWhole: boolean): Standing =>
-      new Standing(entries, isWhole, this.counts, complete ?? 0);
     const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
     const standingOf = (entries: readonly LogEntry[], isWhole: boolean): Standing =>
       new Standing(entries, isWhole, this.counts, complete ?? 0);
