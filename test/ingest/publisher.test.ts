@@ -331,7 +331,7 @@ describe('two publishers', () => {
     await leader.publisher.withdraw();
     await until('leading', () => standby.publisher.leads);
     // As of a process that was blind for a while: it kept what it saw before. What is read late was missing.
-    const late = { ...at('late', 300), late: true } as PublishableEvent;
+    const late = { ...at('late', 300), commitment: 'confirmed', late: true } as PublishableEvent;
     push([trades[0]!, old, recent, late], standby.publisher);
     await until('published', () => standby.publisher.buffered === 0);
     const times = new Map<string, number>();
