@@ -235,6 +235,22 @@ describe('SOL/USD from a Whirlpool', () => {
     expect(whirlpoolPrice(pool, solDecimals, usdcDecimals)).toBeCloseTo(150, 9);
   });
 
+  it('rounds the exact quotient once, in either order', () => {
+    const orders = [
+      [wrappedSolMint, usdcMint],
+      [usdcMint, wrappedSolMint],
+    ] as const;
+    for (let i = 1n; i <= 500n; i++) {
+      const root = (i * 6_700_417_000_000_007n) ** 2n / 1_000_003n + 1n;
+      const square = root ** 2n;
+      // 60 decimals more than a double can tell apart.
+      const [direct, inverse] = [(square * 10n ** 100n) >> 128n, (10n ** 100n * 2n ** 128n) / square];
+      const exact = [Number(`${direct}e-97`), Number(`${inverse}e-97`)];
+      const told = orders.map(([mintA, mintB]) => usdcPerSol({ ...pool, mintA, mintB, sqrtPriceX64: root }));
+      expect(told).toEqual(exact);
+    }
+  });
+
   it('knows no price without liquidity, of another pair, or of bytes that are no Whirlpool', () => {
     expect(usdcPerSol({ ...pool, liquidity: 0n })).toBeNull();
     expect(usdcPerSol({ ...pool, mintB: wrappedSolMint })).toBeNull();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, usdcMint, whirlpoolProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { pump as pumpVenue } from '@sluice/shared/venues/pump/index.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
@@ -433,6 +434,21 @@ describe('pools', () => {
     expect(migration.marketCapSol).toBeCloseTo(migration.priceSol! * 1e9, 6);
     expect(harness.events[1]).toMatchObject({ mint: mintAddress, baseDecimals: 6, poolAddress });
     expect(harness.calls).toEqual([]);
+  });
+
+  it('takes no fee from the coins of a migration that is not quoted in SOL', () => {
+    const amounts = { baseAmount: 206_900_000_000_000n, quoteAmount: 12_000_000_000n, fee: 15_000_001n };
+    const bytes = migrationEventBytes({
+      mint,
+      curve: addressBytes(curveAddress),
+      pool,
+      ...amounts,
+      timestamp: 42,
+      quoteMint: addressBytes(usdcMint),
+    });
+    expect(pumpVenue.decodeEvent(bytes)).toMatchObject({
+      event: { type: 'migrated', quoteMint: usdcMint, quoteAmount: 12_000_000_000n, fee: 0n },
+    });
   });
 });
 

@@ -183,6 +183,8 @@ export function migrationEventBytes(migration: {
   readonly quoteAmount: bigint;
   readonly fee: bigint;
   readonly timestamp: number;
+  /** SOL where it is not given. */
+  readonly quoteMint?: Uint8Array;
 }): Buffer {
   return new Writer()
     .bytes(eventDiscriminators.completePumpAmmMigration)
@@ -192,7 +194,7 @@ export function migrationEventBytes(migration: {
     .bytes(migration.curve)
     .u64(BigInt(migration.timestamp))
     .bytes(migration.pool)
-    .bytes(zeroKey)
+    .bytes(migration.quoteMint ?? zeroKey)
     .done();
 }
 

@@ -4,7 +4,7 @@ import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from
 import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
+import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { pumpAccounts, pumpAmmAccounts, pumpAmmEvents, pumpAmmIdl, pumpEvents, pumpIdl } from '../golden/anchor.ts';
 import type { TransactionRecord } from './chain.ts';
 import { feeConfigData } from './programs/fee-schedule.ts';
@@ -136,8 +136,7 @@ test('the SOL/USDC pool has the real layout, and its price drifts a little', () 
     chain.advance();
     const pool = decodeWhirlpool(accountBytes(chain, solUsdcWhirlpool));
     if (pool === null) throw new Error('not a whirlpool');
-    const root = Number(pool.sqrtPriceX64) / 2 ** 64;
-    prices.add(root * root * 1000);
+    prices.add(usdcPerSol(pool)!);
   }
   expect(accountBytes(chain, solUsdcWhirlpool).length).toBe(653);
   expect(prices.size).toBeGreaterThan(40);

@@ -1,15 +1,8 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import {
-  solDecimals,
-  solUsdcWhirlpool,
-  usdcDecimals,
-  usdcMint,
-  whirlpoolProgram,
-  wrappedSolMint,
-} from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { readAccount } from '../sources/accounts.ts';
 import type { AccountState } from '../sources/source.ts';
 import { nowUs } from '../clock.ts';
@@ -30,15 +23,7 @@ const refreshAfterMs = 20_000;
 export function solUsdOf(state: AccountState): number | null {
   if (state.owner !== whirlpoolProgram) return null;
   const pool = decodeWhirlpool(state.data);
-  if (pool === null || pool.liquidity <= 0n || pool.sqrtPriceX64 <= 0n) return null;
-  const sqrt = Number(pool.sqrtPriceX64) / 2 ** 64;
-  // B for one A in raw units.
-  const rawPrice = sqrt * sqrt;
-  const scale = 10 ** (solDecimals - usdcDecimals);
-  let price: number | null = null;
-  if (pool.mintA === wrappedSolMint && pool.mintB === usdcMint) price = rawPrice * scale;
-  else if (pool.mintA === usdcMint && pool.mintB === wrappedSolMint) price = scale / rawPrice;
-  return price !== null && Number.isFinite(price) && price > 0 ? price : null;
+  return pool === null ? null : usdcPerSol(pool);
 }
 
 /** Keeps the SOL/USD price: told by account changes of all endpoints, asked for at the start and when nothing was heard. */

@@ -12,3 +12,16 @@ export function toUi(raw: bigint, decimals: number): number {
   if (power !== undefined && raw <= maxSafe && raw >= -maxSafe) return Number(raw) / power;
   return Number(`${raw}e-${decimals}`);
 }
+
+/** Bits of a quotient beyond those of a double, so that it is rounded once. */
+const quotientBits = 66;
+
+/** `numerator / denominator`, both above 0, correctly rounded to a double. Quotients below 2^-900 are not for it. */
+export function quotient(numerator: bigint, denominator: bigint): number {
+  const shift = BigInt(Math.max(0, quotientBits + 4 * (denominator.toString(16).length - numerator.toString(16).length)));
+  const shifted = numerator << shift;
+  const whole = shifted / denominator;
+  // What is left over only decides a tie.
+  const exact = whole * denominator === shifted ? whole : whole | 1n;
+  return Number(exact) / 2 ** Number(shift);
+}

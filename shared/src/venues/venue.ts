@@ -148,6 +148,7 @@ export interface CurveMigrated {
   readonly toPool: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
+  /** Quote coins that were taken from the curve beside those that moved. */
   readonly fee: bigint;
   readonly timestamp: number | null;
 }

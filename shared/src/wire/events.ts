@@ -185,7 +185,9 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   quoteAmount: Raw('Quote coins moved to the pool.'),
   quoteDecimals: Type.Integer(),
   solAmount: Nullable(Ui('quoteAmount in SOL.')),
-  migrationFee: Raw('Fee of the migration, quote coin.'),
+  migrationFee: Raw(
+    'Quote coins taken as the fee of the migration; 0 where the quote coin is not SOL: then the migrator pays the fee in lamports.',
+  ),
   ...valuation,
 });
 

@@ -1,3 +1,4 @@
+import { quotient } from '../../solana/amounts.ts';
 import { encodeBase58 } from '../../solana/base58.ts';
 import { hasPrefix } from '../../solana/bytes.ts';
 import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '../../solana/well-known.ts';
@@ -15,7 +16,7 @@ export interface Whirlpool {
   readonly tick: number;
 }
 
-const twoTo64 = 2 ** 64;
+const oneX128 = 1n << 128n;
 
 /** Reads a Whirlpool account; null when the bytes are none. Never throws. */
 export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
@@ -33,16 +34,16 @@ export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
   };
 }
 
-/** Whole coins of B for one whole coin of A. */
-export function whirlpoolPrice(pool: Whirlpool, decimalsA: number, decimalsB: number): number {
-  const root = Number(pool.sqrtPriceX64) / twoTo64;
-  return root * root * 10 ** (decimalsA - decimalsB);
+/** Whole coins of B for one whole coin of A, correctly rounded. `sqrtPriceX64` must be above 0. */
+export function whirlpoolPrice({ sqrtPriceX64 }: Pick<Whirlpool, 'sqrtPriceX64'>, decimalsA: number, decimalsB: number): number {
+  return quotient(sqrtPriceX64 ** 2n * 10n ** BigInt(decimalsA), oneX128 * 10n ** BigInt(decimalsB));
 }
 
-/** USDC for one SOL from a pool of that pair, in either order; null for another pair, or without a price or liquidity behind it. */
+/** USDC for one SOL from a pool of that pair, in either order, correctly rounded; null for another pair, or without a price or liquidity behind it. */
 export function usdcPerSol(pool: Whirlpool): number | null {
-  if (pool.sqrtPriceX64 === 0n || pool.liquidity === 0n) return null;
-  if (pool.mintA === wrappedSolMint && pool.mintB === usdcMint) return whirlpoolPrice(pool, solDecimals, usdcDecimals);
-  if (pool.mintA === usdcMint && pool.mintB === wrappedSolMint) return 1 / whirlpoolPrice(pool, usdcDecimals, solDecimals);
-  return null;
+  const { mintA, mintB, sqrtPriceX64, liquidity } = pool;
+  if (sqrtPriceX64 === 0n || liquidity === 0n) return null;
+  if (mintA === wrappedSolMint && mintB === usdcMint) return whirlpoolPrice(pool, solDecimals, usdcDecimals);
+  if (mintA !== usdcMint || mintB !== wrappedSolMint) return null;
+  return quotient(oneX128 * 10n ** BigInt(solDecimals), sqrtPriceX64 ** 2n * 10n ** BigInt(usdcDecimals));
 }

@@ -188,11 +188,13 @@ function decodeMigration(data: Uint8Array): DecodedEvent {
   const mint = reader.address();
   const baseAmount = reader.u64();
   const quoteAmount = reader.u64();
-  const fee = reader.u64();
+  const paidFee = reader.u64();
   const fromPool = reader.address();
   const timestamp = reader.timestamp();
   const toPool = reader.address();
   const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
+  // The event names lamports whatever the quote coin is. Where it is not SOL the migrator pays them, and the curve's coins all move.
+  const fee = quoteMint === wrappedSolMint ? paidFee : 0n;
   if (reader.failed) return malformed('CompletePumpAmmMigrationEvent ends inside a field or has a senseless one');
   return decoded({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
 }
