@@ -25,6 +25,11 @@ const commands: readonly Entry[] = [
     load: async () => (await import('./commands/wallets.ts')).walletsCommand,
   },
   {
+    name: 'signer',
+    summary: 'signs as a user of its own, for gateways that connect to its socket',
+    load: async () => (await import('./commands/signer.ts')).signerCommand,
+  },
+  {
     name: 'trading',
     summary: 'halts all trading within a second, and lets it go on',
     load: async () => (await import('./commands/trading.ts')).tradingCommand,

@@ -19,6 +19,7 @@ import {
   type Command,
 } from '../command.ts';
 import { readPlan } from '../key-options.ts';
+import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 
@@ -69,7 +70,10 @@ async function create(argv: readonly string[]): Promise<number> {
 async function list(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  const [accounts, keyCounts] = await withStore(loadConfig(), async (store) => [await store.accounts.all(), await countKeys(store)]);
+  const [accounts, keyCounts] = await withStore(loadConfig(), async (store) => {
+    await noteOperator(store, 'accounts list', 'all accounts');
+    return [await store.accounts.all(), await countKeys(store)] as const;
+  });
   if (values.json === true) {
     printJson(accounts.map((account) => ({ ...account, keys: keyCounts.get(account.id) ?? 0 })));
     return 0;
@@ -134,6 +138,7 @@ async function link(argv: readonly string[]): Promise<number> {
   const expiresAtMs = nowMs + linkLifeMs;
   await withStore(config, async (store) => {
     if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
+    await noteOperator(store, 'accounts link', `account ${id}`);
     const stored = await store.oneTime.put({ kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs }, nowMs);
     if (!stored) throw new CommandError('As many links as the store takes wait to be used; they end after ten minutes.');
   });

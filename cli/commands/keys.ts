@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
 import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
+import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/key-table.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import {
@@ -18,6 +19,7 @@ import {
 } from '../command.ts';
 import { readInteger } from '../integer.ts';
 import { readLabel, readPlan, readRanges, readScopes } from '../key-options.ts';
+import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 
@@ -71,7 +73,10 @@ async function create(argv: readonly string[]): Promise<number> {
       perMinute === undefined ? null : { requestsPerMinute: readInteger('--requests-per-minute', perMinute, 1, maxRequestsPerMinute) },
     accountId: values.account ?? null,
   };
-  const made = await withStore(loadConfig(), (store) => createApiKey(store, request));
+  const made = await withStore(loadConfig(), async (store) => {
+    await noteOperator(store, 'keys create', `account ${request.accountId ?? operatorAccountId}`);
+    return createApiKey(store, request);
+  });
   if (!made.ok) throw new CommandError(whyNot(made.reason, request.accountId));
   const { id, plan, scopes } = made.shown;
   show(made.shown, values.json === true, `Key ${id}, ${plan}: ${scopes.join(', ')}. It is shown this once; only its hash is stored.`);
@@ -120,7 +125,10 @@ async function rotate(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { overlap: { type: 'string' }, json: { type: 'boolean' } });
   const [id = ''] = positionalsOf(positionals, '<id>');
   const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap, 0);
-  const rotated = await withStore(loadConfig(), (store) => rotateApiKey(store, id, overlapMs));
+  const rotated = await withStore(loadConfig(), async (store) => {
+    await noteOperator(store, 'keys rotate', `key ${id}`);
+    return rotateApiKey(store, id, overlapMs);
+  });
   if (rotated === null) throw noSuchKey(id, 'revoked or expired');
   const note = `The old key ${overlapMs === 0 ? 'has ended' : `works for another ${values.overlap}`}.`;
   show(rotated, values.json === true, note);

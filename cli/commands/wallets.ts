@@ -3,13 +3,17 @@ import { text as readAll } from 'node:stream/consumers';
 import { listWallets, openKeystore, unlockKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
+import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
+import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { CommandError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, printTable, shown, type Command } from '../command.ts';
 import { readLabel } from '../key-options.ts';
+import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
+import { policy, policyHelp } from './policy.ts';
 
 export const walletsCommand: Command = {
   help: `Usage:
@@ -17,8 +21,12 @@ export const walletsCommand: Command = {
   sluice wallets import [FILE] [--label L] [--account ID]
       reads a 64-byte secret key, base58 or a JSON array, from the file, or from standard input.
   sluice wallets list
-  sluice wallets audit
-      checks the logs of all that was signed, or refused, on this DATA_DIR, line by line; ends with 1 where one was changed.
+  sluice wallets audit [--forget LOG]
+      checks the logs of all that was signed, or refused, on this DATA_DIR, line by line; ends with 1 where one was changed, or is missing.
+      --forget takes away the store's note of a log that is lost for good: without it no signing process starts.
+  sluice wallets reads
+      who read or opened somebody's wallets or orders by a command, newest first.
+${policyHelp}
 
 A wallet is the operator's, or that of the account: only keys of the same account trade with it. All take --json. Secrets are sealed under the passphrase of KEYSTORE_PASSPHRASE_FILE and never shown.
 Wallets of simnet are kept apart from those of a real cluster.`,
@@ -28,10 +36,12 @@ Wallets of simnet are kept apart from those of a real cluster.`,
   },
 };
 
+/** Lines of the operator log that are shown. */
+const shownReads = 1_000;
 const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, import: importWallet, list, audit }));
+const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, import: importWallet, list, audit, reads, policy }));
 
 async function create(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, newWalletOptions);
@@ -59,7 +69,10 @@ async function list(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
   const config = loadConfig();
-  const wallets = await withStore(config, (store) => listWallets(store, keystoreName(config)));
+  const wallets = await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets list', 'all wallets');
+    return listWallets(store, keystoreName(config));
+  });
   if (values.json === true) {
     printJson(wallets);
   } else if (wallets.length === 0) {
@@ -80,18 +93,23 @@ async function list(argv: readonly string[]): Promise<number> {
 }
 
 async function audit(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const { values, positionals } = parseCommand(argv, { forget: { type: 'string' }, json: { type: 'boolean' } });
   positionalsOf(positionals);
+  const { forget } = values;
   const config = loadConfig();
   const name = keystoreName(config);
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: the logs are checked with a key that comes of it.');
   const reports = await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets audit', forget === undefined ? 'all wallets' : `forgets log ${forget}`);
     const stored = await store.wallets.keystore(name);
     if (stored === null) return [];
     const key = await unlockKeystore(name, stored, passphrase);
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
-    return checkAuditLogs(store, name, key);
+    if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
+      throw new CommandError(`There is no lost log ${shown(forget)}: sluice wallets audit`);
+    }
+    return checkAuditLogs(store, { folder: signerFolder(config), keystore: name, keystoreKey: key });
   });
   const damaged = reports.filter((one) => one.fault !== null);
   if (values.json === true) printJson(reports);
@@ -112,6 +130,22 @@ async function audit(argv: readonly string[]): Promise<number> {
   return damaged.length > 0 ? 1 : 0;
 }
 
+async function reads(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const lines = await withStore(loadConfig(), async (store) => {
+    await noteOperator(store, 'wallets reads', 'the operator log');
+    return store.operatorLog.newest(shownReads);
+  });
+  if (values.json === true) printJson(lines);
+  else
+    printTable(
+      ['when', 'who', 'command', 'whose'],
+      lines.map(({ atMs, user, command, subject }) => [isoTime(atMs), user, command, subject]),
+    );
+  return 0;
+}
+
 /** `accountId` as asked for, where there is such an account and it is not disabled; null: the operator's. */
 async function accountOf(store: Store, accountId: string | undefined): Promise<string | null> {
   if (accountId === undefined || accountId === operatorAccountId) return null;
@@ -126,6 +160,7 @@ function withKeystore<T>(account: string | undefined, work: (keystore: Keystore,
   if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: nothing would seal the wallet.');
   return withStore(config, async (store) => {
     const accountId = await accountOf(store, account);
+    await noteOperator(store, 'wallets create or import', `account ${accountId ?? operatorAccountId}`);
     const outcome = await openKeystore(store, keystoreName(config), passphrase);
     if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore.');
     return work(outcome.keystore, accountId);

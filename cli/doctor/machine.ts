@@ -62,6 +62,7 @@ async function checkStore(config: Config): Promise<Finding> {
 export function checkPassphrase(config: Config): Finding {
   const file = config.keystorePassphraseFile;
   if (file === null) {
+    if (config.signerSocket !== null) return ok('keystore', `its passphrase is with the signing process behind ${config.signerSocket}`);
     if (config.rpc === null) return ok('keystore', 'its passphrase is under DATA_DIR: the chain is simulated');
     return config.trading === 'off'
       ? ok('keystore', 'no passphrase, and none is needed while TRADING is off')

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { listWallets, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { readPassphraseFile } from '@sluice/gateway/custody/passphrase-file.ts';
 import { keystoreName, passphraseFileOf } from '@sluice/gateway/custody/passphrase.ts';
-import { auditFolder } from '@sluice/gateway/signer/audit-place.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { filesFault } from '@sluice/gateway/signer/own-files.ts';
+import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { StoredHalt } from '@sluice/gateway/store/halt-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -48,19 +49,36 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
   const keystore = await store.wallets.keystore(name);
   if (keystore === null) return ok('signer', 'there is no custodial wallet yet');
   const file = passphraseFileOf(config);
+  if (config.signerSocket !== null && config.keystorePassphraseFile === null) return checkSocket(config.signerSocket);
   // Told by the check of the passphrase.
   if (file === null) return fail('signer', 'it cannot start without a passphrase');
   try {
-    const unsafe = filesFault({ program: null, passphraseFile: file, auditFolder: auditFolder(config.dataDir) });
+    const unsafe = filesFault({ program: null, passphraseFile: file, auditFolder: signerFolder(config) });
     if (unsafe !== null) return fail('signer', unsafe);
     const passphrase = readPassphraseFile(file);
     const key = passphrase === null ? null : await unlockKeystore(name, keystore, passphrase);
     if (key === null) return fail('signer', 'the passphrase does not unlock the keystore');
-    const damaged = (await checkAuditLogs(store, name, key)).filter(({ fault }) => fault !== null);
+    const damaged = (await checkAuditLogs(store, { folder: signerFolder(config), keystore: name, keystoreKey: key })).filter(
+      ({ fault }) => fault !== null,
+    );
     if (damaged.length > 0) return fail('signer', damaged.map((log) => `audit log ${basename(log.file)}: ${log.fault}`).join('; '));
     const { length } = await listWallets(store, name);
     return ok('signer', `the keystore unlocks, ${length} ${length === 1 ? 'wallet' : 'wallets'}; the audit logs are whole`);
   } catch (error) {
     return fail('signer', reason(error));
   }
+}
+
+/** What the audit logs say there only the user of the signing process can tell. */
+function checkSocket(path: string): Promise<Finding> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('error', (error) =>
+      resolve(fail('signer', `nobody listens at SIGNER_SOCKET, or this user may not connect: ${reason(error)}`)),
+    );
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(ok('signer', `a signing process of another user listens at ${path}; its audit logs: \`sluice wallets audit\` as that user`));
+    });
+  });
 }

@@ -50,6 +50,8 @@ const config = {
   databaseUrl: null,
   trading: 'off',
   keystorePassphraseFile: null,
+  signerSocket: null,
+  signerDir: null,
   signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
   broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
   plans: defaultPlans,

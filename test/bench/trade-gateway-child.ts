@@ -25,6 +25,8 @@ const config: Config = {
   rpc: { httpUrls: [rpcUrl], wsUrls: [wsUrl] },
   trading: 'live',
   keystorePassphraseFile,
+  signerSocket: null,
+  signerDir: null,
   signerLimits: { maxOrderLamports: 10n ** 12n, maxDayLamports: 10n ** 15n },
 };
 const log = createLog({ level: 'error', name: 'bench' });

@@ -423,7 +423,7 @@ describe('sluice doctor', () => {
     expect(paper).toMatch(/^ok {4}trading +on paper/m);
     expect(paper).not.toMatch(/signer/);
     expect(await lines({ TRADING: 'off' })).toMatch(/^ok {4}trading +off/m);
-    mkdirSync(join(folder, '.data', 'audit'));
+    mkdirSync(join(folder, '.data', 'audit'), { recursive: true });
     writeFileSync(join(folder, '.data', 'audit', 'cluster-0.log'), 'no line of it\n');
     expect(await lines()).toMatch(/^fail {2}signer +audit log cluster-0\.log: line 1/m);
     writeFileSync(file, 'another passphrase\n');

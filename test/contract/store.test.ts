@@ -566,14 +566,16 @@ describe.each(storeKinds)('the store in %s', (kind) => {
 
   describe('how far audit logs had come', () => {
     it('goes forward only', async () => {
-      const head = (lines: number) => ({ logId: 'one', lines, mac: hash(lines), notedAtMs: nowMs + lines });
-      expect(await store.auditHeads.byLog('one')).toBeNull();
+      const head = (lines: number) => ({ logId: 'one', lines, mac: hash(lines), notedAtMs: nowMs + lines, place: 'here' });
+      expect(await store.auditHeads.all()).toEqual([]);
       await store.auditHeads.note(head(5));
       await elsewhere.auditHeads.note(head(4));
-      expect(await elsewhere.auditHeads.byLog('one')).toEqual(head(5));
+      expect(await elsewhere.auditHeads.all()).toEqual([head(5)]);
       await elsewhere.auditHeads.note(head(6));
       await store.auditHeads.note({ ...head(1), logId: 'two' });
       expect(await store.auditHeads.all()).toEqual([{ ...head(1), logId: 'two' }, head(6)]);
+      expect([await store.auditHeads.forget('two'), await elsewhere.auditHeads.forget('two')]).toEqual([true, false]);
+      expect(await store.auditHeads.all()).toEqual([head(6)]);
     });
   });
 

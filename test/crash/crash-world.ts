@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
-import { auditFolder } from '@sluice/gateway/signer/audit-place.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
+import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
@@ -180,8 +180,13 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
     startsMs.push(started.startMs);
     return (ready[lane] = started);
   };
-  const auditPlaces = [...new Set(dataDirs)].map((place) => ({ auditHeads: store.auditHeads, dataDir: place }));
-  const reports = async () => (await Promise.all(auditPlaces.map((place) => checkAuditLogs(place, keystoreName, keystoreKey)))).flat();
+  const auditPlaces = [...new Set(dataDirs)].map((place) => ({ auditHeads: store.auditHeads, databaseUrl, dataDir: place }));
+  const reports = async () =>
+    (
+      await Promise.all(
+        auditPlaces.map((place) => checkAuditLogs(place, { folder: signerFolder(place), keystore: keystoreName, keystoreKey })),
+      )
+    ).flat();
   let wallets = 0;
   await installStall(db, kind);
   chain.start();
@@ -214,7 +219,7 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
       const faults = (await reports()).filter(({ fault }) => fault !== null);
       if (faults.length > 0) throw new Error(`the audit log does not verify: ${JSON.stringify(faults)}`);
     },
-    auditFiles: () => auditPlaces.flatMap((place) => logsIn(auditFolder(place.dataDir))),
+    auditFiles: () => auditPlaces.flatMap((place) => logsIn(signerFolder(place))),
     close,
   };
 }

@@ -36,10 +36,12 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   litesvm: [],
   'fast-check': [],
   vitest: [],
-  'node:child_process': ['gateway/src/signer/child.ts', 'cli/'],
+  'node:child_process': ['gateway/src/signer/child.ts', 'gateway/src/signer/service.ts', 'cli/'],
   pg: ['gateway/src/store/sql/postgres.ts'],
   'node:net': [
     'shared/src/operations/server.ts',
+    'gateway/src/signer/child.ts',
+    'gateway/src/signer/service.ts',
     'gateway/src/transport/',
     'gateway/src/auth/ip-ranges.ts',
     'gateway/src/http/client-address.ts',

@@ -1,20 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync, appendFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync, appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { auditKey, auditLine, checkChain, macOf, type AuditEntry } from '@sluice/gateway/signer/audit-chain.ts';
-import { AuditError, auditLogId, openAuditLog, type AuditLog } from '@sluice/gateway/signer/audit-log.ts';
-import { takeAuditPlace } from '@sluice/gateway/signer/audit-place.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit-report.ts';
+import { auditKey, auditLine, macOf } from '@sluice/gateway/signer/audit/chain.ts';
+import type { AuditEntry } from '@sluice/gateway/signer/audit/entry.ts';
+import { AuditError, openAuditLog, type AuditLog } from '@sluice/gateway/signer/audit/log.ts';
+import { takeAuditPlace } from '@sluice/gateway/signer/audit/place.ts';
+import { checkLog, segmentFile } from '@sluice/gateway/signer/audit/segments.ts';
+import { followSiblings } from '@sluice/gateway/signer/audit/siblings.ts';
+import { createSpend, type SpendSum } from '@sluice/gateway/signer/limits/spend.ts';
 import type { LogHead } from '@sluice/gateway/signer/protocol.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newSignerPlace, passphrase } from './harness.ts';
+import { auditReports, newSignerPlace, passphrase } from './harness.ts';
 import { buyMessage, stranger } from './messages.ts';
 
 const key = new Uint8Array(32).fill(7);
 const wallet = stranger();
+const segmentBytes = 1 << 20;
 let folder: string;
 let file: string;
 beforeEach(() => {
@@ -24,8 +28,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function opened(head: LogHead | null = null, seen: (entry: AuditEntry) => void = () => undefined): AuditLog {
-  auditLogId(file, key, 'cluster', 1);
-  const outcome = openAuditLog(file, key, head, seen);
+  const noted = (): LogHead | null => head;
+  const outcome = openAuditLog({ folder, name: 'cluster-0', keystore: 'cluster', key, noted, seen, segmentBytes, nowMs: () => 1 });
   if (!outcome.ok) throw new Error(`line ${outcome.line} ${outcome.reason}`);
   return outcome.log;
 }
@@ -39,8 +43,11 @@ function addDecisions(log: AuditLog, count: number): void {
   }
 }
 
+const check = (head: LogHead | null, seen: (entry: AuditEntry) => void = () => undefined) =>
+  checkLog({ folder, name: 'cluster-0' }, key, () => head, seen);
+
 function isWhole(head: LogHead | null = null): boolean {
-  return checkChain(file, key, head, () => undefined).ok;
+  return check(head).ok;
 }
 
 const linesOf = (): string[] => readFileSync(file, 'utf8').trimEnd().split('\n');
@@ -87,7 +94,7 @@ describe('the audit log', () => {
       bad[at] = good[at]! ^ (1 << (at % 8));
       writeFileSync(file, bad);
       // The last newline alone: then the last line looks like one that was being written, and the note of the head tells.
-      const outcome = checkChain(file, key, at === good.length - 1 ? log.head : null, () => undefined);
+      const outcome = check(at === good.length - 1 ? log.head : null);
       expect(outcome.ok, `byte ${at}`).toBe(false);
     }
   });
@@ -172,12 +179,162 @@ describe('the audit log', () => {
   });
 });
 
+describe('a log of several segments', () => {
+  const sumsOf = (count: number): readonly SpendSum[] => Array.from({ length: count }, (_, n) => ['day', 20_000, stranger(n), '5']);
+  /** Three segments with two decisions in each, and 40 sums before those of the later ones. */
+  function threeSegments(): LogHead {
+    const log = opened();
+    for (let segment = 0; segment < 3; segment++) {
+      if (segment > 0) log.beginSegment({ sums: sumsOf(40), policyVersion: segment });
+      addDecisions(log, 2);
+    }
+    log.close();
+    return log.head;
+  }
+  const segment = (n: number): string => segmentFile({ folder, name: 'cluster-0' }, n);
+  const reopened = (head: LogHead | null) =>
+    openAuditLog({
+      folder,
+      name: 'cluster-0',
+      keystore: 'cluster',
+      key,
+      noted: () => head,
+      seen: () => undefined,
+      segmentBytes,
+      nowMs: () => 1,
+    });
+
+  it('is read from its newest one, which begins with what the others come to', () => {
+    const head = threeSegments();
+    expect(check(head)).toMatchObject({ ok: true, head });
+    const seen: AuditEntry[] = [];
+    const log = opened(head, (entry) => seen.push(entry));
+    log.close();
+    expect(seen.map(({ event }) => event)).toEqual(['segment', 'sums', 'sums', 'sums', 'decision', 'decision']);
+    expect(seen[0]).toMatchObject({ segment: 2, policyVersion: 2 });
+    expect(seen.flatMap((entry) => (entry.event === 'sums' ? entry.sums : []))).toEqual(sumsOf(40));
+    expect(log.head).toEqual(head);
+  });
+
+  it('is damaged where a segment is gone, cut, longer, of another log, or changed in any byte', () => {
+    const head = threeSegments();
+    const good = [0, 1, 2].map((n) => readFileSync(segment(n)));
+    const restore = (): void => good.forEach((content, n) => writeFileSync(segment(n), content));
+    for (const gone of [0, 1]) {
+      rmSync(segment(gone));
+      expect(reopened(null)).toMatchObject({ ok: false, file: segment(gone), reason: 'the segment is missing' });
+      restore();
+      truncateSync(segment(gone), good[gone]!.length - 1);
+      expect(reopened(null)).toMatchObject({ ok: false, file: segment(gone) });
+      appendFileSync(segment(gone), '\nmore');
+      expect(reopened(null)).toMatchObject({ ok: false, file: segment(gone) });
+      restore();
+    }
+    // The newest alone can go unseen by the others: the store's note tells.
+    rmSync(segment(2));
+    expect(reopened(head)).toMatchObject({ ok: false, reason: expect.stringContaining('ends here') });
+    expect(check(head)).toMatchObject({ ok: false });
+    restore();
+    writeFileSync(segment(2), good[1]!);
+    expect(reopened(null)).toMatchObject({ ok: false });
+    restore();
+    for (let n = 0; n < 3; n++) {
+      for (let at = 0; at < good[n]!.length; at += 37) {
+        const bad = Buffer.from(good[n]!);
+        bad[at] = bad[at]! ^ 1;
+        writeFileSync(segment(n), bad);
+        expect(check(head).ok, `byte ${at} of segment ${n}`).toBe(false);
+      }
+      restore();
+    }
+    expect(check(head)).toMatchObject({ ok: true, head });
+  });
+
+  it('goes on in the segment before where its process ended while it began another', () => {
+    threeSegments();
+    const whole = readFileSync(segment(2));
+    const [begun = 0] = [...whole.toString().matchAll(/\n/g)].slice(3, 4).map(({ index }) => index);
+    for (const bytes of [0, 10, begun - 1]) {
+      writeFileSync(segment(2), whole.subarray(0, bytes));
+      const log = opened();
+      expect(existsSync(segment(2))).toBe(false);
+      log.beginSegment({ sums: sumsOf(40), policyVersion: 2 });
+      log.close();
+      expect(check(log.head)).toMatchObject({ ok: true, head: log.head });
+    }
+  });
+
+  it('is followed by another process from line to line and from segment to segment, also behind a line that was cut off', () => {
+    const mine = (at: number): void => writeFileSync(join(folder, `cluster-${at}.lock`), '');
+    [0, 1].forEach(mine);
+    const seen: AuditEntry[] = [];
+    const siblings = followSiblings({ folder, keystore: 'cluster', ownSlot: 1, key, noted: () => null, seen: (entry) => seen.push(entry) });
+    expect(siblings.read()).toBe(false);
+    const log = opened();
+    const told = (): number => {
+      seen.length = 0;
+      siblings.read();
+      return seen.filter(({ event }) => event === 'decision').length;
+    };
+    addDecisions(log, 3);
+    expect([told(), told()]).toEqual([3, 0]);
+    addDecisions(log, 1);
+    log.beginSegment({ sums: sumsOf(20), policyVersion: 0 });
+    addDecisions(log, 2);
+    log.beginSegment({ sums: [], policyVersion: 0 });
+    addDecisions(log, 1);
+    expect([told(), told()]).toEqual([4, 0]);
+    log.close();
+    appendFileSync(segment(2), readFileSync(segment(2)).subarray(0, 90));
+    expect(told()).toBe(0);
+    const again = opened();
+    addDecisions(again, 1);
+    again.close();
+    expect(told()).toBe(1);
+    appendFileSync(segment(2), 'f'.repeat(70).concat('\n'));
+    expect(() => siblings.read()).toThrow(/does not follow/);
+    siblings.close();
+  });
+});
+
+describe('what audit logs say of a wallet', () => {
+  it('is the same from all lines as from a segment that sums them up', () => {
+    const hour = 3_600_000;
+    const now = 1_000 * 24 * hour + 5 * hour;
+    const entry = (atMs: number, mint: string, lamports: number): AuditEntry => ({
+      n: 1,
+      event: 'decision',
+      order: 'one',
+      wallet,
+      mint,
+      message: '',
+      verdict: 'signed',
+      rule: null,
+      lamports: String(lamports),
+      atMs,
+    });
+    const entries = [entry(now - 24 * hour, 'a', 1), entry(now - hour, 'a', 2), entry(now, 'b', 4), entry(now + 1, 'a', 8)];
+    const [whole, summed] = [createSpend(), createSpend()];
+    for (const one of entries) whole.recall(one, 'past');
+    summed.recall({ n: 1, event: 'sums', sums: whole.sums() }, 'past');
+    for (const spend of [whole, summed]) {
+      expect(spend.of(wallet, 'a', now)).toEqual({ hour: 12n, day: 14n, token: 10n });
+      spend.recall({ n: 2, event: 'void', of: 1, wallet, mint: 'a', lamports: '8', rule: 'day_limit', atMs: now + 1 }, 'now');
+      expect(spend.of(wallet, 'a', now)).toEqual({ hour: 4n, day: 6n, token: 2n });
+      // Where the clock was set back, what is signed now counts all the same.
+      spend.recall(entry(now - 30 * hour, 'a', 16), 'now');
+      expect(spend.of(wallet, 'a', now - 30 * hour)).toEqual({ hour: 20n, day: 22n, token: 18n });
+      expect(spend.of(wallet, 'a', now + 24 * hour)).toEqual({ hour: 0n, day: 0n, token: 0n });
+    }
+  });
+});
+
 describe('the place of an audit log', () => {
   it('is that of one process, and free again when it is let go', () => {
     const [first, second] = [takeAuditPlace(folder, 'cluster'), takeAuditPlace(folder, 'cluster')];
-    expect([first?.file, second?.file]).toEqual([0, 1].map((slot) => join(folder, 'audit', `cluster-${slot}.log`)));
+    expect([first?.slot, second?.slot]).toEqual([0, 1]);
     first?.lock.release();
-    expect(takeAuditPlace(folder, 'cluster')?.file).toBe(first?.file);
+    expect(takeAuditPlace(folder, 'cluster')?.slot).toBe(0);
   });
 });
 
@@ -196,13 +353,18 @@ describe('the signing process and its audit log', { timeout: 120_000 }, () => {
       const stored = await place.store.wallets.keystore('cluster');
       const keystoreKey = stored === null ? null : await unlockKeystore('cluster', stored, passphrase);
       if (keystoreKey === null) throw new Error('the keystore does not open');
-      const check = () => checkAuditLogs(place.store, 'cluster', keystoreKey);
+      const reports = () => auditReports(place);
       const log = join(place.dataDir, 'audit', 'cluster-0.log');
-      expect(await check()).toEqual([
-        { file: log, logId: expect.any(String), lines: 5, signed: 2, refused: 1, lastAtMs: expect.any(Number), fault: null },
+      expect(await reports()).toEqual([
+        { file: log, logId: expect.any(String), lines: 5, segments: 1, signed: 2, refused: 1, lastAtMs: expect.any(Number), fault: null },
       ]);
       const entries: AuditEntry[] = [];
-      checkChain(log, auditKey(keystoreKey, 'cluster'), null, (entry) => entries.push(entry));
+      checkLog(
+        { folder: join(place.dataDir, 'audit'), name: 'cluster-0' },
+        auditKey(keystoreKey, 'cluster'),
+        () => null,
+        (entry) => entries.push(entry),
+      );
       expect(entries.slice(2)).toMatchObject([
         { n: 3, order: 'one', wallet: own, verdict: 'signed', rule: null },
         { n: 4, order: 'two', wallet: own, verdict: 'signed', rule: null },
@@ -219,7 +381,7 @@ describe('the signing process and its audit log', { timeout: 120_000 }, () => {
         expect(await damaged.started).toMatchObject({ ok: false, reason: 'audit_damaged' });
         expect(await damaged.sign({ orderId: 'four', publicKey: own, message })).toEqual({ ok: false, reason: 'unavailable' });
         await damaged.close();
-        expect(await check()).toMatchObject([{ fault: expect.stringMatching(fault) }]);
+        expect(await reports()).toMatchObject([{ fault: expect.stringMatching(fault) }]);
       }
     } finally {
       await place.end();

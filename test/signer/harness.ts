@@ -1,16 +1,25 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
 import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/gateway/signer/client.ts';
+import { checkAuditLogs, type AuditReport } from '@sluice/gateway/signer/audit/report.ts';
+import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { createHalt } from '@sluice/gateway/trade/halt.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
 import { openEmbeddedStore } from '../support/keys.ts';
+import { silentLog } from './silent-log.ts';
 
 export const passphrase = 'a passphrase that stands in no log';
-export const silentLog: Logger = createLog({ level: 'silent', name: 'test' });
+export { silentLog };
+
+/** The check of all audit logs of the place, as `sluice wallets audit` makes it. */
+export async function auditReports({ store }: Pick<SignerPlace, 'store'>): Promise<readonly AuditReport[]> {
+  const stored = await store.wallets.keystore('cluster');
+  const keystoreKey = stored === null ? null : await unlockKeystore('cluster', stored, passphrase);
+  if (keystoreKey === null) throw new Error('the keystore does not open');
+  return checkAuditLogs(store, { folder: signerFolder(store), keystore: 'cluster', keystoreKey });
+}
 
 /** A data folder with a store, a passphrase file, and signing processes on it; all of it ends with `end`. */
 export interface SignerPlace {

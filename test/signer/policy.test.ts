@@ -46,18 +46,18 @@ function ruleOf(verdict: Verdict): Rule | 'signed' {
 
 describe('the policy', () => {
   it('reckons what can leave by a good message', () => {
-    expect(judge(buyMessage(wallet, mint, 70_000n), wallet)).toEqual({ ok: true, lamports: aroundTrade + 70_000n });
+    expect(judge(buyMessage(wallet, mint, 70_000n), wallet)).toMatchObject({ ok: true, lamports: aroundTrade + 70_000n });
     const tipped = buyMessage(wallet, mint, 70_000n, { to: senderTipAccounts[3], lamports: 1_000_000n });
-    expect(judge(tipped, wallet)).toEqual({ ok: true, lamports: aroundTrade + 1_070_000n });
-    expect(judge(wrappingBuyMessage(wallet, mint, 70_000n), wallet)).toEqual({ ok: true, lamports: aroundTrade + 70_000n });
-    expect(judge(sellMessage(wallet, mint), wallet)).toEqual({ ok: true, lamports: aroundTrade });
+    expect(judge(tipped, wallet)).toMatchObject({ ok: true, lamports: aroundTrade + 1_070_000n });
+    expect(judge(wrappingBuyMessage(wallet, mint, 70_000n), wallet)).toMatchObject({ ok: true, lamports: aroundTrade + 70_000n });
+    expect(judge(sellMessage(wallet, mint), wallet)).toMatchObject({ ok: true, lamports: aroundTrade });
   });
 
   it('takes the most units there are where no limit is named, and no more where a higher one is', () => {
     const trade = pumpTrade('sellV2', { wallet, mint });
     const priced = { ok: true, lamports: 5_000n + 4_078_560n + 1_400n };
-    expect(judge(messageOf(wallet, [computePrice(1_000n), trade]), wallet)).toEqual(priced);
-    expect(judge(messageOf(wallet, [computeLimit(2_000_000), computePrice(1_000n), trade]), wallet)).toEqual(priced);
+    expect(judge(messageOf(wallet, [computePrice(1_000n), trade]), wallet)).toMatchObject(priced);
+    expect(judge(messageOf(wallet, [computeLimit(2_000_000), computePrice(1_000n), trade]), wallet)).toMatchObject(priced);
   });
 
   it('signs a tip for each of those who take tips, and counts them', () => {

@@ -1,14 +1,18 @@
 import { open } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { signerFolder } from '../store/halt-mark.ts';
 import { reasonOf, StoreAwayError } from '../store/store-away.ts';
 import type { Store } from '../store/store.ts';
-import { maxHaltAgeMs, type Halt, type HaltReading } from '../trade/halt.ts';
+import type { Halt, HaltReading } from '../trade/halt.ts';
 import type { OrderSigner, SignOutcome, SignRefusal, SignRequest, SignVerdict } from '../trade/signer.ts';
-import { takeAuditPlace, type AuditPlace } from './audit-place.ts';
+import { auditPlaceName, headsHere } from './audit/heads.ts';
+import { takeAuditPlace, type AuditPlace } from './audit/place.ts';
+import { logsIn, segmentFile, slotName } from './audit/segments.ts';
+import { connectSigner, startSigner, type SignerLink } from './child.ts';
 import type { LogHead, SignAnswer, SignCommand } from './protocol.ts';
 import type { SignerSession } from './session.ts';
 import type { SigningLimits } from './signing.ts';
+import { startTerms } from './start-terms.ts';
 import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions } from './supervisor.ts';
 
 /** Signatures that are waited for at once; one more is refused. */
@@ -20,7 +24,7 @@ const maxHandedBytes = 2_048;
 const orderIdForm = /^[\w-]{1,64}$/;
 
 export interface SignerOptions {
-  readonly store: Pick<Store, 'wallets' | 'auditHeads' | 'dataDir'>;
+  readonly store: Pick<Store, 'wallets' | 'auditHeads' | 'dataDir' | 'databaseUrl'>;
   /** Name of the keystore (`keystoreName`). */
   readonly keystore: string;
   /** `passphraseFileOf`; null: there is none, and nothing is signed. */
@@ -28,6 +32,12 @@ export interface SignerOptions {
   readonly limits: SigningLimits;
   readonly halt: Pick<Halt, 'read'>;
   readonly log: Logger;
+  /** Where a signing process of another user listens; then there is no need for a passphrase. Null: one is started. */
+  readonly signerSocket?: string | null;
+  /** Null: under the data folder. */
+  readonly signerDir?: string | null;
+  /** Length of an audit log's segment. */
+  readonly segmentBytes?: number;
 }
 
 export interface SignerCounts {
@@ -41,8 +51,9 @@ export interface SigningProcess extends OrderSigner {
   readonly counts: Readonly<SignerCounts>;
   /** What came of the first start. A keystore that is not there yet needs no process, which is well. Never rejects. */
   readonly started: Promise<SignerStart>;
-  /** Of the process that signs at present; null: none is ready. */
+  /** Of the process that signs at present; null: none is ready, or it is another user's. */
   readonly pid: number | null;
+  readonly isReady: boolean;
   /** Why nothing can be signed; null where it can, or is not to be. */
   readonly fault: string | null;
 }
@@ -61,6 +72,7 @@ export function noSigner(): SigningProcess {
     started: Promise.resolve({ ok: true }),
     counts: { signed: 0, refused: 0, unavailable: 0 },
     pid: null,
+    isReady: false,
     fault: null,
     sign: async () => unavailable,
     judge: async () => unavailable,
@@ -71,9 +83,10 @@ export function noSigner(): SigningProcess {
 /** Signs by a process of its own, which is started anew when it ends. */
 export function createSigner(options: SignerOptions): SigningProcess {
   const { store, keystore, log } = options;
-  const place = placeOf(options);
+  const source = sourceOf(options);
   const heads = headNotes(options);
-  const parts = 'ok' in place ? place : { ...sessionParts(options, place), onHead: heads.note };
+  const parts = 'ok' in source ? source : { ...sessionParts(options), link: source.link, onHead: heads.note };
+  const place = 'ok' in source ? null : source.place;
   const supervisor = new Supervisor({ keystore: () => store.wallets.keystore(keystore), parts, log });
   const counts: SignerCounts = { signed: 0, refused: 0, unavailable: 0 };
   const counted = (outcome: SignOutcome): SignOutcome => {
@@ -102,7 +115,7 @@ export function createSigner(options: SignerOptions): SigningProcess {
   const close = async (): Promise<void> => {
     await supervisor.close();
     await heads.settled();
-    if (!('ok' in place)) place.lock.release();
+    place?.lock.release();
   };
   let closing: Promise<void> | null = null;
   return {
@@ -111,6 +124,9 @@ export function createSigner(options: SignerOptions): SigningProcess {
     get pid() {
       return supervisor.ready?.pid ?? null;
     },
+    get isReady() {
+      return supervisor.ready !== null;
+    },
     get fault() {
       return supervisor.fault;
     },
@@ -118,9 +134,9 @@ export function createSigner(options: SignerOptions): SigningProcess {
       const told = await ask('sign', request);
       if (!('granted' in told)) return counted(told);
       const { granted, session } = told;
-      if (granted.op !== 'signed' || 'ok' in place) return counted(unavailable);
+      if (granted.op !== 'signed') return counted(unavailable);
       const { id, signature } = granted;
-      return counted({ ok: true, signature, audited: () => audited(session, id, place) });
+      return counted({ ok: true, signature, audited: () => audited(session, id, place, keystore) });
     },
     judge: async (request): Promise<SignVerdict> => {
       const told = await ask('judge', request);
@@ -177,22 +193,22 @@ async function askSession(
 }
 
 function isTooLate(answer: SignAnswer | null): boolean {
-  return answer?.op === 'refused' && answer.rule === 'halted';
+  return answer?.op === 'refused' && answer.rule === 'stale';
 }
 
 function outcomeOf(answer: SignAnswer | null, session: SignerSession): Grant | SignRefusal {
   if (answer === null || answer.op === 'busy') return unavailable;
   if (answer.op !== 'refused') return { granted: answer, session };
   const { rule, message } = answer;
-  if (rule === 'unknown_wallet') return { ok: false, reason: rule };
+  if (rule === 'unknown_wallet' || rule === 'halted') return { ok: false, reason: rule };
   return { ok: false, reason: 'refused', rule, message };
 }
 
 /**
  * A process that ended, or is silent, has left its line in the file all the same, which was written before it signed: then the disk
- * is asked for it from here.
+ * is asked for it from here. A file of another user is out of reach: then nobody can say that the disk has it.
  */
-async function audited(session: SignerSession, id: number, { file }: AuditPlace): Promise<void> {
+async function audited(session: SignerSession, id: number, place: AuditPlace | null, keystore: string): Promise<void> {
   const silence = setTimeout(() => session.kill(), answerWithinMs);
   try {
     const noted = await session.noted(id);
@@ -202,8 +218,12 @@ async function audited(session: SignerSession, id: number, { file }: AuditPlace)
   } finally {
     clearTimeout(silence);
   }
+  if (place === null) throw new StoreAwayError(new Error('the signing process ended before its audit log was on the disk'));
   try {
-    const log = await open(file, 'r+');
+    const { folder, slot } = place;
+    const name = slotName(keystore, slot);
+    // The disk has all segments but the newest.
+    const log = await open(segmentFile({ folder, name }, logsIn(folder).get(name)?.at(-1) ?? 0), 'r+');
     try {
       await log.datasync();
     } finally {
@@ -221,11 +241,21 @@ function formFault({ orderId, message }: SignRequest): SignRefusal | null {
   return null;
 }
 
-function placeOf({ store, keystore, passphraseFile }: SignerOptions): AuditPlace | StartFault {
+/** How signing processes come to be, and where their log is; `place` is null where another user has it. */
+interface Source {
+  readonly link: () => SignerLink;
+  readonly place: AuditPlace | null;
+}
+
+function sourceOf(options: SignerOptions): Source | StartFault {
+  const { store, keystore, passphraseFile, signerSocket = null, signerDir = null, limits } = options;
+  if (signerSocket !== null) return { link: () => connectSigner(signerSocket), place: null };
   if (passphraseFile === null) return { ok: false, reason: 'no_passphrase', what: 'KEYSTORE_PASSPHRASE_FILE is not set' };
   try {
-    const place = takeAuditPlace(store.dataDir, keystore);
-    return place ?? { ok: false, reason: 'no_slot', what: 'as many signing processes as there may be run on DATA_DIR' };
+    const place = takeAuditPlace(signerFolder({ dataDir: store.dataDir, signerDir }), keystore);
+    if (place === null) return { ok: false, reason: 'no_slot', what: 'as many signing processes as there may be run on DATA_DIR' };
+    const terms = startTerms({ place, keystore, passphraseFile, limits, segmentBytes: options.segmentBytes });
+    return { link: () => startSigner(terms), place };
   } catch (error) {
     return { ok: false, reason: 'audit_unwritable', what: reasonOf(error) };
   }
@@ -236,7 +266,7 @@ function headNotes({ store, log }: SignerOptions) {
   let last: Promise<void> = Promise.resolve();
   return {
     note: (logId: string, { lines, mac }: LogHead): void => {
-      last = store.auditHeads.note({ logId, lines, mac, notedAtMs: Date.now() }).catch((error: unknown) => {
+      last = store.auditHeads.note({ logId, lines, mac, notedAtMs: Date.now(), place: auditPlaceName(store) }).catch((error: unknown) => {
         // The next note is as good as this one.
         log.warn({ reason: reasonOf(error) }, 'audit_head_not_noted');
       });
@@ -247,17 +277,9 @@ function headNotes({ store, log }: SignerOptions) {
 
 type Parts = Exclude<SupervisorOptions['parts'], StartFault>;
 
-function sessionParts({ store, keystore, passphraseFile, limits, log }: SignerOptions, { file }: AuditPlace): Omit<Parts, 'onHead'> {
+function sessionParts({ store, log }: SignerOptions): Omit<Parts, 'onHead' | 'link'> {
   return {
-    terms: {
-      keystore,
-      passphraseFile: resolve(passphraseFile ?? ''),
-      auditFile: file,
-      maxOrderLamports: limits.maxOrderLamports.toString(),
-      maxDayLamports: limits.maxDayLamports.toString(),
-      maxHaltAgeMs,
-    },
-    headOf: (logId) => store.auditHeads.byLog(logId),
+    heads: () => headsHere(store),
     onDamagedWallet: (publicKey) => log.error({ wallet: publicKey }, 'wallet_does_not_open'),
   };
 }

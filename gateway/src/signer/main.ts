@@ -1,14 +1,24 @@
-import { dirname } from 'node:path';
+import { isMarkedHalted } from '../store/halt-mark.ts';
 import { reasonOf } from '../store/store-away.ts';
 import { openWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
-import { auditKey } from './audit-chain.ts';
-import { auditLogId, openAuditLog, type AuditLog } from './audit-log.ts';
-import { daySpend } from './day-spend.ts';
+import { auditKey } from './audit/chain.ts';
+import type { AuditLog } from './audit/log.ts';
+import { Fault } from './fault.ts';
 import { FrameReader, encodeFrame } from './frames.ts';
+import { openLedger, type Ledger } from './ledger.ts';
 import { filesFault } from './own-files.ts';
-import { maxQueued, readToSigner, type FromSigner, type LogHead, type SignCommand, type SignerFault, type ToSigner } from './protocol.ts';
+import {
+  maxHeads,
+  maxQueued,
+  readToSigner,
+  type FromSigner,
+  type LogHead,
+  type SignCommand,
+  type SignerFault,
+  type ToSigner,
+} from './protocol.ts';
 import { answerAll, type SigningParts } from './signing.ts';
 import type { StartTerms } from './start-terms.ts';
 
@@ -21,31 +31,21 @@ import type { StartTerms } from './start-terms.ts';
 const maxWallets = 10_000;
 /** How often the gateway is told how far the audit log has come, milliseconds. */
 const headMs = 1_000;
-
-/** What cannot be mended here: told to the gateway, and the end. */
-class Fault extends Error {
-  readonly fault: SignerFault;
-
-  constructor(fault: SignerFault, what: string) {
-    super(what);
-    this.fault = fault;
-  }
-}
+/** How often the process looks whether there is another policy, milliseconds. */
+const policyMs = 500;
 
 function tell(message: FromSigner): void {
   process.stdout.write(encodeFrame(message));
 }
 
 async function unlock(terms: StartTerms, { salt, proof }: Extract<ToSigner, { op: 'open' }>): Promise<Uint8Array> {
-  const passphrase = orFault('passphrase_unreadable', () => readPassphraseFile(terms.passphraseFile));
-  if (passphrase === null) throw new Fault('passphrase_unreadable', 'the file is empty');
-  const key = await unlockKeystore(terms.keystore, { salt, proof }, passphrase);
+  const key = await unlockKeystore(terms.keystore, { salt, proof }, readPassphrase(terms.passphraseFile));
   if (key === null) throw new Fault('wrong_passphrase', 'the passphrase does not unlock the keystore');
   return key;
 }
 
-/** Runs `work`; what it throws is this fault. */
-function orFault<T>(fault: SignerFault, work: () => T): T {
+/** Runs `work`, on the logs mostly; what it throws is this fault. */
+function orFault<T>(work: () => T, fault: SignerFault = 'audit_unwritable'): T {
   try {
     return work();
   } catch (error) {
@@ -53,31 +53,24 @@ function orFault<T>(fault: SignerFault, work: () => T): T {
   }
 }
 
-function openLog(terms: StartTerms, key: Uint8Array, head: LogHead | null): Pick<SigningParts, 'audit' | 'spend'> {
-  const spend = daySpend();
-  const opened = orFault('audit_unwritable', () =>
-    openAuditLog(terms.auditFile, key, head, (entry) => {
-      if (entry.event !== 'decision' || entry.wallet === null || entry.lamports === null) return;
-      spend.add(entry.wallet, BigInt(entry.lamports), entry.atMs);
-    }),
-  );
-  if (!opened.ok) throw new Fault('audit_damaged', `line ${opened.line} ${opened.reason}`);
-  const { maxOrderLamports, maxDayLamports } = terms;
-  opened.log.add({ event: 'start', maxOrderLamports, maxDayLamports, atMs: Date.now() });
-  orFault('audit_unwritable', () => {
-    opened.log.write();
-    opened.log.sync();
-  });
-  return { audit: opened.log, spend };
+function readPassphrase(file: string): string {
+  try {
+    const passphrase = readPassphraseFile(file);
+    if (passphrase !== null) return passphrase;
+  } catch (error) {
+    throw new Fault('passphrase_unreadable', reasonOf(error));
+  }
+  throw new Fault('passphrase_unreadable', 'the file is empty');
 }
 
 /** Takes commands as they come; those that came together share one write of the audit log. */
-function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<SigningParts, 'audit' | 'spend'>, disk: Disk) {
+function createDesk(terms: StartTerms, keystoreKey: Uint8Array, ledger: Ledger, disk: Disk) {
   const wallets = new Map<string, Keypair>();
   let queue: SignCommand[] = [];
   const parts: SigningParts = {
-    ...log,
+    ...ledger,
     wallets,
+    isHalted: () => isMarkedHalted(terms.folder),
     limits: { maxOrderLamports: BigInt(terms.maxOrderLamports), maxDayLamports: BigInt(terms.maxDayLamports) },
     maxHaltAgeMs: terms.maxHaltAgeMs,
     nowMs: () => Date.now(),
@@ -87,7 +80,7 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, log: Pick<Signin
     if (queue.length === 0) return;
     const commands = queue;
     queue = [];
-    const answers = orFault('audit_unwritable', () => answerAll(commands, parts));
+    const answers = orFault(() => answerAll(commands, parts));
     for (const answer of answers) tell(answer);
     const last = answers.findLast(({ op }) => op === 'signed');
     if (last !== undefined) disk.note(last.id);
@@ -160,40 +153,40 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
 /** Serves until standard input ends. Rejects with what cannot be mended here. */
 function serve(terms: StartTerms): Promise<void> {
   const reader = new FrameReader();
-  let phase: 'new' | 'unlocking' | { readonly keystoreKey: Uint8Array } = 'new';
+  const heads = new Map<string, LogHead>();
+  let isOpened = false;
   let signing: { readonly desk: ReturnType<typeof createDesk>; readonly disk: Disk } | null = null;
   return new Promise((resolve, reject) => {
-    const open = async (command: Extract<ToSigner, { op: 'open' }>): Promise<void> => {
-      phase = 'unlocking';
-      const keystoreKey = await unlock(terms, command);
-      const logId = orFault('audit_unwritable', () =>
-        auditLogId(terms.auditFile, auditKey(keystoreKey, terms.keystore), terms.keystore, Date.now()),
-      );
-      phase = { keystoreKey };
-      tell({ op: 'unlocked', logId });
+    const guarded = (work: () => void): void => {
+      try {
+        work();
+      } catch (error) {
+        reject(error);
+      }
     };
-    const begin = (keystoreKey: Uint8Array, head: LogHead | null): void => {
-      const log = openLog(terms, auditKey(keystoreKey, terms.keystore), head);
-      const disk = createDisk(log.audit, reject);
-      signing = { desk: createDesk(terms, keystoreKey, log, disk), disk };
-      tell({ op: 'ready' });
+    const open = async (command: Extract<ToSigner, { op: 'open' }>): Promise<void> => {
+      isOpened = true;
+      const keystoreKey = await unlock(terms, command);
+      const ledger = orFault(() => openLedger(terms, auditKey(keystoreKey, terms.keystore), heads));
+      const disk = createDisk(ledger.audit, reject);
+      signing = { desk: createDesk(terms, keystoreKey, ledger, disk), disk };
+      tell({ op: 'ready', logId: ledger.audit.logId });
       disk.tellHead();
       setInterval(() => disk.tellHead(), headMs).unref();
+      setInterval(() => guarded(() => orFault(() => ledger.renewPolicy())), policyMs).unref();
     };
     const take = (command: ToSigner): void => {
-      if (command.op === 'open' && phase === 'new') return void open(command).catch(reject);
-      if (command.op === 'begin' && typeof phase === 'object' && signing === null) return begin(phase.keystoreKey, command.head);
+      if (command.op === 'head' && !isOpened && heads.size < maxHeads) return void heads.set(command.logId, command.head);
+      if (command.op === 'open' && !isOpened) return void open(command).catch(reject);
       if (command.op === 'wallet' && signing !== null) return signing.desk.addWallet(command);
       if ((command.op === 'sign' || command.op === 'judge') && signing !== null) return signing.desk.take(command);
       throw new Error(`the command ${command.op} comes at a wrong time`);
     };
     process.stdin.on('data', (piece: Uint8Array) => {
-      try {
+      guarded(() => {
         for (const content of reader.push(piece)) take(readToSigner(content));
         signing?.desk.work();
-      } catch (error) {
-        reject(error);
-      }
+      });
     });
     process.stdin.once('error', reject);
     process.stdin.once('end', () => {
@@ -210,8 +203,8 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.
 process.stdout.on('error', () => process.exit(1));
 try {
   const terms = JSON.parse(process.argv[2] ?? '') as StartTerms;
-  const files = { program: import.meta.filename, passphraseFile: terms.passphraseFile, auditFolder: dirname(terms.auditFile) };
-  const unsafe = orFault('unsafe_files', () => filesFault(files));
+  const files = { program: import.meta.filename, passphraseFile: terms.passphraseFile, auditFolder: terms.folder };
+  const unsafe = orFault(() => filesFault(files), 'unsafe_files');
   if (unsafe !== null) throw new Fault('unsafe_files', unsafe);
   await serve(terms);
 } catch (error) {

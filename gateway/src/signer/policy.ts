@@ -105,7 +105,8 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   if (priorityFee > mostPriorityFee) return refused('compute_budget', 'a larger priority fee than any trade is worth');
   const tips = [...around.tips.values()].reduce((sum, lamports) => sum + lamports, 0n);
   const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
-  return { ok: true, lamports: signatureFee + priorityFee + venueRent + around.grown + tips + traded };
+  const lamports = signatureFee + priorityFee + venueRent + around.grown + tips + traded;
+  return { ok: true, lamports, mint: trade.baseMint, venue: trade.programId };
 }
 
 function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {

@@ -3,13 +3,13 @@ import type { Rule } from './verdict.ts';
 
 /**
  * What a gateway and its signing process say to each other, over the process's standard input and output. Bytes stand in base64.
- * The gateway opens with `open`, is told `unlocked` with the audit log's id, answers `begin` with how far it knows this log to have
- * come, and is told `ready`; from then on `wallet`, `sign` and `judge`. Behind `signed` comes, as soon as the disk has its line of the
+ * The gateway says with `head` how far it knows each audit log to have come, then `open`, and is told `ready` with the id of the log that is
+ * added to; from then on `wallet`, `sign` and `judge`. Behind `signed` comes, as soon as the disk has its line of the
  * audit log, `noted`. A `fault` is the last that is told.
  */
 export type ToSigner =
+  | { readonly op: 'head'; readonly logId: string; readonly head: LogHead }
   | { readonly op: 'open'; readonly salt: Uint8Array; readonly proof: Uint8Array }
-  | { readonly op: 'begin'; readonly head: LogHead | null }
   | { readonly op: 'wallet'; readonly publicKey: string; readonly sealedSeed: Uint8Array }
   | SignCommand;
 
@@ -30,12 +30,20 @@ export interface LogHead {
   readonly mac: Uint8Array;
 }
 
-export const signerFaults = ['unsafe_files', 'wrong_passphrase', 'passphrase_unreadable', 'audit_damaged', 'audit_unwritable'] as const;
+export const signerFaults = [
+  'unsafe_files',
+  'wrong_passphrase',
+  'passphrase_unreadable',
+  'audit_damaged',
+  /** The store has a note of a log that is not there. */
+  'audit_missing',
+  'audit_unwritable',
+  'policy_refused',
+] as const;
 export type SignerFault = (typeof signerFaults)[number];
 
 export type FromSigner =
-  | { readonly op: 'unlocked'; readonly logId: string }
-  | { readonly op: 'ready' }
+  | { readonly op: 'ready'; readonly logId: string }
   | { readonly op: 'fault'; readonly fault: SignerFault; readonly what: string }
   | { readonly op: 'head'; readonly head: LogHead }
   | { readonly op: 'signed'; readonly id: number; readonly signature: Uint8Array }
@@ -52,6 +60,8 @@ export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed'
 
 /** Commands to sign and to judge that the process takes at once; one more is told `busy`. */
 export const maxQueued = 256;
+/** Notes of logs that the process takes: more than folders have logs. */
+export const maxHeads = 1_024;
 const maxOrderIdLength = 64;
 const maxFieldBytes = 4_096;
 
@@ -61,10 +71,10 @@ type Fields = Readonly<Record<string, unknown>>;
 export function readToSigner(content: unknown): ToSigner {
   const fields = fieldsOf(content);
   switch (fields['op']) {
+    case 'head':
+      return { op: 'head', logId: text(fields, 'logId'), head: readHead(fieldsOf(fields['head'])) };
     case 'open':
       return { op: 'open', salt: bytes(fields, 'salt'), proof: bytes(fields, 'proof') };
-    case 'begin':
-      return { op: 'begin', head: fields['head'] === null ? null : readHead(fieldsOf(fields['head'])) };
     case 'wallet':
       return { op: 'wallet', publicKey: text(fields, 'publicKey'), sealedSeed: bytes(fields, 'sealedSeed') };
     case 'sign':
@@ -86,10 +96,8 @@ export function readToSigner(content: unknown): ToSigner {
 export function readFromSigner(content: unknown): FromSigner {
   const fields = fieldsOf(content);
   switch (fields['op']) {
-    case 'unlocked':
-      return { op: 'unlocked', logId: text(fields, 'logId') };
     case 'ready':
-      return { op: 'ready' };
+      return { op: 'ready', logId: text(fields, 'logId') };
     case 'fault': {
       const fault = signerFaults.find((name) => name === fields['fault']);
       if (fault === undefined) throw new FrameError('no fault of a signing process');

@@ -1,6 +1,6 @@
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
-import { startSigner } from './child.ts';
+import type { SignerLink } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from './frames.ts';
 import {
   readFromSigner,
@@ -11,7 +11,6 @@ import {
   type SignerFault,
   type ToSigner,
 } from './protocol.ts';
-import type { StartTerms } from './start-terms.ts';
 
 /** `ended`: the process ended, or said what nobody understands. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
@@ -36,16 +35,18 @@ export interface SignerSession {
 }
 
 export interface SessionOptions {
-  readonly terms: StartTerms;
+  /** Starts a process, or connects to one. */
+  readonly link: () => SignerLink;
   readonly keystore: StoredKeystore;
-  /** How far the log with this id is known to have come. */
-  readonly headOf: (logId: string) => Promise<LogHead | null>;
+  /** How far each of the logs that have to be there is known to have come. */
+  readonly heads: () => Promise<readonly ({ readonly logId: string } & LogHead)[]>;
   readonly onHead: (logId: string, head: LogHead) => void;
   readonly onDamagedWallet: (publicKey: string) => void;
 }
 
 export function startSession(options: SessionOptions): SignerSession {
-  const { process: child, input, output } = startSigner(options.terms);
+  const link = options.link();
+  const { input, output } = link;
   const waiting = new PassingMap<number, (answer: SignAnswer | null) => void>();
   const notes = createNotes();
   const wallets = new Set<string>();
@@ -54,18 +55,16 @@ export function startSession(options: SessionOptions): SignerSession {
   let logId = '';
   let resolveStarted: (outcome: SessionStart) => void = () => undefined;
   const started = new Promise<SessionStart>((resolve) => (resolveStarted = resolve));
-  const kill = (): void => void child.kill('SIGKILL');
+  const kill = (): void => link.kill();
   const send = (command: ToSigner): void => void input.write(encodeFrame(command));
-  const begin = async (id: string): Promise<void> => {
-    logId = id;
-    send({ op: 'begin', head: await options.headOf(id) });
+  const begin = async (): Promise<void> => {
+    for (const { logId: id, lines, mac } of await options.heads()) send({ op: 'head', logId: id, head: { lines, mac } });
+    send({ op: 'open', salt: options.keystore.salt, proof: options.keystore.proof });
   };
   const take = (message: FromSigner): void => {
     switch (message.op) {
-      case 'unlocked':
-        begin(message.logId).catch(kill);
-        return;
       case 'ready':
+        logId = message.logId;
         return resolveStarted({ ok: true });
       case 'fault':
         notes.end('fault');
@@ -100,14 +99,13 @@ export function startSession(options: SessionOptions): SignerSession {
       notes.end('ended');
       resolve();
     };
-    child.once('close', (code, signal) => end(signal ?? `exit code ${code}`));
-    child.once('error', (error) => end(error.message));
+    link.onEnd(end);
   });
   // The process is gone, which `close` tells; what was being written is gone with it.
   input.on('error', kill);
-  send({ op: 'open', salt: options.keystore.salt, proof: options.keystore.proof });
+  begin().catch(kill);
   return {
-    pid: child.pid ?? null,
+    pid: link.pid,
     started,
     ended,
     knows: (publicKey) => wallets.has(publicKey),
@@ -117,7 +115,7 @@ export function startSession(options: SessionOptions): SignerSession {
     },
     ask: (request) =>
       new Promise((resolve) => {
-        if (child.exitCode !== null || child.signalCode !== null) return resolve(null);
+        if (link.isOver()) return resolve(null);
         const id = nextId++;
         waiting.set(id, resolve);
         send({ id, ...request });

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import type { AuditLog } from './audit-log.ts';
-import type { DaySpend } from './day-spend.ts';
+import type { AuditLog } from './audit/log.ts';
+import type { Siblings } from './audit/siblings.ts';
+import type { Policy } from './limits/policy.ts';
+import type { Spend } from './limits/spend.ts';
 import { judge } from './policy.ts';
 import type { SignAnswer, SignCommand } from './protocol.ts';
-import { refused, type Rule, type Verdict } from './verdict.ts';
+import { refused, type Refusal, type Rule, type Verdict } from './verdict.ts';
 
 export interface SigningLimits {
   readonly maxOrderLamports: bigint;
@@ -15,25 +17,51 @@ export interface SigningLimits {
 
 export interface SigningParts {
   readonly limits: SigningLimits;
+  /** What the operator's key allows beyond `limits`; null: no more is said. */
+  readonly policy: () => Policy | null;
   readonly audit: AuditLog;
-  readonly spend: DaySpend;
+  /** What this process's own log has signed for, and what all logs of the folder have. */
+  readonly ownSpend: Spend;
+  readonly spend: Spend;
+  readonly siblings: Pick<Siblings, 'read'>;
   /** Unlocked wallets by address. */
   readonly wallets: ReadonlyMap<string, Keypair>;
-  /** How old the word that trading goes on may be, milliseconds. */
+  /** The signing process's own look at the switch. */
+  readonly isHalted: () => boolean;
+  /** How old the gateway's word that trading goes on may be, milliseconds. */
   readonly maxHaltAgeMs: number;
   readonly nowMs: () => number;
   /** The monotonic clock that the gateway has too. */
   readonly nowNs: () => bigint;
 }
 
+type Allowed = Extract<Verdict, { readonly ok: true }>;
+
+interface Decision {
+  readonly command: SignCommand;
+  verdict: Verdict;
+  readonly atMs: number;
+  /** Its line in the audit log; null: it has none. */
+  readonly line: number | null;
+}
+
 /**
  * Decides on commands in their order; each decision to sign or not is written to the audit log before any of the signatures is made.
- * That the disk has it is told behind them (`noted`), and nothing leaves the gateway before. Throws as `AuditLog` does.
+ * That the disk has it is told behind them (`noted`), and nothing leaves the gateway before. Throws as `AuditLog` and `Siblings` do.
  */
 export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly SignAnswer[] {
-  const verdicts = commands.map((command) => decide(command, parts));
-  parts.audit.write();
-  return commands.map((command, index) => answer(command, verdicts[index]!, parts.wallets));
+  const { audit, siblings } = parts;
+  if (audit.isFull) audit.beginSegment({ sums: parts.ownSpend.sums(), policyVersion: parts.policy()?.version ?? 0 });
+  siblings.read();
+  const isHalted = parts.isHalted();
+  const decisions = commands.map((command) => decide(command, parts, isHalted));
+  audit.write();
+  // What others wrote before this line they may have signed without seeing it.
+  if (siblings.read()) {
+    takeBack(decisions, parts);
+    audit.write();
+  }
+  return decisions.map(({ command, verdict }) => answer(command, verdict, parts.wallets));
 }
 
 function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, wallets: ReadonlyMap<string, Keypair>): SignAnswer {
@@ -43,50 +71,100 @@ function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, w
 }
 
 /** The verdict; of what is to be signed with its line added to the audit log. */
-function decide(command: SignCommand, parts: SigningParts): Verdict {
-  const { audit, spend } = parts;
+function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): Decision {
+  const { audit } = parts;
   const atMs = parts.nowMs();
-  const verdict = verdictOn(command, parts, atMs);
-  if (command.op === 'judge') return verdict;
-  if (verdict.ok) spend.add(command.publicKey, verdict.lamports, atMs);
-  audit.add({
+  const verdict = verdictOn(command, parts, atMs, isHalted);
+  if (command.op === 'judge') return { command, verdict, atMs, line: null };
+  if (verdict.ok) count(parts, command.publicKey, verdict.mint, verdict.lamports, atMs);
+  const line = audit.add({
     event: 'decision',
     order: command.orderId,
     wallet: parts.wallets.has(command.publicKey) ? command.publicKey : null,
+    mint: verdict.ok ? verdict.mint : null,
     message: createHash('sha256').update(command.message).digest('hex'),
     verdict: verdict.ok ? 'signed' : 'refused',
-    rule: ruleOf(verdict),
+    rule: verdict.ok ? null : verdict.rule,
     lamports: verdict.ok ? verdict.lamports.toString() : null,
     atMs,
   });
-  return verdict;
+  return { command, verdict, atMs, line };
+}
+
+/** Refuses, from the last on, what is beyond a limit together with what another process signed at the same moment. */
+function takeBack(decisions: readonly Decision[], parts: SigningParts): void {
+  for (const decision of decisions.toReversed()) {
+    const { command, verdict, line, atMs } = decision;
+    if (!verdict.ok || line === null) continue;
+    const refusal = spendFault(verdict, 0n, command.publicKey, parts, atMs);
+    if (refusal === null) continue;
+    const { mint, lamports } = verdict;
+    count(parts, command.publicKey, mint, -lamports, atMs);
+    parts.audit.add({ event: 'void', of: line, wallet: command.publicKey, mint, lamports: lamports.toString(), rule: refusal.rule, atMs });
+    decision.verdict = refusal;
+  }
+}
+
+function count({ spend, ownSpend }: SigningParts, wallet: string, mint: string, lamports: bigint, atMs: number): void {
+  spend.add(wallet, mint, lamports, atMs);
+  ownSpend.add(wallet, mint, lamports, atMs);
 }
 
 function sol(lamports: bigint): number {
   return toUi(lamports, solDecimals);
 }
 
-function ruleOf(verdict: Verdict): Rule | null {
-  return verdict.ok ? null : verdict.rule;
-}
-
-function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: SigningParts, atMs: number): Verdict {
-  const { limits, spend, wallets, maxHaltAgeMs } = parts;
+function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: SigningParts, atMs: number, isHalted: boolean): Verdict {
+  const { wallets, maxHaltAgeMs } = parts;
+  if (isHalted) return refused('halted', 'trading is halted on this machine');
   const nowNs = parts.nowNs();
   // Word from the future is none that the gateway can have had.
   const fresh = runningAtNs <= nowNs && nowNs - runningAtNs <= BigInt(maxHaltAgeMs) * 1_000_000n;
-  if (!fresh) return refused('halted', 'nothing says that trading goes on');
+  if (!fresh) return refused('stale', 'nothing says that trading goes on');
   if (!wallets.has(publicKey)) return refused('unknown_wallet', 'no such wallet is unlocked');
   const verdict = judge(message, publicKey);
   if (!verdict.ok) return verdict;
-  const { lamports } = verdict;
-  if (lamports > limits.maxOrderLamports) {
-    return refused('order_limit', `It would take up to ${sol(lamports)} SOL; one order may take ${sol(limits.maxOrderLamports)}.`);
-  }
-  const spent = spend.of(publicKey, atMs);
-  if (spent + lamports > limits.maxDayLamports) {
-    const most = `of this wallet ${sol(limits.maxDayLamports)} SOL may be taken on one day (UTC), of which ${sol(spent)} are signed for`;
-    return refused('day_limit', `It would take up to ${sol(lamports)} SOL; ${most}.`);
-  }
-  return verdict;
+  return (
+    listFault(verdict, parts.policy()) ??
+    orderFault(verdict, parts) ??
+    spendFault(verdict, verdict.lamports, publicKey, parts, atMs) ??
+    verdict
+  );
+}
+
+function listFault({ mint, venue }: Allowed, policy: Policy | null): Refusal | null {
+  if (policy?.tokens?.includes(mint) === false) return refused('token_list', `The policy does not allow the coin ${mint}.`);
+  if (policy?.venues?.includes(venue) === false) return refused('venue_list', `The policy does not allow the venue ${venue}.`);
+  return null;
+}
+
+function orderFault({ lamports }: Allowed, { limits, policy }: SigningParts): Refusal | null {
+  const most = least(limits.maxOrderLamports, policy()?.maxOrderLamports);
+  return lamports > most ? refused('order_limit', `It would take up to ${sol(lamports)} SOL; one order may take ${sol(most)}.`) : null;
+}
+
+/** `more`: what is not counted yet. */
+function spendFault({ mint, lamports }: Allowed, more: bigint, wallet: string, parts: SigningParts, atMs: number): Refusal | null {
+  const policy = parts.policy();
+  const spent = parts.spend.of(wallet, mint, atMs);
+  const maxDay = least(parts.limits.maxDayLamports, policy?.maxDayLamports);
+  const [maxHour, maxToken] = [policy?.maxHourLamports ?? null, policy?.maxTokenLamports ?? null];
+  const beyond = (rule: Rule, what: string, most: bigint, already: bigint): Refusal =>
+    refused(
+      rule,
+      `It would take up to ${sol(lamports)} SOL; ${what} ${sol(most)} SOL may be taken, of which ${sol(already)} are signed for.`,
+    );
+  if (spent.day + more > maxDay) return beyond('day_limit', 'of this wallet, on one day (UTC),', maxDay, spent.day);
+  if (maxHour !== null && spent.hour + more > maxHour)
+    return beyond('hour_limit', 'of this wallet, in one hour (UTC),', maxHour, spent.hour);
+  if (maxToken === null) return null;
+  if (spent.token === null)
+    return refused('token_limit', 'More coins were traded today than can be counted, and the policy has a limit for each.');
+  return spent.token + more > maxToken
+    ? beyond('token_limit', 'of this wallet, for one coin on one day (UTC),', maxToken, spent.token)
+    : null;
+}
+
+function least(own: bigint, policy: bigint | null | undefined): bigint {
+  return policy == null || own < policy ? own : policy;
 }

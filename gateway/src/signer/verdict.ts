@@ -13,9 +13,16 @@ export type Rule =
   | 'trade'
   /** A trade that says no least to get, or no most to give. */
   | 'bounds'
+  /** The operator's policy has lists of coins and venues, and these are not on them. */
+  | 'token_list'
+  | 'venue_list'
   | 'order_limit'
+  | 'hour_limit'
   | 'day_limit'
+  | 'token_limit'
   | 'halted'
+  /** The gateway's word that trading goes on is too old. */
+  | 'stale'
   | 'unknown_wallet';
 
 export interface Refusal {
@@ -24,8 +31,8 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** `lamports`: most SOL that can leave the wallet by it, fees and tips inside. */
-export type Verdict = { readonly ok: true; readonly lamports: bigint } | Refusal;
+/** `lamports`: most SOL that can leave the wallet by it, fees and tips inside; `mint`: the coin; `venue`: the program. */
+export type Verdict = { readonly ok: true; readonly lamports: bigint; readonly mint: string; readonly venue: string } | Refusal;
 
 export function refused(rule: Rule, message: string): Refusal {
   return { ok: false, rule, message };

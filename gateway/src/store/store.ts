@@ -4,9 +4,11 @@ import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { AccountTable } from './account-table.ts';
 import type { AuditHeadTable } from './audit-head-table.ts';
 import type { CheckTable } from './check-table.ts';
+import { markedHalt, signerFolder } from './halt-mark.ts';
 import type { HaltTable } from './halt-table.ts';
 import type { KeyTable } from './key-table.ts';
 import type { OneTimeTable } from './one-time-table.ts';
+import type { OperatorLogTable } from './operator-log-table.ts';
 import type { OrderTable } from './order-table.ts';
 import type { SessionTable } from './session-table.ts';
 import { accountTable } from './sql/accounts.ts';
@@ -18,6 +20,7 @@ import { keyTable } from './sql/keys.ts';
 import { metered, type StoreHealth } from './sql/metered.ts';
 import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
+import { operatorLogTable } from './sql/operator-log.ts';
 import { orderTable } from './sql/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { earlyCheckpointPages, openSqlite } from './sql/sqlite.ts';
@@ -40,16 +43,20 @@ export interface Store {
   readonly orders: OrderTable;
   readonly halt: HaltTable;
   readonly auditHeads: AuditHeadTable;
+  readonly operatorLog: OperatorLogTable;
   readonly health: StoreHealth;
   close(): Promise<void>;
 }
+
+/** `signerDir`: where the signing processes look for the halt's mark, where that is not under the data folder. */
+export type StorePlace = Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<Config, 'signerDir'>>;
 
 /**
  * Opens the store: PostgreSQL at `databaseUrl`, or else SQLite under `dataDir`; makes its tables where there are none. Rejects with
  * a `SettingError` where it cannot be opened, or a newer version has written it. `inBackground`: nobody waits for the thread that opens
  * it, which does what has to be done in a file now and then.
  */
-export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>, inBackground = false): Promise<Store> {
+export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, inBackground = false): Promise<Store> {
   const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir, inBackground) : await openShared(databaseUrl));
   return {
     dataDir,
@@ -61,8 +68,9 @@ export async function openStore({ dataDir, databaseUrl }: Pick<Config, 'dataDir'
     oneTime: oneTimeTable(db),
     checks: checkTable(db),
     orders: orderTable(db),
-    halt: haltTable(db),
+    halt: markedHalt(haltTable(db), signerFolder({ dataDir, signerDir })),
     auditHeads: auditHeadTable(db),
+    operatorLog: operatorLogTable(db),
     health,
     close: () => db.close(),
   };

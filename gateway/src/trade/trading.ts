@@ -126,7 +126,10 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   const builder = createMessageBuilder();
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
-  const signer = mode === 'live' ? createSigner({ store, ...custody, limits, halt, log }) : noSigner();
+  const signer =
+    mode === 'live'
+      ? createSigner({ store, ...custody, signerSocket: config.signerSocket, signerDir: config.signerDir, limits, halt, log })
+      : noSigner();
   const lanes = createLanes({ nodes, ...config.broadcast, mayLeave: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, events, simulated, log });
@@ -174,7 +177,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
       follow: follower.report,
       state: state.counts(),
       simulator: simulator.counters,
-      signer: { fault: signer.fault, ready: signer.pid !== null, counts: signer.counts },
+      signer: { fault: signer.fault, ready: signer.isReady, counts: signer.counts },
     }),
     fault: () => {
       if (mode === 'off') return null;

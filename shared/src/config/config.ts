@@ -15,6 +15,10 @@ export interface Config {
   readonly databaseUrl: string | null;
   readonly trading: 'off' | 'paper' | 'live';
   readonly keystorePassphraseFile: string | null;
+  /** Where a signing process that runs as a user of its own listens; null: the gateway starts one itself. */
+  readonly signerSocket: string | null;
+  /** Where that process keeps its audit logs and the operator's policy; null: under `dataDir`. */
+  readonly signerDir: string | null;
   /** What the signing process lets out of a custodial wallet, lamports. */
   readonly signerLimits: { readonly maxOrderLamports: bigint; readonly maxDayLamports: bigint };
   /** Where orders are sent beside the RPC nodes: a Jito block engine, a Helius Sender. */

@@ -14,7 +14,7 @@ const ourPrefixes = [
   'DATA_DIR',
   'TRADING_',
   'KEYSTORE_',
-  'SIGNER_MAX_',
+  'SIGNER_',
   'JITO_URL',
   'SENDER_URL',
   'LOG_LEVEL',

@@ -78,6 +78,19 @@ export const settingsTable = [
       'Most SOL that what is signed on one day (UTC) may take from one custodial wallet. All that was signed counts, whether it landed or not.',
   },
   {
+    name: 'SIGNER_SOCKET',
+    default: null,
+    meaning:
+      'Unix socket of a signing process that runs as a user of its own (`sluice signer`, OPERATING.md); the gateway then needs no passphrase. Without it the gateway starts one itself.',
+    example: '/run/sluice-signer/signer.sock',
+  },
+  {
+    name: 'SIGNER_DIR',
+    default: '`DATA_DIR/audit`',
+    meaning: "Folder of the signing process: audit logs, the operator's policy, the mark of the halt.",
+    example: '/var/lib/sluice-signer',
+  },
+  {
     name: 'JITO_URL',
     default: null,
     meaning:

@@ -5,7 +5,7 @@ import { shown, type Fault, type Get } from './fault.ts';
 import { readPlans } from './plans-file.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
 import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
-import { readSignerLimits } from './signer-settings.ts';
+import { readPlace, readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { checkNames } from './setting-names.ts';
 import type { SettingName } from './settings-table.ts';
@@ -56,6 +56,8 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     databaseUrl: readDatabase(get, fault),
     trading: readOneOf('TRADING', tradingModes, get, fault) ?? (rpc === null ? 'live' : 'off'),
     keystorePassphraseFile: readFileName('KEYSTORE_PASSPHRASE_FILE', get, fault),
+    signerSocket: readPlace('SIGNER_SOCKET', get, fault),
+    signerDir: readPlace('SIGNER_DIR', get, fault),
     signerLimits: readSignerLimits(get, fault),
     broadcast: { ...lanes, ...readTips(lanes, get, fault) },
     plans: readPlans(get, fault),

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { Config } from './config.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 
@@ -9,6 +10,18 @@ const solForm = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 export function readSol(text: string): bigint | null {
   const match = solForm.exec(text);
   return match === null ? null : BigInt(`${match[1]}${(match[2] ?? '').padEnd(lamportDigits, '0')}`);
+}
+
+/** Longest path of a Unix socket on Linux. */
+const maxPathLength = 107;
+
+/** An absolute path: processes in different folders mean the same. */
+export function readPlace(name: 'SIGNER_SOCKET' | 'SIGNER_DIR', get: Get, fault: Fault): string | null {
+  const path = get(name);
+  if (path === null) return null;
+  if (!isAbsolute(path) || path.length > maxPathLength)
+    fault(name, `${shown(path)} is no absolute path of ${maxPathLength} characters at most`);
+  return path;
 }
 
 export function readSignerLimits(get: Get, fault: Fault): Config['signerLimits'] {

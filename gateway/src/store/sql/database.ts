@@ -11,7 +11,7 @@ export interface Sql {
 }
 
 /** What transactions keep others out of. */
-export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders';
+export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders' | 'operator log';
 
 /** A database that several processes share. Every method rejects where it does not answer in time. */
 export interface Database extends Sql {

@@ -148,6 +148,17 @@ const steps: readonly string[] = [
 
   // Of orders before it nobody can tell: they stay with NULL, and are left alone.
   `ALTER TABLE orders ADD COLUMN genesis_hash TEXT;`,
+
+  // Of logs that were noted before it nobody can tell on which machine they lie.
+  `ALTER TABLE audit_heads ADD COLUMN place TEXT;
+
+   CREATE TABLE operator_log (
+     n INTEGER PRIMARY KEY,
+     at_ms INTEGER NOT NULL,
+     os_user TEXT NOT NULL,
+     command TEXT NOT NULL,
+     subject TEXT NOT NULL
+   ) STRICT;`,
 ];
 
 /** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */

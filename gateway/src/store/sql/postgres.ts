@@ -18,7 +18,7 @@ const idleTimeoutMs = 60_000;
 
 /** First number of our advisory locks, "slui"; the second is the area's. */
 const lockClass = 0x736c7569;
-const lockOf: Readonly<Record<Area, number>> = { migrations: 1, accounts: 2, wallets: 3, 'one-time': 4, orders: 5 };
+const lockOf: Readonly<Record<Area, number>> = { migrations: 1, accounts: 2, wallets: 3, 'one-time': 4, orders: 5, 'operator log': 6 };
 /** The lowest bits of a lock's number are the area's, those above them a key's. */
 const areaBits = 8;
 

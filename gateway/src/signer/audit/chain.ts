@@ -1,0 +1,167 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { LogHead } from '../protocol.ts';
+import type { AuditEntry } from './entry.ts';
+
+/**
+ * The audit log: `<mac> <JSON>` a line. The mac is an HMAC-SHA-256 over the mac before it and the JSON, under a key that is derived
+ * from the keystore's: without the passphrase no line can be changed, left out, moved or added so that it fits. A log is a row of
+ * segments (`segments.ts`); the first line of each but the first repeats the mac that it follows from.
+ */
+export const noMac = new Uint8Array(32);
+const macDigits = 64;
+/** Longest line; ours have 2,500 characters at most. */
+const maxLineBytes = 4_096;
+const chunkBytes = 1 << 20;
+const newline = 10;
+
+/** `torn` bytes behind the last whole line were being written when the process ended: no signature was given for them. */
+export type ChainOutcome =
+  | { readonly ok: true; readonly logId: string | null; readonly head: LogHead; readonly bytes: number; readonly torn: number }
+  | { readonly ok: false; readonly line: number; readonly reason: string };
+
+/** How far a log is known to have come at the least; null: nobody knows. */
+export type Noted = (logId: string) => LogHead | null;
+
+/** `bytes`: up to the end of the last whole line. */
+export interface ChainState {
+  readonly head: LogHead;
+  readonly logId: string | null;
+  readonly bytes: number;
+  readonly torn: number;
+}
+
+export function auditKey(keystoreKey: Uint8Array, keystore: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', keystoreKey, new Uint8Array(0), `sluice-audit|1|${keystore}`, 32));
+}
+
+export function macOf(key: Uint8Array, before: Uint8Array, json: string): Uint8Array {
+  return createHmac('sha256', key).update(before).update(json).digest();
+}
+
+export function auditLine(mac: Uint8Array, json: string): string {
+  return `${Buffer.from(mac).toString('hex')} ${json}\n`;
+}
+
+/** Checks the lines of one segment as they come; `seen` is told each entry that fits. */
+export class ChainReader {
+  readonly #key: Uint8Array;
+  readonly #seen: (entry: AuditEntry) => void;
+  readonly #noted: Noted;
+  readonly #from: LogHead | null;
+  #head: LogHead | null = null;
+  #mac: Uint8Array = noMac;
+  #lines = 0;
+  #logId: string | null = null;
+  #bytes = 0;
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** `from`: where the segment before ended; null: whatever its first line says. */
+  constructor(key: Uint8Array, seen: (entry: AuditEntry) => void, noted: Noted = () => null, from: LogHead | null = null) {
+    [this.#key, this.#seen, this.#noted, this.#from] = [key, seen, noted, from];
+  }
+
+  get state(): ChainState {
+    return { head: { lines: this.#lines, mac: this.#mac }, logId: this.#logId, bytes: this.#bytes, torn: this.#rest.length };
+  }
+
+  /** Takes the next bytes of the file; what is wrong with them, or null. */
+  push(piece: Buffer): string | null {
+    const block = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    let from = 0;
+    for (let end = block.indexOf(newline); end >= 0; end = block.indexOf(newline, from)) {
+      const fault = this.#take(block.toString('utf8', from, end));
+      if (fault !== null) return fault;
+      this.#bytes += end + 1 - from;
+      from = end + 1;
+    }
+    this.#rest = Buffer.from(block.subarray(from));
+    return this.#rest.length > maxLineBytes ? 'longer than any line' : null;
+  }
+
+  /** Forgets what is behind the last whole line; returns where that ends. */
+  rewind(): number {
+    this.#rest = Buffer.alloc(0);
+    return this.#bytes;
+  }
+
+  #take(line: string): string | null {
+    const json = line.slice(macDigits + 1);
+    const entry = parseEntry(json);
+    const isFirst = this.#bytes === 0;
+    const begins = entry?.event === 'begin' || entry?.event === 'segment';
+    if (isFirst && entry?.event === 'segment') [this.#mac, this.#lines] = [Buffer.from(entry.before, 'hex'), entry.n - 1];
+    const mac = macOf(this.#key, this.#mac, json);
+    if (`${line}\n` !== auditLine(mac, json)) return 'does not follow from the line before';
+    if (entry === null || entry.n !== this.#lines + 1 || isFirst !== begins) return 'no entry that belongs here';
+    const { lines, mac: before } = this.#from ?? { lines: this.#lines, mac: this.#mac };
+    if (isFirst && (lines !== this.#lines || Buffer.compare(before, this.#mac) !== 0)) return 'does not follow from the segment before';
+    if (begins) [this.#logId, this.#head] = [entry.logId, this.#noted(entry.logId)];
+    if (this.#head?.lines === entry.n && Buffer.compare(this.#head.mac, mac) !== 0) return 'not the line that was noted';
+    this.#mac = mac;
+    this.#lines++;
+    this.#seen(entry);
+    return null;
+  }
+}
+
+/**
+ * Reads a segment from its first line to its last and checks every one of them; that it goes as far as noted is `cutFault`'s to say. Throws what the file system throws; a file that is not there is none of ours to judge.
+ */
+export function checkChain(
+  file: string,
+  key: Uint8Array,
+  noted: Noted,
+  seen: (entry: AuditEntry) => void,
+  from: LogHead | null = null,
+): ChainOutcome {
+  const reader = new ChainReader(key, seen, noted, from);
+  for (const piece of pieces(file)) {
+    const fault = reader.push(piece);
+    if (fault !== null) return { ok: false, line: reader.state.head.lines + 1, reason: fault };
+  }
+  return { ok: true, ...reader.state };
+}
+
+/** What is wrong with a log that ends at `head`, where `noted` says how far it had come; null: nothing. */
+export function cutFault(head: LogHead, noted: LogHead | null): Extract<ChainOutcome, { readonly ok: false }> | null {
+  if (noted === null || noted.lines <= head.lines) return null;
+  return { ok: false, line: head.lines + 1, reason: `the log ends here, and had ${noted.lines} lines already` };
+}
+
+/** The first line of a segment with its newline; null where it is not whole yet. */
+export function firstLine(file: string): Buffer | null {
+  const [first] = pieces(file, maxLineBytes);
+  const end = first?.indexOf(newline) ?? -1;
+  return first === undefined || end < 0 ? null : first.subarray(0, end + 1);
+}
+
+/** The id of the log that a segment belongs to, unchecked. */
+export function logIdOf(file: string): string | null {
+  const entry = parseEntry(firstLine(file)?.toString('utf8', macDigits + 1) ?? '');
+  return entry?.event === 'begin' || entry?.event === 'segment' ? entry.logId : null;
+}
+
+function parseEntry(json: string): AuditEntry | null {
+  try {
+    return JSON.parse(json) as AuditEntry;
+  } catch {
+    return null;
+  }
+}
+
+function* pieces(file: string, pieceBytes = chunkBytes): Generator<Buffer> {
+  const fd = openSync(file, 'r');
+  try {
+    const size = fstatSync(fd).size;
+    for (let at = 0; at < size;) {
+      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, size - at));
+      const read = readSync(fd, piece, 0, piece.length, at);
+      if (read === 0) return;
+      at += read;
+      yield piece.subarray(0, read);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,189 @@
+import { closeSync, constants, fdatasync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import type { SpendSum } from '../limits/spend.ts';
+import type { LogHead } from '../protocol.ts';
+import { auditLine, checkChain, cutFault, firstLine, macOf, noMac, type Noted } from './chain.ts';
+import type { AuditEntry, NewEntry } from './entry.ts';
+import { findTail, segmentFile, type LogFault, type LogName } from './segments.ts';
+
+/** A segment that is longer is followed by another: a start reads some 10,000 decisions at most. */
+export const segmentBytes = 4 << 20;
+/** Sums in one line, which stays below the longest that there may be. */
+const sumsInLine = 16;
+
+/** The log is not as this process left it, or cannot be added to. Nothing is signed any more. */
+export class AuditError extends Error {}
+
+/** What the segments so far come to. */
+export interface SegmentSums {
+  readonly sums: readonly SpendSum[];
+  readonly policyVersion: number;
+}
+
+/** The audit log, open at its end. Throws `AuditError`, or what the file system throws. */
+export interface AuditLog {
+  readonly logId: string;
+  /** How far it is written. */
+  readonly head: LogHead;
+  /** Whether the newest segment is as long as one may be. */
+  readonly isFull: boolean;
+  /** Adds a line in memory, and returns its number. */
+  add(entry: NewEntry): number;
+  /** Writes what was added: whatever becomes of this process, it is in the file. */
+  write(): void;
+  /** What was written outlives the machine's power when it returns. */
+  sync(): void;
+  /** The same, while the process goes on: what was written before the call is on the disk when it resolves. */
+  flush(): Promise<void>;
+  /** Begins another segment. All that was added has to be written; it is on the disk when this returns. */
+  beginSegment(sums: SegmentSums): void;
+  close(): void;
+}
+
+export interface AuditOptions extends LogName {
+  readonly key: Uint8Array;
+  readonly keystore: string;
+  /** How far the log is known to have come. */
+  readonly noted: Noted;
+  /** Is told every entry of the newest segment, in order. */
+  readonly seen: (entry: AuditEntry) => void;
+  readonly segmentBytes: number;
+  readonly nowMs: () => number;
+}
+
+export type OpenedAudit = { readonly ok: true; readonly log: AuditLog; readonly torn: number } | LogFault;
+
+/** Checks the newest segment, tells its entries to `seen`, and opens it at the end; a line that was being written is cut off. Begins a log where there is none. */
+export function openAuditLog(options: AuditOptions): OpenedAudit {
+  const { key, seen, noted } = options;
+  const first = segmentFile(options, 0);
+  const tail = findTail(options, key);
+  if (tail === null || (tail.ok && tail.segment === 0 && firstLine(tail.file) === null)) begin(options, first);
+  else if (!tail.ok) return tail;
+  else if (tail.unfinished !== null) rmSync(tail.unfinished);
+  const file = tail?.ok === true ? tail.file : first;
+  const chain = checkChain(file, key, noted, seen);
+  if (!chain.ok) return { file, ...chain };
+  const logId = chain.logId ?? '';
+  const cut = cutFault(chain.head, noted(logId));
+  if (cut !== null) return { file, ...cut };
+  const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
+  if (chain.torn > 0) ftruncateSync(fd, chain.bytes);
+  return { ok: true, log: appender(options, { ...chain, logId, fd, segment: tail?.ok === true ? tail.segment : 0 }), torn: chain.torn };
+}
+
+/** Writes the first line of a log. A first line that was being written when its process ended is overwritten. */
+function begin(options: AuditOptions, file: string): void {
+  const logId = randomBytes(12).toString('hex');
+  const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
+  ftruncateSync(fd, 0);
+  const log = appender(options, { logId, fd, segment: 0, head: { lines: 0, mac: noMac }, bytes: 0 });
+  log.add({ event: 'begin', logId, keystore: options.keystore, atMs: options.nowMs() });
+  log.write();
+  log.sync();
+  log.close();
+  syncFolder(options.folder);
+}
+
+interface End {
+  readonly logId: string;
+  readonly fd: number;
+  readonly segment: number;
+  readonly head: LogHead;
+  readonly bytes: number;
+}
+
+function appender(options: AuditOptions, end: End): AuditLog {
+  const { key, folder, keystore } = options;
+  let { fd, segment, bytes, head: written } = end;
+  let added = end.head;
+  let pending = '';
+  let flushes = 0;
+  /** Segments that are full, until the disk has answered for them. */
+  let full: number[] = [];
+  const closeFull = (): void => {
+    if (flushes > 0) return;
+    for (const one of full) closeSync(one);
+    full = [];
+  };
+  const add = (entry: NewEntry): number => {
+    const json = JSON.stringify({ n: added.lines + 1, ...entry });
+    added = { lines: added.lines + 1, mac: macOf(key, added.mac, json) };
+    pending += auditLine(added.mac, json);
+    return added.lines;
+  };
+  const write = (): void => {
+    if (pending === '') return;
+    // Two processes on one log would break the chain for both.
+    if (fstatSync(fd).size !== bytes) throw new AuditError('somebody else has written to the audit log');
+    const block = Buffer.from(pending);
+    pending = '';
+    for (let at = 0; at < block.length;) at += writeSync(fd, block, at);
+    bytes += block.length;
+    written = added;
+  };
+  return {
+    logId: end.logId,
+    get head() {
+      return written;
+    },
+    get isFull() {
+      return bytes >= options.segmentBytes;
+    },
+    add,
+    write,
+    sync: () => fdatasyncSync(fd),
+    flush: () =>
+      new Promise((resolve, reject) => {
+        flushes++;
+        fdatasync(fd, (error) => {
+          flushes--;
+          closeFull();
+          if (error === null) resolve();
+          else reject(error);
+        });
+      }),
+    beginSegment: ({ sums, policyVersion }) => {
+      if (pending !== '') throw new AuditError('a segment ends with lines that are not written');
+      fdatasyncSync(fd);
+      const next = openSync(
+        segmentFile(options, segment + 1),
+        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND,
+        0o600,
+      );
+      full.push(fd);
+      const before = Buffer.from(written.mac).toString('hex');
+      const lines = Math.ceil(sums.length / sumsInLine);
+      add({
+        event: 'segment',
+        logId: end.logId,
+        keystore,
+        segment: segment + 1,
+        before,
+        bytes,
+        sums: lines,
+        policyVersion,
+        atMs: options.nowMs(),
+      });
+      for (let at = 0; at < sums.length; at += sumsInLine) add({ event: 'sums', sums: sums.slice(at, at + sumsInLine) });
+      [fd, segment, bytes] = [next, segment + 1, 0];
+      write();
+      fdatasyncSync(fd);
+      syncFolder(folder);
+      closeFull();
+    },
+    close: () => {
+      for (const one of [...full, fd]) closeSync(one);
+    },
+  };
+}
+
+/** So that a new file's name survives a loss of power. */
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

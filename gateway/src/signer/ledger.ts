@@ -1,0 +1,75 @@
+import type { AuditEntry } from './audit/entry.ts';
+import { openAuditLog, type AuditLog } from './audit/log.ts';
+import { followSiblings, type Siblings } from './audit/siblings.ts';
+import { logIdsIn, slotName } from './audit/segments.ts';
+import { Fault } from './fault.ts';
+import { policyStamp, readPolicy, type PolicyPlace } from './limits/policy-file.ts';
+import type { Policy } from './limits/policy.ts';
+import { createSpend, type Spend } from './limits/spend.ts';
+import type { LogHead } from './protocol.ts';
+import type { StartTerms } from './start-terms.ts';
+
+/** What the signing process knows of the past of its folder, and what the operator's policy says. */
+export interface Ledger {
+  readonly audit: AuditLog;
+  readonly siblings: Siblings;
+  readonly ownSpend: Spend;
+  readonly spend: Spend;
+  readonly policy: () => Policy | null;
+  /** Reads the policy where it was replaced. Throws a `Fault` where the new one does not count. */
+  renewPolicy(): void;
+}
+
+/** Opens this process's own audit log, and reads the end of all others of the folder. Throws a `Fault`, or what the file system throws. */
+export function openLedger(terms: StartTerms, key: Uint8Array, heads: ReadonlyMap<string, LogHead>): Ledger {
+  const { folder, keystore, slot } = terms;
+  const here = logIdsIn(folder);
+  const missing = [...heads].find(([logId]) => !here.has(logId));
+  if (missing !== undefined) {
+    throw new Fault('audit_missing', `${folder} has no log ${missing[0]}, which had ${missing[1].lines} lines: sluice wallets audit`);
+  }
+  const [ownSpend, spend] = [createSpend(), createSpend()];
+  let written: 'past' | 'now' = 'past';
+  let policyVersion = 0;
+  const seen = (entry: AuditEntry): void => {
+    spend.recall(entry, written);
+    if (entry.event === 'policy') policyVersion = Math.max(policyVersion, entry.version);
+    if (entry.event === 'segment') policyVersion = Math.max(policyVersion, entry.policyVersion);
+  };
+  const noted = (logId: string): LogHead | null => heads.get(logId) ?? null;
+  const nowMs = (): number => Date.now();
+  const own = { folder, name: slotName(keystore, slot), key, keystore, noted, segmentBytes: terms.segmentBytes, nowMs };
+  const opened = openAuditLog({
+    ...own,
+    seen: (entry) => {
+      seen(entry);
+      ownSpend.recall(entry, 'past');
+    },
+  });
+  if (!opened.ok) throw new Fault('audit_damaged', `${opened.file}: line ${opened.line} ${opened.reason}`);
+  const siblings = followSiblings({ folder, keystore, ownSlot: slot, key, noted, seen });
+  siblings.read();
+  written = 'now';
+  const { log: audit } = opened;
+  const { maxOrderLamports, maxDayLamports } = terms;
+  audit.add({ event: 'start', maxOrderLamports, maxDayLamports, atMs: Date.now() });
+  const place: PolicyPlace = { folder, keystore, key };
+  let stamp = '';
+  let policy: Policy | null = null;
+  const renewPolicy = (): void => {
+    const now = policyStamp(place);
+    if (now === stamp) return;
+    const reading = readPolicy(place, policyVersion);
+    if (!reading.ok) throw new Fault('policy_refused', reading.reason);
+    stamp = now;
+    policy = reading.inForce?.policy ?? null;
+    if (reading.inForce === null) return;
+    policyVersion = reading.inForce.policy.version;
+    audit.add({ event: 'policy', version: policyVersion, key: reading.inForce.key, atMs: Date.now() });
+    audit.write();
+  };
+  renewPolicy();
+  audit.write();
+  audit.sync();
+  return { audit, siblings, ownSpend, spend, policy: () => policy, renewPolicy };
+}

@@ -1,0 +1,93 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { giveToOwner } from '../../store/give-to-owner.ts';
+import { isAddress, openPolicy, type Policy } from './policy.ts';
+
+/** Longest file: two full lists of addresses take a tenth of it. */
+const maxFileBytes = 1 << 20;
+
+/** `key` has signed it, and signs the next one. */
+export interface PolicyInForce {
+  readonly key: string;
+  readonly policy: Policy;
+}
+
+/** `inForce` is null where no key was ever pinned. */
+export type PolicyReading = { readonly ok: true; readonly inForce: PolicyInForce | null } | { readonly ok: false; readonly reason: string };
+
+export interface PolicyPlace {
+  readonly folder: string;
+  readonly keystore: string;
+  /** `auditKey`: whoever has the passphrase pins the key. */
+  readonly key: Uint8Array;
+}
+
+function pinFile({ folder, keystore }: Omit<PolicyPlace, 'key'>): string {
+  return join(folder, `${keystore}.policy-key`);
+}
+
+function policyFile({ folder, keystore }: Omit<PolicyPlace, 'key'>): string {
+  return join(folder, `${keystore}.policy`);
+}
+
+/** The key whose policies count; null: none is pinned, `false`: the file was changed by somebody without the passphrase. */
+export function readPin(place: PolicyPlace): string | null | false {
+  const text = readIfThere(pinFile(place));
+  if (text === null) return null;
+  const [publicKey = '', mac = ''] = text.trim().split(' ');
+  return isAddress(publicKey) && mac === pinMac(place, publicKey) ? publicKey : false;
+}
+
+export function writePin(place: PolicyPlace, publicKey: string): void {
+  replaceFile(place.folder, pinFile(place), `${publicKey} ${pinMac(place, publicKey)}\n`);
+}
+
+export function writePolicy(place: PolicyPlace, content: string): void {
+  replaceFile(place.folder, policyFile(place), content);
+}
+
+/** `least`: the highest version that the audit logs have seen. Throws the system's error where a file cannot be read. */
+export function readPolicy(place: PolicyPlace, least: number): PolicyReading {
+  const key = readPin(place);
+  if (key === false) return { ok: false, reason: `${pinFile(place)} was changed: its key was not pinned with the passphrase` };
+  if (key === null)
+    return least === 0 ? { ok: true, inForce: null } : { ok: false, reason: `${pinFile(place)} is gone, and policy ${least} was in force` };
+  const content = readIfThere(policyFile(place));
+  if (content === null)
+    return { ok: false, reason: `${policyFile(place)} is missing: a key is pinned, and nothing that it signed is there` };
+  const policy = openPolicy(content, key, place.keystore);
+  if ('fault' in policy) return { ok: false, reason: `${policyFile(place)}: ${policy.fault}` };
+  if (policy.version < least)
+    return { ok: false, reason: `${policyFile(place)} has version ${policy.version}, and ${least} was in force already` };
+  return { ok: true, inForce: { key, policy } };
+}
+
+/** Changes whenever one of the two files is replaced. */
+export function policyStamp(place: PolicyPlace): string {
+  return [pinFile(place), policyFile(place)]
+    .map((file) => statSync(file, { throwIfNoEntry: false }))
+    .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.mtimeMs} ${stats.size}`))
+    .join('|');
+}
+
+function pinMac({ key, keystore }: PolicyPlace, publicKey: string): string {
+  return createHmac('sha256', key).update(`sluice-policy-key|1|${keystore}|${publicKey}`).digest('hex');
+}
+
+function readIfThere(file: string): string | null {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return null;
+  return stats.size > maxFileBytes ? '' : readFileSync(file, 'utf8');
+}
+
+/** Whoever reads at the same time sees the old content or the new one. */
+function replaceFile(folder: string, file: string, content: string): void {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
+  giveToOwner(draft, folder);
+  renameSync(draft, file);
+  const fd = openSync(folder, 'r');
+  fsyncSync(fd);
+  closeSync(fd);
+}

@@ -1,0 +1,96 @@
+import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+
+/**
+ * What the operator allows all wallets of a keystore, signed with a key that no part of the product holds. It narrows the limits that the
+ * signing process is started with, and never widens them. Lamports; null: no limit of its own.
+ */
+export interface Policy {
+  /** Grows with each policy of a keystore: an older one is refused. */
+  readonly version: number;
+  readonly keystore: string;
+  readonly maxOrderLamports: bigint | null;
+  /** Of a wallet, in one hour (UTC). */
+  readonly maxHourLamports: bigint | null;
+  readonly maxDayLamports: bigint | null;
+  /** Of a wallet, for one coin on one day (UTC). */
+  readonly maxTokenLamports: bigint | null;
+  /** Mints that may be traded; null: any. */
+  readonly tokens: readonly string[] | null;
+  /** Programs that may be traded on; null: any that is known. */
+  readonly venues: readonly string[] | null;
+}
+
+/** `text` is signed as it stands. */
+export interface SignedPolicy {
+  readonly text: string;
+  /** Base64. */
+  readonly signature: string;
+}
+
+/** Coins, and venues, in one list. */
+export const maxListed = 1_000;
+const limits = ['maxOrderLamports', 'maxHourLamports', 'maxDayLamports', 'maxTokenLamports'] as const;
+const lists = ['tokens', 'venues'] as const;
+const fields: ReadonlySet<string> = new Set(['version', 'keystore', ...limits, ...lists]);
+const lamportsForm = /^[1-9]\d{0,18}$/;
+
+export function signPolicy(policy: Policy, key: Keypair): SignedPolicy {
+  const text = JSON.stringify(policy, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+  return { text, signature: Buffer.from(signMessage(key, signedBytes(text))).toString('base64') };
+}
+
+/** The policy, where this key has signed it for this keystore and nothing in it is unknown; otherwise what is wrong with it. */
+export function openPolicy(content: string, publicKey: string, keystore: string): Policy | { readonly fault: string } {
+  const signed = parse(content);
+  const text = signed?.['text'];
+  const signature = signed?.['signature'];
+  if (typeof text !== 'string' || typeof signature !== 'string') return { fault: 'it is no signed policy' };
+  if (!verifySignature(publicKey, signedBytes(text), Buffer.from(signature, 'base64'))) return { fault: `${publicKey} has not signed it` };
+  const body = parse(text);
+  if (body === null) return { fault: 'it is no policy' };
+  const unknown = Object.keys(body).find((name) => !fields.has(name));
+  if (unknown !== undefined) return { fault: `it has a rule that this version does not know, ${JSON.stringify(unknown.slice(0, 40))}` };
+  if (body['keystore'] !== keystore) return { fault: `it is not for the keystore ${keystore}` };
+  const version = body['version'];
+  if (!Number.isSafeInteger(version) || Number(version) < 1) return { fault: 'it has no version' };
+  const wrong = limits.find((name) => !isLimit(body[name])) ?? lists.find((name) => !isList(body[name]));
+  if (wrong !== undefined) return { fault: `${wrong} is not what it has to be` };
+  const limit = (name: (typeof limits)[number]): bigint | null => (typeof body[name] === 'string' ? BigInt(body[name]) : null);
+  return {
+    version: Number(version),
+    keystore,
+    maxOrderLamports: limit('maxOrderLamports'),
+    maxHourLamports: limit('maxHourLamports'),
+    maxDayLamports: limit('maxDayLamports'),
+    maxTokenLamports: limit('maxTokenLamports'),
+    tokens: body['tokens'] as Policy['tokens'],
+    venues: body['venues'] as Policy['venues'],
+  };
+}
+
+export function isAddress(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= 44 && decodeBase58(text)?.length === 32;
+}
+
+function isLimit(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && lamportsForm.test(value));
+}
+
+function isList(value: unknown): boolean {
+  return value === null || (Array.isArray(value) && value.length <= maxListed && value.every(isAddress));
+}
+
+/** So that the key signs nothing that something else could take for its own. */
+function signedBytes(text: string): Uint8Array {
+  return Buffer.from(`sluice-policy|1|${text}`);
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
