@@ -16,7 +16,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
@@ -75,9 +75,10 @@ function installation(folder: string): string {
   return join(copy, 'sluice.js');
 }
 
-async function nextLine(lines: Interface): Promise<unknown> {
-  const [line] = (await once(lines, 'line')) as [string];
-  return JSON.parse(line);
+async function nextLine(lines: AsyncIterator<string>): Promise<unknown> {
+  const { value, done } = await lines.next();
+  if (done === true) throw new Error('the process ended before it said all');
+  return JSON.parse(value);
 }
 
 it.skipIf(process.getuid?.() !== 0)(
@@ -116,10 +117,10 @@ it.skipIf(process.getuid?.() !== 0)(
     );
     service.stdout?.resume();
     await until('the service to listen', () => statSync(socket, { throwIfNoEntry: false })?.mode === 0o140_660, 30_000);
-    const asUser = (uid: number, gid: number, mode: string): readonly [ChildProcess, Interface] => {
+    const asUser = (uid: number, gid: number, mode: string): readonly [ChildProcess, AsyncIterator<string>] => {
       const args = ['--import', tsx, child, dataDir, socket, signerDir, passphraseFile, wallet, '1000000000', mode];
       const made = started(temporary, args, { uid, gid }, {});
-      return [made, createInterface(made.stdout!)];
+      return [made, createInterface(made.stdout!)[Symbol.asyncIterator]()];
     };
     const denied = Array.from({ length: 5 }, () => 'EACCES');
     const [, strangerSays] = asUser(strangerUid, strangerUid, 'stranger');
