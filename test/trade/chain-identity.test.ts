@@ -73,13 +73,21 @@ describe('the chain of the nodes', () => {
   });
 
   it('is none where they disagree, which is told once, until they agree', async () => {
-    const { identity, nodes, logged } = await watched({ result: ours }, { result: other }, { result: ours });
+    const { identity, nodes, logged } = await watched({ result: ours }, { result: other });
     await asked(nodes, 3);
     expect(identity.standing).toEqual({ kind: 'contradicted' });
     expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
     expect(logged).toEqual(['chain_contradicted']);
     nodes[1]!.onCall = says({ result: ours });
     expect(await identity.known).toBe(ours);
+  });
+
+  it('is that of two of three, and the third is reported once', async () => {
+    const { identity, nodes, logged } = await watched({ result: other }, { result: ours }, { result: ours });
+    expect(await identity.known).toBe(ours);
+    await asked(nodes, 1);
+    expect(chainForOrder(identity)).toEqual({ kind: 'known', genesisHash: ours });
+    expect(logged).toEqual(['chain_contradicted', 'chain_known']);
   });
 
   it('does not change: behind the address is another one now, and no order is made there', async () => {

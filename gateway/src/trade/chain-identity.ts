@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { SendNode } from './send/nodes.ts';
 
@@ -24,8 +25,8 @@ export interface ChainIdentityOptions {
 }
 
 /**
- * Asks every node of which chain it is, and goes on asking: behind an address another chain may be begun. The first word stands for as
- * long as the process lives, once every node has had its time to contradict it; a node that never answers keeps nobody waiting for longer.
+ * Asks every node of which chain it is, and goes on asking: behind an address another chain may be begun. What more than half of those that
+ * answer say counts, and for as long as the process lives it must not change; a node that never answers keeps nobody waiting for longer.
  */
 export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions): ChainIdentity {
   /** What each node told last; null where it has not. */
@@ -33,23 +34,28 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
   let standing: ChainStanding = { kind: 'unknown' };
   let own: string | null = null;
   let isMissed = false;
+  let disputed = false;
   let give: (genesisHash: string | null) => void = () => undefined;
   const known = new Promise<string | null>((resolve) => (give = resolve));
   signal.addEventListener('abort', () => give(null), { once: true });
 
-  const judge = (): ChainStanding => {
-    const hashes = new Set(told.filter((hash) => hash !== null));
-    if (own !== null) hashes.add(own);
-    const [genesisHash] = hashes;
-    if (genesisHash === undefined) return { kind: 'unknown' };
-    return hashes.size > 1 ? { kind: 'contradicted' } : { kind: 'known', genesisHash };
+  const judge = (): { readonly standing: ChainStanding; readonly isDisputed: boolean } => {
+    const votes = told.flatMap((value, endpoint) => (value === null ? [] : [{ endpoint, value }]));
+    const verdict = countVotes(votes, { endpoints: nodes.length, waiting: 0 }, (one, other) => one === other);
+    if (verdict.kind === 'contradicted') return { standing: { kind: 'contradicted' }, isDisputed: true };
+    if (verdict.kind !== 'agreed') return { standing: { kind: 'unknown' }, isDisputed: false };
+    const genesisHash = verdict.votes[0]!.value;
+    // Orders bear the hash of the chain that they were made on: another one is none that this process may go on with.
+    if (own !== null && own !== genesisHash) return { standing: { kind: 'contradicted' }, isDisputed: true };
+    return { standing: { kind: 'known', genesisHash }, isDisputed: verdict.outvoted.length > 0 };
   };
   const look = async (): Promise<void> => {
     await Promise.all(nodes.map(async ({ rpc }, index) => (told[index] = (await askGenesis(rpc, signal)) ?? told[index]!)));
     if (signal.aborted) return;
-    const [before, now] = [standing.kind, judge()];
-    standing = now;
-    if (now.kind === 'contradicted' && before !== 'contradicted') {
+    const { standing: now, isDisputed } = judge();
+    const wasDisputed = disputed;
+    [standing, disputed] = [now, isDisputed];
+    if (isDisputed && !wasDisputed) {
       log.error({ own, told: nodes.map(({ name }, index) => ({ name, genesisHash: told[index] })) }, 'chain_contradicted');
     }
     if (now.kind === 'unknown' && !isMissed) {
