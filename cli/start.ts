@@ -10,6 +10,7 @@ import type { Custody } from '@sluice/gateway/trade/trading.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { simnetMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
@@ -18,6 +19,7 @@ import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
+import { marketAtSpeed } from '@sluice/test/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
@@ -25,6 +27,8 @@ import { Closers, stopOnSignals } from './lifecycle.ts';
 /** Key and wallet of the embedded start carry this label; the next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
 const airdropSol = 100n;
+/** 4 minutes of transactions at the default speed, some 15 KB each, and half an hour of coins. */
+const chainBounds = { history: { transactions: 2_000, blocks: 2_000 }, coins: { onCurve: 150, onPool: 50, retired: 500 } } as const;
 
 /** Everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
 async function start(config: Config): Promise<void> {
@@ -37,7 +41,7 @@ async function start(config: Config): Promise<void> {
   try {
     const store = await openStore(config);
     closers.add('store', () => store.close());
-    const simnet = config.rpc === null ? await startSimnet({ host: '127.0.0.1', port: 0, seed: 1, log, signal }) : null;
+    const simnet = config.rpc === null ? await startChain(config, log, signal) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
     // Wallets of the simulated chain, although the product itself is told an RPC.
@@ -50,6 +54,12 @@ async function start(config: Config): Promise<void> {
     // Told to end while it started: it ends.
     if (!signal.aborted) throw error;
   }
+}
+
+function startChain({ simnetSpeed }: Config, log: Logger, signal: AbortSignal): Promise<Simnet> {
+  const { history, coins } = chainBounds;
+  const market = { ...marketAtSpeed(simnetSpeed), coins };
+  return startSimnet({ host: '127.0.0.1', port: 0, seed: 1, market, history, oracleTransactions: 0, log, signal });
 }
 
 /** One start at a time on a data folder: a second one would show the same key and wallet for another chain. */
@@ -68,9 +78,9 @@ async function startProduct(
   closers: Closers,
   signal: AbortSignal,
 ): Promise<string> {
-  const bus = await createBus({ redisUrls: config.redisUrls, log });
+  const bus = await createBus({ redisUrls: config.redisUrls, inProcess: config.memory.log, log });
   closers.add('bus', () => bus.close());
-  const market = await createMarket({ redisUrls: config.redisUrls, log });
+  const market = await createMarket({ redisUrls: config.redisUrls, inProcess: config.memory.market, log });
   closers.add('market', () => market.close());
   const fetcher = new MetadataFetcher();
   closers.add('metadata', async () => fetcher.close());
@@ -84,7 +94,7 @@ async function startProduct(
 }
 
 function onSimnet(config: Config, simnet: Simnet): Config {
-  return Object.freeze({ ...config, rpc: Object.freeze({ httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }) });
+  return Object.freeze({ ...config, rpc: Object.freeze({ httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }), memory: simnetMemory });
 }
 
 function clusterBlock(url: string): string {

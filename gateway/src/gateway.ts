@@ -89,6 +89,11 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+function dashboardPage(): Route {
+  const { headers, body } = readDashboard();
+  return staticPage('/', headers, body);
+}
+
 /**
  * Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. Rejects with a `SettingError`
  * where it cannot listen as the settings say, or DATA_DIR holds no store that opens.
@@ -102,7 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const fleet = await joinFleet({ config, bus, seal, log, limiter: options.limiter });
   const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
-  const market = options.market ?? new InProcessMarket();
+  const market = options.market ?? new InProcessMarket(config.memory.market);
   const store = keys.dashboard?.store ?? null;
   const seenLog = store === null || config.redisUrls === null ? noSeenLog : openSeenLog(store.dataDir, log);
   const subscriber = await bus.subscriber({ seen: seenLog.seen });
@@ -113,13 +118,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     admit,
     subscriber,
     events,
+    history: config.memory.history,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
     onTerm: (place) => seenLog.enter(place),
     log,
   });
   const stopHearing = hearOfKeys(keys.authenticator, hub);
-  const page = readDashboard();
   const reading = openReading({ ...options, market }, hub);
   const clientAddress = clientAddressOf(config.trustedProxies);
   const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
@@ -143,7 +148,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const router = createRouter({
     endpoints,
     streamPaths,
-    routes: [staticPage('/', page.headers, page.body), ...accounts, ...(options.routes ?? [])],
+    routes: [dashboardPage(), ...accounts, ...(options.routes ?? [])],
     authenticator: keys.authenticator,
     limiter,
     addressOf,

@@ -181,6 +181,7 @@ function openReading(parts: ReadingParts): RunningParts {
     onUnseen({ from: loss.slot, to: loss.slot, signatures: [loss.signature] });
   };
   const pipeline: Pipeline = new Pipeline({
+    memory: config.memory,
     venues,
     simulated,
     solUsd,
@@ -229,7 +230,12 @@ function openReading(parts: ReadingParts): RunningParts {
 }
 
 /** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */
-function beginKeeper({ config, bus, market = new InProcessMarket(), log }: Omit<IngestOptions, 'signal'>): MarketKeeper {
+function beginKeeper({
+  config,
+  bus,
+  market = new InProcessMarket(config.memory.market),
+  log,
+}: Omit<IngestOptions, 'signal'>): MarketKeeper {
   const { redisUrls } = config;
   return redisUrls === null ? new Keeper({ bus, market, log }) : new ThreadedKeeper({ redisUrls, log });
 }

@@ -1,3 +1,4 @@
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
@@ -45,6 +46,8 @@ const config = {
   tls: null,
   redisUrls: redisUrl === '-' ? null : [redisUrl],
   rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
+  simnetSpeed: 1,
+  memory: standardMemory,
   grpc: null,
   dataDir: '.data',
   databaseUrl: null,

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { readSettings, type SettingsOptions } from '@sluice/shared/config/settings.ts';
 import { settingsTable } from '@sluice/shared/config/settings-table.ts';
@@ -48,6 +49,8 @@ describe('settings', () => {
       tls: null,
       redisUrls: null,
       rpc: null,
+      simnetSpeed: 1,
+      memory: standardMemory,
       grpc: null,
       dataDir: '.data',
       databaseUrl: null,
@@ -207,6 +210,8 @@ describe('settings', () => {
     ['SIGN_UP', 'yes'],
     ['LOG_LEVEL', 'verbose'],
     ['METRICS_PORT', '65536'],
+    ['SIMNET_SPEED', '0'],
+    ['SIMNET_SPEED', '51'],
     ['METRICS_HOST', '127.0.0.1'],
     ['SHARE_PORT', 'yes'],
     ['DRAIN_WAIT_SECONDS', '6'],

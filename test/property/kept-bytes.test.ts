@@ -1,8 +1,11 @@
 import { History } from '@sluice/gateway/stream/history.ts';
 import { InProcessLog } from '@sluice/shared/bus/in-process-log.ts';
+import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
 import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { addressOf } from '../support/stream-events.ts';
 
 /** Bytes that nobody else has. */
 function bytesOf(number: number, length: number): Uint8Array {
@@ -106,4 +109,26 @@ it('a segment that is given back is the next that is taken, unless it is of a si
   expect(segments.take(5).buffer).toBe(one.buffer);
   expect(segments.take(5).buffer).not.toBe(one.buffer);
   expect(segments.take(segmentBytes + 1).buffer).not.toBe(large.buffer);
+});
+
+describe('bytes of their own', () => {
+  it('keep nothing else alive, unlike a view of a shared block', () => {
+    const shared = Buffer.from('an event');
+    expect(shared.buffer.byteLength).toBeGreaterThan(shared.length);
+    const own = ownBytes(shared);
+    expect([Buffer.from(own).toString(), own.buffer.byteLength]).toEqual(['an event', shared.length]);
+  });
+
+  it('are what the state of the market keeps of trades', async () => {
+    const mint = addressOf(1);
+    const market = new InProcessMarket();
+    const trade = Buffer.from(JSON.stringify({ id: 'a:0' }));
+    const undecided = { trades: [], prices: [], gone: [] };
+    const change = { mint, head: null, buckets: [], price: null, trades: [trade], retracted: [], undecided, touched: [], tradedS: 0 };
+    const batch = { from: null, to: { epoch: 'e', offset: 1 }, changes: [change] };
+    expect(await market.apply(batch, { lease: { name: 'market', held: true, fence: 1 }, fence: 1 })).toBe('applied');
+    const [kept] = await market.trades(mint, null, 1);
+    expect([kept!.length, kept!.buffer.byteLength]).toEqual([trade.length, trade.length]);
+    await market.close();
+  });
 });

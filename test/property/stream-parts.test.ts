@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
-import { History, historyLimits } from '@sluice/gateway/stream/history.ts';
+import { History } from '@sluice/gateway/stream/history.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { Session } from '@sluice/gateway/stream/protocol.ts';
 import { TopicMap } from '@sluice/gateway/stream/topic-map.ts';
@@ -295,8 +296,8 @@ describe('history', () => {
 
   it('has room for two minutes of 2,000 trades a second, the longest of them', () => {
     const { json } = encodeEvent(tradeEvent(addressOf(1), { feePayer: addressOf(2), late: true, simulated: true }));
-    expect(historyLimits.maxEntries).toBeGreaterThan(120 * 2_000);
-    expect(historyLimits.maxBytes / json.length).toBeGreaterThan(120 * 2_000);
+    expect(standardMemory.history.maxEntries).toBeGreaterThan(120 * 2_000);
+    expect(standardMemory.history.maxBytes / json.length).toBeGreaterThan(120 * 2_000);
   });
 });
 

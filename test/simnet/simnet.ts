@@ -2,6 +2,7 @@ import type { Chain } from './chain.ts';
 import { runCommand } from './control/commands.ts';
 import { Misbehaving, type SimnetControl } from './control/control.ts';
 import type { MarketOptions } from './market/market.ts';
+import type { HistoryBounds } from './ledger/history.ts';
 import { createOracle, type Oracle } from './oracle.ts';
 import { readRecording, type Recording } from './replay/read-recording.ts';
 import { createReplayChain, type ReplayReport } from './replay/replay-chain.ts';
@@ -31,10 +32,12 @@ export interface SimnetOptions {
   /** What the market does; false for a chain on which nothing happens by itself. */
   readonly market?: MarketOptions | false;
   readonly slotMs?: number;
+  /** Blocks and transactions that the chain keeps; `defaultHistoryBounds` where not given. */
+  readonly history?: HistoryBounds;
   readonly log?: SimnetLog;
   /** Closes the simnet. */
   readonly signal?: AbortSignal;
-  /** Another chain in place of the simulated one; `seed`, `market` and `slotMs` are then not its. */
+  /** Another chain in place of the simulated one; `seed`, `market`, `slotMs` and `history` are then not its. */
   readonly chain?: Chain;
   /** False leaves the chain standing still: `chain.advance()` freezes each slot. */
   readonly autoStart?: boolean;
@@ -87,6 +90,7 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
   const behaviour = misbehaving.behaviour((body) => runCommand(misbehaving, body));
   const given = {
     ...(log && { log }),
+    ...(options.history && { blockTransactions: options.history.transactions }),
     ...(options.turnMs && { turnMs: options.turnMs }),
     ...(options.onRequest && { onRequest: options.onRequest }),
   };
@@ -123,9 +127,9 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
 
 /** Starts a simulated chain behind a node's JSON-RPC and PubSub. Rejects when the address cannot be listened on. */
 export async function startSimnet(options: SimnetOptions = {}): Promise<Simnet> {
-  const { seed = defaultSeed, market, slotMs } = options;
-  const chain =
-    options.chain ?? createChain({ seed, ...(market === undefined ? {} : { market }), ...(slotMs === undefined ? {} : { slotMs }) });
+  const { seed = defaultSeed, market, slotMs, history } = options;
+  const given = { ...(market !== undefined && { market }), ...(slotMs !== undefined && { slotMs }), ...(history && { history }) };
+  const chain = options.chain ?? createChain({ seed, ...given });
   const { simnet } = await serve(chain, options);
   if (options.autoStart !== false) chain.start();
   return simnet;

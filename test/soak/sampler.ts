@@ -27,6 +27,8 @@ export interface Cache {
 export interface Watched {
   readonly name: string;
   readonly pid: number;
+  /** Resident memory that it may never exceed, in bytes. */
+  readonly mostResidentBytes?: number;
   /** Where it can be asked for its garbage to be collected, and for its caches. */
   readonly own: { readonly program: RunningProgram; readonly metricsUrl: string; readonly caches: readonly Cache[] } | null;
 }

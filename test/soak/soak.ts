@@ -1,13 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { installMissing } from '../support/install.ts';
+import { openEmbeddedWorld } from './embedded-world.ts';
 import { growthOf } from './growth.ts';
 import { Load } from './load.ts';
-import { bounds, cached, measures, Sampler, type Measure } from './sampler.ts';
-import { openSoakWorld, type SoakWorld } from './world.ts';
+import { bounds, cached, measures, Sampler, type Measure, type Watched } from './sampler.ts';
+import { openSoakWorld } from './world.ts';
 
-/** `pnpm test:soak [minutes]`: the whole system under the same load for as long as wanted; fails where memory or handles of a process grow. */
-const [minutesText = '30'] = process.argv.slice(2).filter((arg) => arg !== '--');
+/**
+ * `pnpm test:soak [minutes] [fleet|embedded] [speed]`: fails where memory or handles of a process grow. `fleet`, the default: two gateways
+ * and two ingest processes under a steady load. `embedded`: `start` alone, on a market that moves `speed` times faster (30 by default: 48
+ * minutes are a day of it); it must also stay below a fixed size.
+ */
+const forms = ['fleet', 'embedded'] as const;
+const [minutesText = '30', formText = 'fleet', speedText = '30'] = process.argv.slice(2).filter((arg) => arg !== '--');
 const minutes = Number(minutesText);
+const form = forms.find((one) => one === formText);
 const sampleEveryMs = 10_000;
 const leastMinutes = 1;
 const mostMinutes = 24 * 60;
@@ -24,10 +31,15 @@ function courseOf(values: readonly string[]): string {
 }
 
 /** One line a process and measure; those that grow beyond their bound. */
-function judge(sampler: Sampler, { watched }: SoakWorld): number {
+function judge(sampler: Sampler, watched: readonly Watched[]): number {
   tell(['process', 'measure', 'first', 'level', 'last', 'grown', 'allowed'].map((word) => word.padEnd(12)).join(''));
   let growing = 0;
-  for (const { name } of watched) {
+  for (const { name, mostResidentBytes = Infinity } of watched) {
+    const mostBytes = Math.max(...sampler.samples(name, 'resident').map(({ value }) => value));
+    if (mostBytes > mostResidentBytes) {
+      growing++;
+      tell(`${name}: ${shown('resident', mostBytes)} MiB resident; ${shown('resident', mostResidentBytes)} are allowed`);
+    } else tell(`${name}: at most ${shown('resident', mostBytes)} MiB resident`);
     const inCaches = sampler.samples(name, cached).map(({ value }) => (value / mebibyte).toFixed(1));
     if (inCaches.length > 0)
       tell(
@@ -53,40 +65,64 @@ function judge(sampler: Sampler, { watched }: SoakWorld): number {
   return growing;
 }
 
-async function main(): Promise<boolean> {
-  if (!(minutes >= leastMinutes && minutes <= mostMinutes)) {
-    tell(`test:soak [minutes, ${leastMinutes} to ${mostMinutes}]`);
-    return false;
+/** Samples until the time is over, or `isOver` says that there is no more to see. */
+async function watch(sampler: Sampler, isOver: () => boolean): Promise<void> {
+  const endMs = performance.now() + minutes * 60_000;
+  for (let dueMs = performance.now(); dueMs < endMs && !isOver(); dueMs += sampleEveryMs) {
+    await delay(Math.max(0, dueMs - performance.now()));
+    await sampler.sample();
   }
-  const missing = await installMissing(new URL('..', import.meta.url).pathname, tell);
-  for (const fault of missing) tell(fault);
-  if (missing.length > 0) return false;
-  tell(`soak for ${minutes} minutes; the first third warms up`);
+}
+
+async function soakFleet(): Promise<boolean> {
   const world = await openSoakWorld();
   const load = new Load(world);
   try {
     const faults: unknown[] = [];
     const running = load.run().catch((error: unknown) => void faults.push(error));
     const sampler = new Sampler(world.watched);
-    const endMs = performance.now() + minutes * 60_000;
-    for (let dueMs = performance.now(); dueMs < endMs && faults.length === 0; dueMs += sampleEveryMs) {
-      await delay(Math.max(0, dueMs - performance.now()));
-      await sampler.sample();
-    }
+    await watch(sampler, () => faults.length > 0);
     load.end();
     await running;
     if (faults.length > 0) throw faults[0];
-    const growing = judge(sampler, world);
+    const growing = judge(sampler, world.watched);
     tell(JSON.stringify(load.counts));
     const { messages, readsFailed, reads, ordersFinal } = load.counts;
     const worked = messages > 0 && ordersFinal > 0 && readsFailed < reads / 20;
     if (!worked) tell('the load did not do its work');
-    tell(growing === 0 ? 'nothing grows' : `${growing} grow beyond their bounds`);
-    return growing === 0 && worked;
+    return report(growing) && worked;
   } finally {
     load.end();
     await world.close();
   }
+}
+
+async function soakEmbedded(): Promise<boolean> {
+  const world = await openEmbeddedWorld(Number(speedText));
+  try {
+    const sampler = new Sampler(world.watched);
+    await watch(sampler, () => false);
+    return report(judge(sampler, world.watched));
+  } finally {
+    await world.close();
+  }
+}
+
+function report(growing: number): boolean {
+  tell(growing === 0 ? 'nothing grows' : `${growing} grow beyond their bounds`);
+  return growing === 0;
+}
+
+async function main(): Promise<boolean> {
+  if (!(minutes >= leastMinutes && minutes <= mostMinutes) || form === undefined) {
+    tell(`test:soak [minutes, ${leastMinutes} to ${mostMinutes}] [${forms.join('|')}]`);
+    return false;
+  }
+  const missing = await installMissing(new URL('..', import.meta.url).pathname, tell);
+  for (const fault of missing) tell(fault);
+  if (missing.length > 0) return false;
+  tell(`soak of the ${form} for ${minutes} minutes; the first third warms up`);
+  return form === 'fleet' ? soakFleet() : soakEmbedded();
 }
 
 process.exit((await main()) ? 0 : 1);

@@ -4,6 +4,7 @@ import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 
@@ -14,6 +15,8 @@ export const testConfig: Config = {
   tls: null,
   redisUrls: null,
   rpc: null,
+  simnetSpeed: 1,
+  memory: standardMemory,
   grpc: null,
   dataDir: '.data',
   databaseUrl: null,

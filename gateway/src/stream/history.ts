@@ -1,14 +1,7 @@
-import { busLimits, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { segmentBytes, segmentOf, Segments } from '@sluice/shared/collections/segments.ts';
+import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import { msgpackOf } from '@sluice/shared/wire/codec.ts';
-
-export interface HistoryLimits {
-  readonly maxEntries: number;
-  readonly maxBytes: number;
-}
-
-/** As much as the log has, at 1,300 bytes an event: a trade has some 1,250 (JSON), the price that follows it 830. */
-export const historyLimits: HistoryLimits = { maxEntries: busLimits.maxEntries, maxBytes: 320 * 1024 * 1024 };
 
 /** Events whose MessagePack is kept, those made first go first: who comes back at the same time wants the same ones. */
 const maxPacked = 8_192;
@@ -47,7 +40,7 @@ interface TopicHistory {
  * retained events are always dense: after a hole only what follows it is found.
  */
 export class History {
-  readonly #limits: HistoryLimits;
+  readonly #limits: LogBounds;
   readonly #topics = new Map<string, TopicHistory>();
   readonly #segments: Segment[] = [];
   readonly #memory = new Segments();
@@ -57,7 +50,7 @@ export class History {
   /** Index of the event -> its MessagePack. */
   readonly #packed = new Map<number, Uint8Array>();
 
-  constructor(limits: HistoryLimits) {
+  constructor(limits: LogBounds) {
     this.#limits = limits;
   }
 

@@ -1,5 +1,6 @@
 import type { BusCounters, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
@@ -19,7 +20,7 @@ import { EventCell } from './event-cell.ts';
 import { Fanout, type Publish } from './fanout.ts';
 import { heartbeatFor, HeartbeatRooms, heartbeatSlices, wantsHeartbeat } from './heartbeat.ts';
 import { HeldMessages } from './held-messages.ts';
-import { History, historyLimits } from './history.ts';
+import { History } from './history.ts';
 import { KeyUsages, type KeyUsage } from './key-usage.ts';
 import { Pauses } from './pauses.ts';
 import { usedOutOfReach } from './plan-reach.ts';
@@ -37,6 +38,8 @@ export interface HubOptions {
   readonly subscriber: BusSubscriber;
   /** Opens the events that belong to one key. */
   readonly events: Pick<PrivateEvents, 'open'>;
+  /** Bounds of the events in memory for resuming clients. */
+  readonly history: LogBounds;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
   /** What is handed out from here on was written in this term of the log. */
@@ -75,14 +78,14 @@ function grantOf({ plan }: Principal, usage: KeyUsage): SessionGrant {
 /** All connections of the stream, what they follow, and the one flow of events to them. */
 export class Hub {
   readonly stats = new StreamStats();
-  readonly history = new History(historyLimits);
+  readonly history: History;
   readonly fanout: Fanout;
   readonly dialect: Dialect;
   readonly #options: HubOptions;
   readonly #bus: BusSubscriber;
   readonly #catchUps: CatchUps;
   readonly #pauses: Pauses;
-  readonly #unseen = new UnseenSlots(this.history);
+  readonly #unseen: UnseenSlots;
   readonly #wants: Wants;
   /** What commands work on. */
   readonly #parts: StreamParts;
@@ -112,6 +115,8 @@ export class Hub {
   constructor(options: HubOptions) {
     this.#options = options;
     this.#bus = options.subscriber;
+    this.history = new History(options.history);
+    this.#unseen = new UnseenSlots(this.history);
     this.fanout = new Fanout(options.publish, this.stats, options.subscriber, this.history);
     this.dialect = new Dialect((room, message, binary) => this.fanout.publish(room, message, binary));
     this.#pauses = new Pauses(this.history);

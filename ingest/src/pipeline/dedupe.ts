@@ -1,13 +1,12 @@
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { Recent } from './recent.ts';
-
-/** Signatures remembered: 100 s at 2,000 transactions a second and at least; a later repeat would be published again. */
-const maxSignatures = 400_000;
 
 /** The first sight of every transaction, over all endpoints and subscriptions. Whether it was told whole is the pipeline's to know. */
 export class Dedupe {
   readonly #seen: Recent<number>;
 
-  constructor(capacity = maxSignatures) {
+  /** `capacity`: signatures remembered, 100 s at 4,000 transactions a second by default; a later repeat would be published again. */
+  constructor(capacity = standardMemory.signatures) {
     this.#seen = new Recent(capacity);
   }
 

@@ -1,3 +1,4 @@
+import type { MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
@@ -34,6 +35,8 @@ export interface PipelineCounts extends UnfinishedCounts {
 export interface PipelineParts {
   readonly venues: readonly Venue[];
   readonly simulated: boolean;
+  /** Bounds of what is remembered; `standardMemory` where not given. */
+  readonly memory?: MemoryBounds;
   readonly solUsd: SolUsdFeed;
   readonly accounts: AccountFetcher;
   readonly transactions: TransactionFetcher;
@@ -66,9 +69,9 @@ export class Pipeline {
     contradictedSilences: 0,
     lostEvents: 0,
   };
-  readonly dedupe = new Dedupe();
+  readonly dedupe: Dedupe;
   readonly decoder: Decoder;
-  readonly book = new PoolBook();
+  readonly book: PoolBook;
   readonly emitter: Emitter;
   readonly ticks: AccountTicks;
   readonly #parts: PipelineParts;
@@ -83,6 +86,8 @@ export class Pipeline {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
+    this.dedupe = new Dedupe(parts.memory?.signatures);
+    this.book = new PoolBook(parts.memory?.pools);
     this.decoder = new Decoder(parts.venues, parts.onFault);
     this.#venueByProgram = new Map(parts.venues.map((venue) => [venue.programId, venue]));
     this.#venueByName = new Map(parts.venues.map((venue) => [venue.name, venue]));

@@ -1,10 +1,8 @@
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { Recent } from './recent.ts';
-
-/** Pools, curves and mints remembered, each; one not used for longest is forgotten and read from the chain again. */
-const maxPools = 200_000;
 
 /** Venues that mint their coins themselves, all with the same decimals; elsewhere the mint account tells. */
 const mintedDecimals: Partial<Record<VenueName, number>> = { pump: 6 };
@@ -61,13 +59,20 @@ function learnCurveSupply(token: Token, supply: bigint | null): void {
 
 /** What pools and mints are, as far as events and accounts have told: no I/O. */
 export class PoolBook {
-  readonly #pools = new Recent<Pool>(maxPools);
-  readonly #curves = new Recent<Pool>(maxPools);
-  readonly #tokens = new Recent<Token>(maxPools);
+  readonly #pools: Recent<Pool>;
+  readonly #curves: Recent<Pool>;
+  readonly #tokens: Recent<Token>;
   readonly #money = new Map<string, Token>([
     [wrappedSolMint, newToken(wrappedSolMint, solDecimals)],
     [usdcMint, newToken(usdcMint, usdcDecimals)],
   ]);
+
+  /** `capacity`: pools, curves and mints remembered, each; the one not used for longest is forgotten and read from the chain again. */
+  constructor(capacity = standardMemory.pools) {
+    this.#pools = new Recent(capacity);
+    this.#curves = new Recent(capacity);
+    this.#tokens = new Recent(capacity);
+  }
 
   get size(): number {
     return this.#pools.size;

@@ -1,4 +1,5 @@
 import type { LevelWithSilent } from 'pino';
+import type { MemoryBounds } from './memory-bounds.ts';
 import type { Plans } from './plans.ts';
 
 /** The settings of a process, read once at start, checked whole, frozen and passed down. */
@@ -10,6 +11,9 @@ export interface Config {
   readonly redisUrls: readonly string[] | null;
   /** Null: simnet is the chain. Equal lengths. */
   readonly rpc: { readonly httpUrls: readonly string[]; readonly wsUrls: readonly string[] } | null;
+  /** How many times faster than by default the market of simnet moves; 1 on a real cluster. */
+  readonly simnetSpeed: number;
+  readonly memory: MemoryBounds;
   readonly grpc: { readonly url: string; readonly token: string | null } | null;
   readonly dataDir: string;
   readonly databaseUrl: string | null;

@@ -44,6 +44,12 @@ export const settingsTable = [
     example: 'https://grpc.example.com',
   },
   { name: 'SOLANA_GRPC_TOKEN', default: null, meaning: 'Token for it.' },
+  {
+    name: 'SIMNET_SPEED',
+    default: '1',
+    meaning: 'How many times faster the simulated market moves, 1 to 50: at 1 it has 8 trades a second and a new token every 2.5 seconds.',
+    example: '10',
+  },
   { name: 'DATA_DIR', default: '.data', meaning: 'Folder of the embedded store: API keys and wallets.' },
   {
     name: 'DATABASE_URL',

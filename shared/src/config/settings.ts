@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Config } from './config.ts';
 import type { EnvFile } from './env-file.ts';
 import { shown, type Fault, type Get } from './fault.ts';
+import { standardMemory } from './memory-bounds.ts';
 import { readPlans } from './plans-file.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
 import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
@@ -19,6 +20,8 @@ export type SettingsOutcome =
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const tradingModes = ['off', 'paper', 'live'] as const;
 const signUps = ['open', 'closed'] as const;
+/** 400 trades a second: more than a machine with two cores carries beside the product. */
+const maxSimnetSpeed = 50;
 /** Addresses in one comma-separated setting. */
 const maxUrls = 16;
 
@@ -51,6 +54,8 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     ...listener,
     redisUrls: readRedis(get, fault),
     rpc,
+    simnetSpeed: readSimnetSpeed(rpc === null, get, fault),
+    memory: standardMemory,
     grpc: readGrpc(get, fault),
     dataDir: readDataDir(get, fault),
     databaseUrl: readDatabase(get, fault),
@@ -138,6 +143,16 @@ function readGrpc(get: Get, fault: Fault): Config['grpc'] {
   }
   fault('SOLANA_GRPC_URL', 'this version has no gRPC source; leave it out');
   return { url, token };
+}
+
+function readSimnetSpeed(simulated: boolean, get: Get, fault: Fault): number {
+  const text = get('SIMNET_SPEED');
+  if (text === null) return 1;
+  if (!simulated) fault('SIMNET_SPEED', 'has no effect with SOLANA_RPC_URL; leave one of them out');
+  const speed = Number(text);
+  if (/^\d{1,3}$/.test(text) && speed >= 1 && speed <= maxSimnetSpeed) return speed;
+  fault('SIMNET_SPEED', `${shown(text)} is not a whole number from 1 to ${maxSimnetSpeed}`);
+  return 1;
 }
 
 function readDatabase(get: Get, fault: Fault): string | null {

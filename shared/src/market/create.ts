@@ -1,3 +1,4 @@
+import type { MemoryBounds } from '../config/memory-bounds.ts';
 import type { Logger } from '../log/log.ts';
 import { InProcessMarket } from './in-process-market.ts';
 import type { Market } from './market.ts';
@@ -9,10 +10,13 @@ import { RedisMarket } from './redis-market.ts';
  */
 export async function createMarket({
   redisUrls,
+  inProcess,
   log,
 }: {
   readonly redisUrls: readonly string[] | null;
+  /** Bounds of the state inside this process. */
+  readonly inProcess?: MemoryBounds['market'];
   readonly log: Logger;
 }): Promise<Market> {
-  return redisUrls === null ? new InProcessMarket() : RedisMarket.open(redisUrls, log);
+  return redisUrls === null ? new InProcessMarket(inProcess) : RedisMarket.open(redisUrls, log);
 }

@@ -1,3 +1,5 @@
+import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
+import { ownBytes } from '../collections/own-bytes.ts';
 import type { MintHead } from './head.ts';
 import { bucketKeeping, chunkKeepS, hasId, isSameCheckpoint, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
 import {
@@ -29,8 +31,6 @@ import {
   type UndecidedTrade,
 } from './undecided.ts';
 
-/** Bounds of one process's memory; beyond them the mint goes whose last event is the oldest. Some 150 bytes a bucket. */
-const limits = { mints: 20_000, buckets: 500_000 } as const;
 /** How often what has expired is looked for. */
 const sweepEveryMs = 10_000;
 
@@ -60,13 +60,16 @@ interface MintState {
 export class InProcessMarket implements Market {
   /** By last event, oldest first. */
   readonly #mints = new Map<string, MintState>();
+  readonly #bounds: MemoryBounds['market'];
   #buckets = 0;
   #checkpoint: Checkpoint | null = null;
   readonly #wanted = new Map<string, number>();
   readonly #published = new Map<string, number>();
   readonly #sweep: NodeJS.Timeout;
 
-  constructor() {
+  /** Beyond its bounds the mint goes whose last event is the oldest. */
+  constructor(bounds: MemoryBounds['market'] = standardMemory.market) {
+    this.#bounds = bounds;
     this.#sweep = setInterval(() => this.#dropExpired(performance.now()), sweepEveryMs);
     this.#sweep.unref();
   }
@@ -136,7 +139,7 @@ export class InProcessMarket implements Market {
     for (const change of changes) this.#change(change, nowMs);
     this.#checkpoint = to;
     for (const mint of this.#mints.keys()) {
-      if (this.#mints.size <= limits.mints && this.#buckets <= limits.buckets) break;
+      if (this.#mints.size <= this.#bounds.mints && this.#buckets <= this.#bounds.buckets) break;
       this.#drop(mint);
     }
     return 'applied';
@@ -196,7 +199,7 @@ export class InProcessMarket implements Market {
     }
     for (const trade of undecided.trades) state.undecidedTrades.set(tradeField(trade), trade);
     // Copies here and below: an event's bytes are a view of a much larger buffer.
-    for (const one of undecided.prices) state.undecidedPrices.set(priceField(one), { ...one, json: Buffer.from(one.json) });
+    for (const one of undecided.prices) state.undecidedPrices.set(priceField(one), { ...one, json: ownBytes(one.json) });
     const settled = price === null ? undefined : state.undecidedPrices.get(price);
     if (settled !== undefined) state.price = { value: settled.json, expiresAtMs: nowMs + priceKeepS * 1000 };
     for (const field of undecided.gone) if (!state.undecidedTrades.delete(field)) state.undecidedPrices.delete(field);
@@ -245,7 +248,7 @@ function keepTrades(state: MintState, { trades, retracted }: MintChange, nowMs: 
   if (trades.length === 0 && retracted.length === 0) return;
   let kept = valueOf(state.trades, nowMs) ?? [];
   for (const id of retracted) kept = kept.filter((trade) => !hasId(trade, id));
-  kept = [...kept, ...trades.map((trade) => Buffer.from(trade))].slice(-marketLimits.tradesPerMint);
+  kept = [...kept, ...trades.map(ownBytes)].slice(-marketLimits.tradesPerMint);
   state.trades = { value: kept, expiresAtMs: nowMs + tradesKeepS * 1000 };
 }
 

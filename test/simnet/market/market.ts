@@ -31,6 +31,16 @@ export interface Market {
 }
 
 const defaults = { tradesPerSecond: 8, newTokensPerSecond: 0.4, completeEverySeconds: 45, boostedShare: 0.15, wallets: 300 } as const;
+/** The default market with all its rates multiplied by `speed`. */
+export function marketAtSpeed(speed: number): MarketOptions {
+  const { tradesPerSecond, newTokensPerSecond, completeEverySeconds } = defaults;
+  return {
+    tradesPerSecond: tradesPerSecond * speed,
+    newTokensPerSecond: newTokensPerSecond * speed,
+    completeEverySeconds: completeEverySeconds / speed,
+  };
+}
+
 const sol = 1_000_000_000n;
 const usdc = 1_000_000n;
 const walletSol = 100n * sol;

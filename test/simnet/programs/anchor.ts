@@ -1,3 +1,4 @@
+import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
@@ -170,7 +171,7 @@ export class AnchorContext {
       {
         programId: this.programId,
         accounts: [{ address: this.#spec.eventAuthority, signer: true, writable: false }],
-        data: Buffer.concat([this.#spec.eventCpiTag, event]),
+        data: ownBytes(Buffer.concat([this.#spec.eventCpiTag, event])),
       },
       [['__event_authority']],
     );

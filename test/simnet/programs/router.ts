@@ -1,3 +1,4 @@
+import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
 import { createHash } from 'node:crypto';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
@@ -15,7 +16,7 @@ export function routed(instruction: Instruction): Instruction {
   return {
     programId: routerProgram,
     accounts: [{ address: instruction.programId, signer: false, writable: false }, ...instruction.accounts],
-    data: Buffer.concat([discriminator, instruction.data]),
+    data: ownBytes(Buffer.concat([discriminator, instruction.data])),
   };
 }
 

@@ -8,8 +8,12 @@ export class BlockHistory {
   private readonly bySlot = new Map<number, Block>();
   private readonly unlisten: () => void;
   private transactions = 0;
+  private held = 0;
+  private readonly maxTransactions: number;
 
-  constructor(chain: Chain) {
+  /** `maxTransactions`: of all blocks that are held. */
+  constructor(chain: Chain, maxTransactions = Infinity) {
+    this.maxTransactions = maxTransactions;
     this.unlisten = chain.listen({
       onFrozen: (block) => this.add(block),
       onDead: (slots) => {
@@ -25,15 +29,22 @@ export class BlockHistory {
 
   private remove(slot: number): void {
     this.transactions -= this.bySlot.get(slot)?.transactions.length ?? 0;
-    this.bySlot.delete(slot);
+    this.drop(slot);
   }
 
   private add(block: Block): void {
     this.transactions += block.transactions.length;
+    this.held += block.transactions.length;
     this.bySlot.set(block.slot, block);
-    if (this.bySlot.size <= maxHistoryBlocks) return;
-    const oldest = this.bySlot.keys().next();
-    if (oldest.done !== true) this.bySlot.delete(oldest.value);
+    for (const oldest of this.bySlot.keys()) {
+      if (this.bySlot.size <= maxHistoryBlocks && this.held <= this.maxTransactions) return;
+      this.drop(oldest);
+    }
+  }
+
+  private drop(slot: number): void {
+    this.held -= this.bySlot.get(slot)?.transactions.length ?? 0;
+    this.bySlot.delete(slot);
   }
 
   at(slot: number): Block | null {

@@ -73,6 +73,8 @@ interface RpcServerOptions {
   readonly port: number;
   readonly behaviour?: ServerBehaviour;
   readonly log?: SimnetLog;
+  /** Transactions in the blocks that `getBlock` answers from; no bound where not given. */
+  readonly blockTransactions?: number;
   /** How long notifications may take at a stretch, in milliseconds, before requests get their turn; endless where not given. */
   readonly turnMs?: number;
   /** Called when a JSON-RPC request begins to be answered, with the time at which its head was read; what it answers, when that is written. */
@@ -141,12 +143,12 @@ class SimulatedNode {
   slowReadersCut = 0;
   internalErrors = 0;
 
-  constructor({ chain, behaviour = goodBehaviour, log, turnMs, onRequest }: RpcServerOptions) {
+  constructor({ chain, behaviour = goodBehaviour, log, blockTransactions, turnMs, onRequest }: RpcServerOptions) {
     this.behaviour = behaviour;
     this.log = log;
     this.onRequest = onRequest;
     this.hub = new Hub(chain, behaviour.order, turnMs);
-    this.blocks = new BlockHistory(chain);
+    this.blocks = new BlockHistory(chain, blockTransactions);
     this.context = {
       chain,
       blocks: this.blocks,

@@ -1,0 +1,44 @@
+import { busLimits } from '../bus/bus.ts';
+
+const mebibyte = 1024 * 1024;
+
+export interface LogBounds {
+  readonly maxEntries: number;
+  /** JSON and MessagePack of all entries together. */
+  readonly maxBytes: number;
+}
+
+/** Bounds of the largest structures of a process. Beyond each bound the oldest entry goes first. */
+export interface MemoryBounds {
+  /** The log of the in-process bus. Redis bounds its own. */
+  readonly log: LogBounds;
+  /** Events that a gateway holds for resuming clients; JSON only. */
+  readonly history: LogBounds;
+  /** The in-process state of the market. A bucket takes some 150 bytes, a mint up to 100 trades of 1.2 KB. */
+  readonly market: { readonly mints: number; readonly buckets: number };
+  /** Pools, curves and mints that ingest remembers, each some 2 KB. A forgotten one is read from the chain again. */
+  readonly pools: number;
+  /** Signatures that ingest remembers, each some 200 bytes. A later repeat of a forgotten one would be published again. */
+  readonly signatures: number;
+}
+
+/** For a real cluster: 120 s at 2,000 events a second, with 1.3 KB of JSON an event. */
+export const standardMemory: MemoryBounds = {
+  log: { maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes },
+  history: { maxEntries: busLimits.maxEntries, maxBytes: 320 * mebibyte },
+  market: { mints: 20_000, buckets: 500_000 },
+  pools: 200_000,
+  signatures: 400_000,
+};
+
+/**
+ * For the simulated chain, whose market makes 8 trades and 20 events a second and forgets a coin after half an hour: with these the
+ * embedded start stays under 400 MB. The log holds some seven minutes, the history 25.
+ */
+export const simnetMemory: MemoryBounds = {
+  log: { maxEntries: 32_768, maxBytes: 16 * mebibyte },
+  history: { maxEntries: 65_536, maxBytes: 32 * mebibyte },
+  market: { mints: 1_000, buckets: 100_000 },
+  pools: 2_000,
+  signatures: 40_000,
+};
