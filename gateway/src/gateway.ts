@@ -12,6 +12,7 @@ import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { Nonces } from './accounts/nonces.ts';
+import type { DashboardOptions } from './accounts/gate.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { openSigningKey } from './auth/pepper.ts';
@@ -40,7 +41,7 @@ import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
-import { sealedEvents, unsealedEvents } from './stream/private-events.ts';
+import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/private-events.ts';
 import { noSeenLog, openSeenLog } from './stream/seen-log.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
 import { orderEndpoints } from './trade/order-endpoints.ts';
@@ -102,8 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
   const keys = await openKeys(options);
-  const seal = new RecordSeal(keys.sealKey);
-  const events = config.redisUrls === null ? unsealedEvents : sealedEvents(seal);
+  const { seal, events } = openSeal(keys.sealKey, config);
   const fleet = await joinFleet({ config, bus, seal, log, limiter: options.limiter });
   const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
@@ -126,8 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const stopHearing = hearOfKeys(keys.authenticator, hub);
   const reading = openReading({ ...options, market }, hub);
-  const clientAddress = clientAddressOf(config.trustedProxies);
-  const addressOf = ({ remoteAddress, headers }: HttpRequest): string => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
+  const addressOf = addressReader(config);
   const trading = openTrading({ ...options, store, events, hub, simulated: () => reading.health.simulated === true });
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
@@ -143,8 +142,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...documentEndpoints({ config, addressOf }),
     ...(options.endpoints ?? []),
   ];
-  const accounts =
-    keys.dashboard === null ? [] : dashboardRoutes({ ...keys.dashboard, ...keys, config, port: () => transport?.port ?? config.port, log });
+  const accounts = accountRoutes(keys, { config, port: () => transport?.port ?? config.port, log });
   const router = createRouter({
     endpoints,
     streamPaths,
@@ -286,6 +284,23 @@ async function openKeys({ config, store, authenticator, sealKey: given, log }: G
     await closeStore();
     throw error;
   }
+}
+
+/** The seal of records in Redis, and of the events on it that belong to one key; inside one process these need none. */
+function openSeal(key: Uint8Array, { redisUrls }: Config): { readonly seal: RecordSeal; readonly events: PrivateEvents } {
+  const seal = new RecordSeal(key);
+  return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
+}
+
+/** The dashboard's own endpoints; none without a store. */
+function accountRoutes(keys: OpenKeys, options: Omit<DashboardOptions, 'store' | 'nonces' | 'authenticator'>): readonly Route[] {
+  return keys.dashboard === null ? [] : dashboardRoutes({ ...keys.dashboard, authenticator: keys.authenticator, ...options });
+}
+
+/** The address of a request's client, behind trusted proxies too. */
+function addressReader({ trustedProxies }: Config): (request: Pick<HttpRequest, 'remoteAddress' | 'headers'>) => string {
+  const clientAddress = clientAddressOf(trustedProxies);
+  return ({ remoteAddress, headers }) => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
 }
 
 /** Open connections follow what becomes of their keys. Returns the way to stop. */
