@@ -72,7 +72,7 @@ export function createHarness(
     call: async (method, params, _signal, accept) => {
       calls.push({ method, params });
       const answer = await answerOf(method, params);
-      accept?.(answer);
+      void accept?.(answer);
       return answer;
     },
   };

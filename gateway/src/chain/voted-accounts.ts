@@ -16,7 +16,7 @@ export interface ChosenAnswer {
   readonly others: readonly AccountsAnswer[];
 }
 
-function isSameAccount(a: ChainAccount | null, b: ChainAccount | null): boolean {
+export function isSameAccount(a: ChainAccount | null, b: ChainAccount | null): boolean {
   if (a === null || b === null) return a === b;
   return a.lamports === b.lamports && a.owner === b.owner && a.executable === b.executable && Buffer.compare(a.data, b.data) === 0;
 }

@@ -14,6 +14,7 @@ import { StoreAwayError } from '../store/store-away.ts';
 import type { MessageBuilder } from './build/message-builder.ts';
 import { chainForOrder, type ChainIdentity } from './chain-identity.ts';
 import type { LaneTip } from './build/surround.ts';
+import { checkedTrade, type CheckedTrade } from './checked-trade.ts';
 import { firstSend, perhapsStored, type SendFirst } from './first-send.ts';
 import type { Halt } from './halt.ts';
 import { readIdempotency } from './idempotency.ts';
@@ -23,14 +24,12 @@ import { newOrderId } from './order-id.ts';
 import type { SignedMessage } from './order.ts';
 import type { OrderStats } from './order-stats.ts';
 import { tradeOnPaper } from './paper.ts';
-import { prepareTrade, type PreparedTrade } from './prepare.ts';
 import { readTradeRequest, type TradeRequest } from './request.ts';
 import type { OrderFollower } from './follow/order-follower.ts';
 import type { Simulator } from './send/simulator.ts';
 import type { OrderSigner, Signature, SignRefusal } from './signer.ts';
-import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
-import { awaitMarket } from './state/await-market.ts';
 import type { HotState } from './state/hot-state.ts';
+import type { OwnOrders } from './state/own-orders.ts';
 import { rounded, tradeAnswer } from './trade-answer.ts';
 import { orderOf, overDayLimit, toldBefore, type Admitted, type Refusal, type TradeReply } from './trade-order.ts';
 import type { WalletAccess } from './wallet-access.ts';
@@ -40,6 +39,7 @@ export interface LightningParts {
   readonly venues: readonly Venue[];
   readonly chain: Pick<ChainIdentity, 'standing'>;
   readonly state: HotState;
+  readonly ownOrders: OwnOrders;
   readonly builder: MessageBuilder;
   /** What custodial orders pay for lanes that want a tip. */
   readonly laneTips: readonly LaneTip[];
@@ -57,22 +57,11 @@ export interface LightningParts {
   readonly log: Logger;
 }
 
-/** A message that may be signed. */
-interface Passed {
-  readonly prepared: PreparedTrade;
-  readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
-  readonly timing: Partial<Pick<OrderTiming, 'quoteMs' | 'buildMs' | 'simulateMs' | 'signMs'>>;
-}
-
-interface Signed extends Passed, Pick<Signature, 'audited'> {
+interface Signed extends CheckedTrade, Pick<Signature, 'audited'> {
   readonly orderId: string;
   readonly message: SignedMessage;
+  readonly timing: CheckedTrade['timing'] & Pick<OrderTiming, 'signMs'>;
 }
-
-const noSignature = new Uint8Array(64);
-
-/** Attempts of one order; each begins with a new quote, and nothing of the one before was signed. */
-const maxAttempts = 2;
 
 export const tradingOff: Refusal = {
   error: 'TRADING_HALTED',
@@ -164,34 +153,17 @@ async function trade(admitted: Admitted, parts: LightningParts): Promise<TradeRe
   }
   if (!parts.follower.hasRoom) return { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
   if (parts.mode === 'paper') return tradeOnPaper(admitted, parts);
-  for (let attempt = 1; ; attempt++) {
-    const prepared = await prepareTrade(request, parts);
-    if ('error' in prepared) return prepared;
-    const simulatedAtMs = performance.now();
-    const checked = await checkedOrSimulated(request, prepared, parts);
-    if (checked.kind === 'refused') return checked.refusal;
-    if (checked.kind === 'again') {
-      if (attempt === maxAttempts || !(await caughtUp(request, prepared, checked.slot, parts.state))) return checked.refusal;
-      continue;
-    }
-    const { simulation } = checked;
-    const { quoteMs, buildMs } = prepared;
-    const timing = { quoteMs, buildMs, ...(simulation === null ? {} : { simulateMs: performance.now() - simulatedAtMs }) };
-    if (request.dryRun) return dryRun(admitted, { prepared, simulation, timing }, parts);
-    const signed = await sign(admitted, { prepared, simulation, timing }, parts);
-    return 'error' in signed ? signed : send(admitted, signed, parts);
-  }
-}
-
-/** Whether the market at hand has moved beyond the one that was quoted. */
-async function caughtUp({ order: { mint } }: TradeRequest, { slot }: PreparedTrade, seenSlot: number, state: HotState): Promise<boolean> {
-  return (await awaitMarket(state, mint, (market) => market.slot > slot || market.slot >= seenSlot)) !== null;
+  const checked = await checkedTrade(request, parts);
+  if ('error' in checked) return checked;
+  if (request.dryRun) return dryRun(admitted, checked, parts);
+  const signed = await sign(admitted, checked, parts);
+  return 'error' in signed ? signed : send(admitted, signed, parts);
 }
 
 /** Tells what would be refused of the order later, too: by the signing process, and by what the store counts of the wallet's day. */
 async function dryRun(
   { request, startedMs }: Admitted,
-  { prepared, simulation, timing }: Passed,
+  { prepared, simulation, timing }: CheckedTrade,
   { signer, orders, maxDayLamports }: LightningParts,
 ): Promise<TradeReply> {
   const { publicKey } = request;
@@ -204,22 +176,8 @@ async function dryRun(
   return { json: tradeAnswer(request, prepared, { ...told, timing: { totalMs: performance.now() - startedMs, ...timing } }) };
 }
 
-/**
- * Of the message without its signature: a node that was shown a signed one could land it, whatever it says of it, and the order would be
- * refused or built anew meanwhile. A signature changes nothing of what a message does.
- */
-async function checkedOrSimulated(
-  request: TradeRequest,
-  prepared: PreparedTrade,
-  { simulator }: Pick<LightningParts, 'simulator'>,
-): Promise<SimulatedTrade> {
-  if (!request.skipSimulation) return simulateTrade(simulator, assembleTransaction(prepared.built.message, [noSignature]), prepared);
-  const refusal = checkTrade(prepared);
-  return refusal === null ? { kind: 'passed', simulation: null } : { kind: 'refused', refusal };
-}
-
 /** Signs the message that passed. Nothing is stored, shown to a node or sent yet. */
-async function sign({ request }: Admitted, passed: Passed, parts: LightningParts): Promise<Signed | Refusal> {
+async function sign({ request }: Admitted, passed: CheckedTrade, parts: LightningParts): Promise<Signed | Refusal> {
   const orderId = newOrderId(Date.now());
   const { built, blockhash } = passed.prepared;
   const beforeMs = performance.now();

@@ -94,6 +94,12 @@ export function orderMetrics({ stats, mode, halted, follow, state, lanes, simula
     ),
     counter('orders_simulation_passed_total', 'Simulations that passed.', simulator.passed),
     counter('orders_simulation_failed_total', 'Simulations that failed.', simulator.failed),
+    counter('orders_simulation_deviates_total', 'Simulations that gave clearly more or less than quoted.', simulator.deviates),
+    counter(
+      'orders_simulation_contradicted_total',
+      'Simulations that another node contradicted for the same slot.',
+      simulator.contradicted,
+    ),
     counter('orders_simulation_unavailable_total', 'Simulations that no node answered.', simulator.unavailable),
     counter('orders_simulation_asked_total', 'Nodes asked for a simulation.', simulator.asked),
     counter('orders_simulation_hedged_total', 'Times that a second node was asked as well.', simulator.hedged),

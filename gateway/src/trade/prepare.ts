@@ -3,17 +3,19 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
 import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
-import type { MarketRead } from '../quote/markets.ts';
 import { rawAmount } from '../quote/amounts.ts';
 import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/quoted.ts';
 import type { BuiltMessage, MessageBuilder } from './build/message-builder.ts';
 import type { LaneTip } from './build/surround.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from './send/failure.ts';
+import type { ExpectedTrade } from './send/simulated-amounts.ts';
 import type { Blockhash } from './state/blockhashes.ts';
 import { awaitMarket } from './state/await-market.ts';
+import type { HotMarketRead } from './state/hot-markets.ts';
 import type { HotState } from './state/hot-state.ts';
 import type { WalletRead } from './state/hot-wallets.ts';
+import { awaitOwnOrders, type OwnOrders } from './state/own-orders.ts';
 
 /** A trade that only has to be signed: what was quoted, and the message that does it. */
 export interface PreparedTrade {
@@ -26,6 +28,10 @@ export interface PreparedTrade {
   readonly tipLamports: bigint;
   /** Slot of the state that it was quoted on. */
   readonly slot: number;
+  /** Endpoints, as bits by their number, that alone told some of that state; 0 where two told all of it, or there is but one. */
+  readonly soleSources: number;
+  /** What its simulation must give. */
+  readonly expected: ExpectedTrade;
   /** Most lamports that it takes from the wallet, rent included. */
   readonly lamportsNeeded: bigint;
   /** What a failure is told with. */
@@ -37,7 +43,9 @@ export interface PreparedTrade {
 }
 
 export interface PrepareParts {
-  readonly state: Pick<HotState, 'market' | 'wallet' | 'blockhash' | 'feeLevel' | 'rent'>;
+  readonly state: Pick<HotState, 'market' | 'agreedMarket' | 'wallet' | 'agreedWallet' | 'blockhash' | 'feeLevel' | 'rent'>;
+  /** Slots in which the orders of wallets landed. */
+  readonly ownOrders: Pick<OwnOrders, 'landedIn'>;
   readonly builder: MessageBuilder;
   /** What is paid for the lanes that want a tip. */
   readonly laneTips?: readonly LaneTip[];
@@ -45,18 +53,32 @@ export interface PrepareParts {
 
 /** A market and a wallet of about one moment. */
 interface Standing {
-  readonly market: MarketRead;
+  readonly market: HotMarketRead;
   readonly wallet: WalletRead;
   readonly baseAccount: TokenAccount | null;
 }
 
-/** Quotes and builds on the state at hand; reads from the chain only what is not. Rejects with an `RpcError`. */
-export async function prepareTrade(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
+/** Without a simulation nothing else says that the quote is right: on state that two endpoints tell alike. Rejects with an `RpcError`. */
+export async function prepareVouched(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
+  const prepared = await prepareTrade(request, parts);
+  if ('error' in prepared || prepared.soleSources === 0) return prepared;
+  const again = await prepareTrade(request, parts, true);
+  if ('error' in again || again.soleSources === 0) return again;
+  return unavailable(
+    'Only one node tells the state that this would be quoted on, and without a simulation nothing confirms it. Leave `skipSimulation` out.',
+  );
+}
+
+/**
+ * Quotes and builds on the state at hand; reads from the chain only what is not, or, where it must be `agreed`, what two endpoints tell
+ * alike. Rejects with an `RpcError`.
+ */
+export async function prepareTrade(request: TradeRequest, parts: PrepareParts, agreed = false): Promise<PreparedTrade | QuoteRefusal> {
   const { state, builder, laneTips = [] } = parts;
   const startedMs = performance.now();
   const blockhash = state.blockhash();
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
-  const standing = await readStanding(request, state);
+  const standing = await readStanding(request, parts, agreed);
   if ('error' in standing) return standing;
   const { market, baseAccount } = standing;
   const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
@@ -102,6 +124,15 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts): 
     priorityFeeLamports,
     tipLamports,
     slot: market.slot,
+    soleSources: market.soleSources,
+    expected: {
+      trader: publicKey,
+      side: request.order.side,
+      mint: request.order.mint,
+      poolAddress: pool.address,
+      baseAmount: quote.baseAmount,
+      traderQuote: quote.traderQuote,
+    },
     lamportsNeeded,
     terms: termsOf(quoted, { standing, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
     actualFrom: (slot) => actualFrom(slot, quoted, request, state),
@@ -156,10 +187,11 @@ function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string,
 
 /** Token accounts follow from the coins' token programs, which the market tells. */
 async function readStanding(
-  { order: { mint, side }, publicKey }: TradeRequest,
-  state: PrepareParts['state'],
+  { order: { mint, side, amount }, publicKey }: TradeRequest,
+  { state, ownOrders }: PrepareParts,
+  agreed: boolean,
 ): Promise<Standing | QuoteRefusal> {
-  const read = state.market(mint);
+  const read = agreed ? state.agreedMarket(mint) : state.market(mint);
   const market = read instanceof Promise ? await read : read;
   const { result } = market;
   if (result.kind !== 'market') return quotedRefusal(result.kind);
@@ -168,8 +200,12 @@ async function readStanding(
   const paying = result.market.pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
     side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
   );
-  const told = state.wallet(publicKey, [...new Set([address, ...paying])]);
-  const wallet = told instanceof Promise ? await told : told;
+  const accounts = [...new Set([address, ...paying])];
+  const landedSlot = side === 'sell' ? ownOrders.landedIn(publicKey) : 0;
+  const told = landedSlot > 0 ? awaitOwnOrders(state, publicKey, accounts, landedSlot) : state.wallet(publicKey, accounts);
+  let wallet = told instanceof Promise ? await told : told;
+  // A part of what is held: no simulation shows that it was a part of something else.
+  if (amount.kind === 'part' && wallet.soleSources !== 0) wallet = await state.agreedWallet(publicKey, accounts);
   return { market, wallet, baseAccount: wallet.tokenAccounts.get(address) ?? null };
 }
 

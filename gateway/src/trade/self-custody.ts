@@ -1,7 +1,6 @@
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import {
   advancesNonce,
-  assembleTransaction,
   decodeTransaction,
   signatureFromText,
   withoutSignatures,
@@ -24,15 +23,16 @@ import { wrongFields, type QuoteRefusal } from '../quote/quoted.ts';
 import { ownerOf, type IdempotencyUse, type InsertOutcome, type NewOrder, type OrderTable } from '../store/order-table.ts';
 import { firstSend, perhapsStored } from './first-send.ts';
 import { chainForOrder } from './chain-identity.ts';
+import { checkedTrade, unsignedWire } from './checked-trade.ts';
 import { readIdempotency } from './idempotency.ts';
 import { KeyLocks } from './key-locks.ts';
 import { fromOutside, refusedByHalt, tradingOff, type LightningParts } from './lightning.ts';
 import { newOrderId } from './order-id.ts';
 import { orderObject } from './order-object.ts';
 import type { StoredOrder } from './order.ts';
-import { prepareTrade, type PreparedTrade } from './prepare.ts';
+import type { PreparedTrade } from './prepare.ts';
 import { readTradeRequest, type TradeRequest } from './request.ts';
-import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
+import type { SimulatedTrade } from './simulate-trade.ts';
 import { termsOfTransaction } from './terms-of-transaction.ts';
 import { rounded, termsJson, tradedQuote } from './trade-answer.ts';
 
@@ -47,7 +47,6 @@ export type SelfCustodyParts = Omit<LightningParts, 'signer' | 'wallets' | 'maxD
  * the node that told it may be ahead.
  */
 const longestLife = 150 + 64;
-const noSignature = new Uint8Array(64);
 const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
 
 /** `POST /transaction/buy` and `/sell`, whose transactions the caller signs, and `/transaction/send`, which takes them back. */
@@ -69,21 +68,12 @@ export interface Unsigned {
   readonly simulateMs: number | null;
 }
 
-/** The transaction that lacks its one signature. */
-export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'>): Uint8Array {
-  return assembleTransaction(message, [noSignature]);
-}
-
 /** Quotes, builds, and simulates or checks. Rejects with an `RpcError`. */
 export async function buildUnsigned(request: TradeRequest, parts: SelfCustodyParts): Promise<Unsigned | QuoteRefusal> {
-  const prepared = await prepareTrade(request, parts);
-  if ('error' in prepared) return prepared;
-  const wire = unsignedWire(prepared);
-  if (request.skipSimulation) return checkTrade(prepared) ?? { prepared, wire, simulation: null, simulateMs: null };
-  const beforeMs = performance.now();
-  const checked = await simulateTrade(parts.simulator, wire, prepared);
-  if (checked.kind !== 'passed') return checked.refusal;
-  return { prepared, wire, simulation: checked.simulation, simulateMs: performance.now() - beforeMs };
+  const checked = await checkedTrade(request, parts);
+  if ('error' in checked) return checked;
+  const { prepared, simulation, timing } = checked;
+  return { prepared, wire: unsignedWire(prepared), simulation, simulateMs: timing.simulateMs ?? null };
 }
 
 async function unsigned(side: 'buy' | 'sell', body: BuyBody | SellBody, parts: SelfCustodyParts): Promise<UnsignedAnswer> {
@@ -182,7 +172,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   // A node that was shown the signatures, which were verified here, could land what it says will fail, and no order would know of it.
   const blank = withoutSignatures(wire, transaction);
   const [simulated, terms] = await Promise.all([
-    skipSimulation ? null : parts.simulator.simulate({ wire: blank, minContextSlot: null, terms: null }),
+    skipSimulation ? null : parts.simulator.simulate({ wire: blank, minContextSlot: null, terms: null, expected: null, avoid: 0 }),
     termsOfTransaction(transaction, state),
   ]);
   if (simulated?.kind === 'unavailable')
@@ -209,7 +199,7 @@ async function sendSigned(taken: Taken, parts: SelfCustodyParts): Promise<SentAn
   const nowMs = performance.now();
   const took = { storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs, ...timing };
   parts.stats.executed(took);
-  const simulation = simulated === null ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
+  const simulation = simulated?.kind !== 'passed' ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
   const json: SendAnswer = {
     orderId: order.id,
     status: order.state,

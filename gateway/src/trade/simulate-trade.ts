@@ -2,12 +2,17 @@ import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { tooLittle, type QuoteRefusal } from '../quote/quoted.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeFailure } from './send/failure.ts';
+import type { TradedAmounts } from './send/simulated-amounts.ts';
 import type { Simulator } from './send/simulator.ts';
 
-/** `again`: the state has moved on under the trade; it may be quoted and built anew, once. */
+/**
+ * `again`: it may be quoted and built anew, once where the state has `moved` on under the trade; `unsure`: on state that the endpoints vote on,
+ * for nobody but the source of the state vouches for the quote.
+ */
 export type SimulatedTrade =
   | { readonly kind: 'passed'; readonly simulation: { readonly unitsConsumed: number; readonly slot: number } | null }
-  | { readonly kind: 'again'; readonly refusal: QuoteRefusal; readonly slot: number }
+  | { readonly kind: 'again'; readonly why: 'moved'; readonly refusal: QuoteRefusal; readonly slot: number }
+  | { readonly kind: 'again'; readonly why: 'unsure'; readonly refusal: QuoteRefusal }
   | { readonly kind: 'refused'; readonly refusal: QuoteRefusal };
 
 /** Faults of what we knew, and none of the caller's: the curve has completed, or accounts of the trade have changed. */
@@ -26,22 +31,39 @@ export async function simulateTrade(
   wire: Uint8Array,
   prepared: PreparedTrade,
 ): Promise<SimulatedTrade> {
-  const { slot, terms } = prepared;
-  const outcome = await simulator.simulate({ wire, minContextSlot: slot, terms });
+  const { slot, terms, soleSources, expected } = prepared;
+  const outcome = await simulator.simulate({ wire, minContextSlot: slot, terms, expected, avoid: soleSources });
   switch (outcome.kind) {
     case 'passed':
+      if (outcome.amounts === null && soleSources !== 0) return { kind: 'again', why: 'unsure', refusal: unverified };
       return { kind: 'passed', simulation: { unitsConsumed: outcome.unitsConsumed ?? 0, slot: outcome.slot } };
+    case 'deviates':
+      return { kind: 'again', why: 'unsure', refusal: deviating(prepared, outcome.amounts) };
     case 'unavailable':
       return { kind: 'refused', refusal: { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${outcome.reason}.` } };
     case 'failed': {
       const { fault, code, message, details } = outcome.failure;
-      if (fault === 'blockhash') return { kind: 'again', refusal: unknownBlockhash, slot: outcome.slot ?? slot };
+      if (fault === 'blockhash') return { kind: 'again', why: 'moved', refusal: unknownBlockhash, slot: outcome.slot ?? slot };
       const short = notOfBalance.has(fault) ? null : checkTrade(prepared);
       if (short !== null) return { kind: 'refused', refusal: short };
       const refusal = { error: code, message, details: fault === 'slippage' ? await slipped(details, outcome.slot, prepared) : details };
-      return movedOn.has(fault) ? { kind: 'again', refusal, slot: outcome.slot ?? slot } : { kind: 'refused', refusal };
+      if (movedOn.has(fault)) return { kind: 'again', why: 'moved', refusal, slot: outcome.slot ?? slot };
+      const isSure = outcome.isConfirmed || soleSources === 0;
+      return isSure ? { kind: 'refused', refusal } : { kind: 'again', why: 'unsure', refusal };
     }
   }
+}
+
+const unverified: QuoteRefusal = {
+  error: 'UPSTREAM_UNAVAILABLE',
+  message: 'No node tells what the transaction would give, and only one told the state that it was quoted on; nothing was sent.',
+};
+
+function deviating({ expected }: PreparedTrade, { baseAmount, traderQuote }: TradedAmounts): QuoteRefusal {
+  const given = `${baseAmount} tokens for ${traderQuote} of the quote coin`;
+  const quoted = `${expected.baseAmount} for ${expected.traderQuote}`;
+  const message = `A simulation trades ${given} where the quote says ${quoted}, in raw units: the price moves faster than it is quoted, or a node lies. Nothing was sent; ask again.`;
+  return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 
 /** Programs seldom tell what the trade would have given: the state that it failed on does. */

@@ -38,12 +38,15 @@ import { createSimulator } from './send/simulator.ts';
 import { selfCustodyEndpoints } from './self-custody.ts';
 import { takeUpOrders } from './take-up.ts';
 import { createHotState } from './state/hot-state.ts';
+import { OwnOrders } from './state/own-orders.ts';
 import { warmNewTokens } from './state/warm-ahead.ts';
 import { laneTips } from './tips.ts';
 import { createWalletAccess } from './wallet-access.ts';
 
 /** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
 const takeUpWithinMs = 3_000;
+
+const landedStates: ReadonlySet<ToldOrder['state']> = new Set(['processed', 'confirmed', 'finalized']);
 
 /** Where the custodial wallets are. */
 export interface Custody {
@@ -122,7 +125,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   const newestSlot = (): number => state.newestSlot();
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
-  const simulator = createSimulator({ nodes, newestSlot, signal });
+  const simulator = createSimulator({ nodes, newestSlot, log, signal });
   const builder = createMessageBuilder();
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
@@ -134,7 +137,9 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   const publisher = createOrderPublisher({ bus, events, simulated, log });
   const stats = new OrderStats();
+  const ownOrders = new OwnOrders();
   const tell = (order: ToldOrder): void => {
+    if (order.terms !== null && landedStates.has(order.state)) ownOrders.landed(order.terms.publicKey, order.fill?.slot ?? state.slot());
     stats.changed(order);
     publisher.tell(order);
   };
@@ -152,7 +157,8 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   });
   hub.follow(warmNewTokens(state, venues));
   hub.follow(seenTrades(follower));
-  const parts = { mode, venues, chain, state, builder, simulator, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
+  const quoting = { venues, chain, state, ownOrders, builder, simulator };
+  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   let takingUp: Promise<void> = Promise.resolve();
   // On paper nothing is sent, by no lane.

@@ -8,24 +8,28 @@ import { assembleTransaction, compileMessage, type Instruction } from '@sluice/s
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { wallet } from '../../simnet/market/wallets.ts';
+import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import { moveToPool, tradeOnChain } from '../../support/quoted-trades.ts';
 import { buyer, newestSlot, pauper, startWorld, type World } from './sending-world.ts';
 import { cut, silent, type Tampering } from './tampered-node.ts';
 
 let world: World;
 let simulator: Simulator;
+let lines: LogLine[];
 beforeAll(async () => {
   world = await startWorld({ nodeCount: 3 });
 });
 afterAll(() => world.close());
 beforeEach(() => {
   for (const node of world.nodes) node.tampering = null;
-  simulator = createSimulator({ nodes: createSendNodes(world.nodes.map(({ url }) => url)), newestSlot, signal: AbortSignal.any([]) });
+  lines = [];
+  const nodes = createSendNodes(world.nodes.map(({ url }) => url));
+  simulator = createSimulator({ nodes, newestSlot, log: recordingLog(lines), signal: AbortSignal.any([]) });
 });
 
 const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
 const simulate = (wire: Uint8Array, more: Partial<SimulationRequest> = {}): Promise<SimulationOutcome> =>
-  simulator.simulate({ wire, minContextSlot: null, terms: null, ...more });
+  simulator.simulate({ wire, minContextSlot: null, terms: null, expected: null, avoid: 0, ...more });
 
 function signed(instructions: readonly Instruction[], by = buyer): Uint8Array {
   const recentBlockhash = world.chain.latestBlockhash().blockhash;
@@ -38,7 +42,8 @@ test('what would do what it should passes, with its units and its slot', async (
   const outcome = await simulate(wire, { minContextSlot: world.chain.slot });
   world.chain.send(wire, { skipPreflight: true });
   world.chain.advance();
-  expect(outcome).toEqual({ kind: 'passed', slot: world.chain.slot - 1, unitsConsumed: world.chain.transaction(signature)!.unitsConsumed });
+  const { unitsConsumed } = world.chain.transaction(signature)!;
+  expect(outcome).toEqual({ kind: 'passed', slot: world.chain.slot - 1, unitsConsumed, amounts: null });
 });
 
 const terms: FailureTerms = {

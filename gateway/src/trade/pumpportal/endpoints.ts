@@ -11,9 +11,10 @@ import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from
 import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
 import { jitoTipAccounts } from '../../signer/tip-accounts.ts';
 import { fromOutside, type Lightning } from '../lightning.ts';
-import { prepareTrade } from '../prepare.ts';
+import { prepareVouched } from '../prepare.ts';
 import type { TradeRequest } from '../request.ts';
-import { buildUnsigned, unsignedWire, type SelfCustodyParts } from '../self-custody.ts';
+import { unsignedWire } from '../checked-trade.ts';
+import { buildUnsigned, type SelfCustodyParts } from '../self-custody.ts';
 import type { WalletAccess } from '../wallet-access.ts';
 import { readPumpPortalOrder } from './read.ts';
 
@@ -84,7 +85,7 @@ async function bundle(bodies: readonly PumpPortalBody[], parts: PumpPortalParts)
   const json: string[] = [];
   for (const [index, request] of requests.entries()) {
     const tipped = index === 0 && lamports > 0n ? { tip: { to, lamports } } : {};
-    const prepared = await prepareTrade({ ...request, priorityFeeLamports: 0n, ...tipped }, parts);
+    const prepared = await prepareVouched({ ...request, priorityFeeLamports: 0n, ...tipped }, parts);
     if ('error' in prepared) return ofOrder(index, prepared);
     json.push(encodeBase58(unsignedWire(prepared)));
   }

@@ -1,10 +1,15 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { contextOf, countOf, isRecord, linesOf } from './answer-forms.ts';
+import { simulatedAmounts, type ExpectedTrade, type TradedAmounts } from './simulated-amounts.ts';
 import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
 
 export type SimulationOutcome =
-  | { readonly kind: 'passed'; readonly slot: number; readonly unitsConsumed: number | null }
-  | { readonly kind: 'failed'; readonly slot: number | null; readonly failure: TradeFailure }
+  /** `amounts`: what the trade that is expected gives; null where the answer does not tell, or nothing is expected. */
+  | { readonly kind: 'passed'; readonly slot: number; readonly unitsConsumed: number | null; readonly amounts: TradedAmounts | null }
+  /** `isConfirmed`: two nodes say so, or there is but one. */
+  | { readonly kind: 'failed'; readonly slot: number | null; readonly failure: TradeFailure; readonly isConfirmed: boolean }
+  /** It passes and gives clearly more or less than is expected, and no other node says otherwise. */
+  | { readonly kind: 'deviates'; readonly slot: number; readonly amounts: TradedAmounts }
   /** Nobody gave an answer that can be used. Nothing is known of the transaction. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
@@ -14,6 +19,10 @@ export interface SimulationRequest {
   /** No state older than this one, on which the order was quoted. */
   readonly minContextSlot: number | null;
   readonly terms: FailureTerms | null;
+  /** Null: nothing is known of what it should give, and whatever passes passes. */
+  readonly expected: ExpectedTrade | null;
+  /** Endpoints, as bits by their number, that alone told some of the state behind `expected`: they are no witnesses of it. */
+  readonly avoid: number;
 }
 
 /**
@@ -39,11 +48,11 @@ const requestFaults: ReadonlyMap<number, string> = new Map([
 function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
   const failure = classifyFailure(err, logs, terms);
   // A node that lags behind has not seen the blockhash yet.
-  return { kind: 'outcome', outcome: { kind: 'failed', slot, failure }, final: failure.fault !== 'blockhash' };
+  return { kind: 'outcome', outcome: { kind: 'failed', slot, failure, isConfirmed: false }, final: failure.fault !== 'blockhash' };
 }
 
 /** Reads the result of `simulateTransaction`. */
-export function readSimulation(result: unknown, { terms, minContextSlot }: SimulationRequest, newestSlot: number): NodeAnswer {
+export function readSimulation(result: unknown, { terms, minContextSlot, expected }: SimulationRequest, newestSlot: number): NodeAnswer {
   const malformed: NodeAnswer = { kind: 'none', fault: 'malformed', reason: 'the answer is not of the documented form' };
   const context = contextOf(result, newestSlot);
   if (context === null || !isRecord(context.value) || context.value['err'] === undefined) return malformed;
@@ -53,7 +62,9 @@ export function readSimulation(result: unknown, { terms, minContextSlot }: Simul
   if (lines === null) return malformed;
   if (minContextSlot !== null && slot < minContextSlot) return { kind: 'behind' };
   if (err !== null) return failed(slot, err, lines, terms);
-  return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed) }, final: true };
+  const amounts = expected === null ? null : simulatedAmounts(context.value, lines, expected);
+  if (amounts === 'contradicted') return malformed;
+  return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed), amounts }, final: true };
 }
 
 /** Reads what the call threw; throws what is no `RpcError` again. */
@@ -68,5 +79,5 @@ export function readSimulationFault(error: unknown, { terms }: SimulationRequest
   const name = requestFaults.get(error.code);
   if (name === undefined) return { kind: 'none', fault: 'unreachable', reason: `error ${error.code}` };
   const failure = classifyFailure(name, [], terms);
-  return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure }, final: false };
+  return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure, isConfirmed: false }, final: false };
 }

@@ -1,8 +1,10 @@
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SendNode } from './nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
+import { conclude, nothingHeard, patienceOf, Witnesses } from './witnesses.ts';
 
 /** Time for one simulation over all endpoints. */
 const withinMs = 2_000;
@@ -18,12 +20,21 @@ export interface Simulator {
   simulate(request: SimulationRequest): Promise<SimulationOutcome>;
   readonly counters: Readonly<Record<SimulatorCounter, number>>;
 }
-type SimulatorCounter = SimulationOutcome['kind'] | 'asked' | 'hedged' | 'behind' | 'malformed' | 'unreachable' | 'refused';
+type SimulatorCounter =
+  | SimulationOutcome['kind']
+  | 'contradicted'
+  | 'asked'
+  | 'hedged'
+  | 'behind'
+  | 'malformed'
+  | 'unreachable'
+  | 'refused';
 
 export interface SimulatorOptions {
   readonly nodes: readonly SendNode[];
   /** Newest slot that the chain can have reached; an answer from beyond it is a lie. */
   readonly newestSlot: () => number;
+  readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
@@ -34,16 +45,33 @@ interface Attempt {
   readonly within: Deadline;
   /** Endpoints that have not answered yet. */
   open: number;
+  /** One is there, and has not reached the slot. */
+  isBehind: boolean;
 }
 
+const noneAsked = (): Record<SimulatorCounter, number> => ({
+  passed: 0,
+  failed: 0,
+  deviates: 0,
+  unavailable: 0,
+  contradicted: 0,
+  asked: 0,
+  hedged: 0,
+  behind: 0,
+  malformed: 0,
+  unreachable: 0,
+  refused: 0,
+});
+
 /**
- * Simulates transactions on the newest state; what stands for their signatures is not looked at. The endpoint that answered last is asked first, the
- * next one beside it after `hedgeAfterMs`; the first usable answer counts. One that says that it fails counts like one that says that it
- * passes: a node that lies about a failure keeps an order from being sent, which costs nothing.
+ * Simulates transactions on the newest state; what stands for their signatures is not looked at. The endpoint that answered last is asked
+ * first, the next one beside it after `hedgeAfterMs`. What passes and gives what is expected counts at once. A failure, or another amount,
+ * counts where a second endpoint does not contradict it: one that lies costs no order, and makes none. Endpoints of `avoid` are asked only
+ * where no other one can be reached.
  */
-export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions): Simulator {
-  const counters = { passed: 0, failed: 0, unavailable: 0, asked: 0, hedged: 0, behind: 0, malformed: 0, unreachable: 0, refused: 0 };
-  let first = 0;
+export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOptions): Simulator {
+  const counters = noneAsked();
+  const witnesses = new Witnesses(nodes.length, counters, log);
   let running = 0;
 
   /** What one endpoint answers once it has reached the slot. */
@@ -53,7 +81,8 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
     return await askUntilThere(index, attempt).finally(() => attempt.open--);
   }
 
-  async function askUntilThere(index: number, { request, params, within }: Attempt): Promise<NodeAnswer> {
+  async function askUntilThere(index: number, attempt: Attempt): Promise<NodeAnswer> {
+    const { request, params, within } = attempt;
     for (;;) {
       const answer = await nodes[index]!.rpc.call('simulateTransaction', params, within).then(
         (result) => readSimulation(result, request, newestSlot()),
@@ -63,6 +92,7 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
       if (answer.kind === 'none') counters[answer.fault]++;
       if (answer.kind !== 'behind') return answer;
       counters.behind++;
+      attempt.isBehind = true;
       await pause(behindPauseMs, undefined, { ref: false });
       if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no endpoint has reached the slot' };
     }
@@ -70,32 +100,28 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
 
   async function askAll(attempt: Attempt): Promise<SimulationOutcome> {
     const asking = new Map<number, Promise<{ readonly index: number; readonly answer: NodeAnswer }>>();
-    let fallback: SimulationOutcome | null = null;
-    let reason = 'no endpoint is set';
-    for (let asked = 0; asked < nodes.length || asking.size > 0;) {
-      if (asked < nodes.length) {
-        const index = (first + asked++) % nodes.length;
+    const { line, avoided } = witnesses.lineUp(attempt.request.avoid);
+    const heard = nothingHeard();
+    for (let asked = 0; asked < line.length || asking.size > 0;) {
+      const index = line[asked];
+      if (index !== undefined) {
+        asked++;
         asking.set(
           index,
           ask(index, attempt).then((answer) => ({ index, answer })),
         );
       }
-      const told = await firstOf(asking.values(), asked < nodes.length ? hedgeAfterMs : null);
-      if (told === null) {
-        counters.hedged++;
-        continue;
-      }
-      const { index, answer } = told;
-      asking.delete(index);
-      if (answer.kind === 'outcome') {
-        if (answer.final) {
-          first = index;
-          return answer.outcome;
-        }
-        fallback ??= answer.outcome;
-      } else if (answer.kind === 'none') reason = answer.reason;
+      const told = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : patienceOf(heard, avoided.length > 0));
+      if (told !== null) {
+        asking.delete(told.index);
+        const outcome = witnesses.hear(told.index, told.answer, attempt.request, heard);
+        if (outcome !== null) return outcome;
+      } else if (asked < line.length) counters.hedged++;
+      else if (!heard.isUnreached) break;
+      const isSilent = told === null || asking.size === 0;
+      if (asked === line.length && isSilent && heard.isUnreached && !attempt.isBehind) line.push(...avoided.splice(0));
     }
-    return fallback ?? { kind: 'unavailable', reason };
+    return conclude(heard, nodes.length);
   }
 
   return {
@@ -114,7 +140,7 @@ export function createSimulator({ nodes, newestSlot, signal }: SimulatorOptions)
       };
       const deadline = startDeadline(withinMs, signal);
       const params = [base64Of(wire), options];
-      const attempt: Attempt = { request, params, within: deadline, open: 0 };
+      const attempt: Attempt = { request, params, within: deadline, open: 0, isBehind: false };
       running++;
       try {
         const outcome = await askAll(attempt);

@@ -16,7 +16,7 @@ export interface KeeperCounts {
   audits: number;
 }
 
-/** Reads, in the background, what the subscriptions alone do not tell: how each account stood when they began, and whether they told all. */
+/** Reads, in the background, what the subscriptions alone do not tell: how each account stood when they began, and which of them is right. */
 export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, signal: AbortSignal): { readonly counts: KeeperCounts } {
   const counts: KeeperCounts = { reads: 0, failures: 0, audits: 0 };
   let reading = false;
@@ -27,7 +27,8 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
     reading = true;
     counts.reads++;
     try {
-      watched.take(addresses, await reader.read(addresses));
+      // One call of the reader; of each account by itself it is told whether a majority agrees on it.
+      await Promise.all(addresses.map(async (address) => watched.take([address], await reader.read([address]))));
     } catch {
       // Nobody answers: what is not confirmed is read when it is asked for, and whoever asks is told.
       counts.failures++;
@@ -39,10 +40,10 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
 
   function look(): void {
     const nowMs = performance.now();
-    watched.checkTold();
+    watched.look();
     if (reading || nowMs < notBeforeMs || watched.size === 0) return;
-    const uncovered = watched.uncovered(maxAccountsARead);
-    if (uncovered.length > 0) void read(uncovered);
+    const needed = watched.toRead(maxAccountsARead);
+    if (needed.length > 0) void read(needed);
     else if (nowMs >= auditAtMs) {
       auditAtMs = nowMs + auditEveryMs;
       counts.audits++;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { MarketRead } from '../../quote/markets.ts';
+import type { HotMarketRead } from './hot-markets.ts';
 import type { HotState } from './hot-state.ts';
 
 /** How long the state at hand may take to reach what a simulation has seen, and how often it is looked at. */
@@ -10,8 +10,8 @@ const stepMs = 10;
 export async function awaitMarket(
   state: Pick<HotState, 'market'>,
   mint: string,
-  isFarEnough: (market: MarketRead) => boolean,
-): Promise<MarketRead | null> {
+  isFarEnough: (market: HotMarketRead) => boolean,
+): Promise<HotMarketRead | null> {
   const deadlineMs = performance.now() + withinMs;
   do {
     const market = await state.market(mint);

@@ -12,6 +12,11 @@ export interface EndpointSlots {
   http: number | null;
 }
 
+/** Of three or more, the one that is ahead of all others does not count: how far the chain is, two must tell. */
+function reached(told: readonly number[]): readonly number[] {
+  return told.length < 3 ? told : told.toSorted((a, b) => a - b).slice(0, -1);
+}
+
 /** How far the chain is, by what all endpoints tell of it, and when it passed each of the last slots. */
 export class ChainView {
   readonly #chain = new ChainSlot();
@@ -38,7 +43,7 @@ export class ChainView {
     told[by] = slot;
     const before = this.slot;
     const newest = this.#endpoints.map(({ pubsub, http }) => Math.max(pubsub ?? 0, http ?? 0)).filter((one) => one > 0);
-    this.#chain.judge(newest, performance.now());
+    this.#chain.judge(reached(newest), performance.now());
     if (this.slot < before) this.#passed = [];
     if (this.slot === before) return;
     this.#passed.push({ slot: this.slot, atMs: Date.now() });

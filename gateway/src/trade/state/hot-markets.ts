@@ -1,8 +1,11 @@
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountReader } from '../../chain/account-reader.ts';
 import type { MarketRead } from '../../quote/markets.ts';
 import { assembleMarket, narrowPlan, planMarket, usualQuotes, type AssembledMarket, type MarketPlan } from '../../quote/token-market.ts';
+import type { AccountState } from './account-view.ts';
+import { maxAgreeing, agreeingPauseMs, soleSourceOf } from './sole-sources.ts';
 import type { WatchedAccounts } from './watched-accounts.ts';
 
 /** Coins whose accounts are followed; the one that was asked for longest ago is let go. */
@@ -27,9 +30,14 @@ interface HotMarket {
   asked: boolean;
   usedAtMs: number;
   assembled: AssembledMarket | null;
-  /** Of the accounts that `assembled` was put together from. */
-  change: number;
-  reading: Promise<MarketRead> | null;
+  /** What `assembled` was put together from. */
+  states: readonly AccountState[];
+  reading: Promise<HotMarketRead> | null;
+}
+
+export interface HotMarketRead extends MarketRead {
+  /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
+  readonly soleSources: number;
 }
 
 export interface MarketCounts {
@@ -46,6 +54,8 @@ export interface MarketCounts {
 export interface HotMarketsOptions {
   readonly watched: WatchedAccounts;
   readonly reader: AccountReader;
+  /** How many there are. */
+  readonly endpoints: number;
   readonly venues: readonly Venue[];
   /** Programs' settings, which are followed all the time. */
   readonly settings: readonly string[];
@@ -75,7 +85,7 @@ export class HotMarkets {
   }
 
   /** At once where all its accounts are followed. Rejects with an `RpcError`. Throws TypeError where the mint is no address. */
-  read(mint: string): MarketRead | Promise<MarketRead> {
+  read(mint: string): HotMarketRead | Promise<HotMarketRead> {
     const market = this.#use(mint);
     const known = this.#current(market);
     if (known !== null) {
@@ -83,6 +93,16 @@ export class HotMarkets {
       return known;
     }
     return this.#readShared(market);
+  }
+
+  /** Read anew, until two endpoints tell the same of all its accounts; as one tells it where they do not within a moment. Rejects with an `RpcError`. */
+  async readAgreed(mint: string): Promise<HotMarketRead> {
+    const market = this.#use(mint);
+    for (let left = maxAgreeing; ; left--) {
+      const read = await this.#readFresh(market);
+      if (read.soleSources === 0 || left <= 1) return read;
+      await pause(agreeingPauseMs);
+    }
   }
 
   /** Follows a coin that may soon be asked for. */
@@ -129,7 +149,7 @@ export class HotMarkets {
   #add(mint: string, asked: boolean): HotMarket {
     const plan = planMarket(mint, [...usualQuotes.keys()], this.#options.venues);
     const usedAtMs = performance.now();
-    const market: HotMarket = { mint, plan, held: [], all: [], asked, usedAtMs, assembled: null, change: -1, reading: null };
+    const market: HotMarket = { mint, plan, held: [], all: [], asked, usedAtMs, assembled: null, states: [], reading: null };
     this.#markets.set(mint, market);
     if (this.#markets.size > maxHotMarkets) {
       const oldest = this.#markets.values().next();
@@ -144,24 +164,24 @@ export class HotMarkets {
     this.#follow(market, []);
   }
 
-  #current(market: HotMarket): MarketRead | null {
+  #current(market: HotMarket): HotMarketRead | null {
     if (market.held.length === 0) return null;
     const current = this.#options.watched.current(market.all);
     if (current === null) return null;
-    if (market.assembled === null || market.change !== current.change) {
-      const followed = new Set(market.all);
-      const { watched } = this.#options;
-      market.assembled = assembleMarket(market.plan, (address) => (followed.has(address) ? watched.get(address) : null));
-      market.change = current.change;
+    const { states, soleSources } = current;
+    if (market.assembled === null || states.some((state, i) => state !== market.states[i])) {
+      const byAddress = new Map(market.all.map((address, i) => [address, states[i]!.account] as const));
+      market.assembled = assembleMarket(market.plan, (address) => byAddress.get(address) ?? null);
+      market.states = states;
     }
     const { assembled } = market;
     // A coin that just left its curve trades in accounts that are not followed yet.
     if (assembled.kind !== 'market' || assembled.market.pools.every(({ pool }) => pool.complete)) return null;
     const asOf = { slot: current.slot, askedAtMs: current.asOfMs };
-    return { result: assembled, settings: asOf, ...asOf };
+    return { result: assembled, settings: asOf, soleSources, ...asOf };
   }
 
-  #readShared(market: HotMarket): Promise<MarketRead> {
+  #readShared(market: HotMarket): Promise<HotMarketRead> {
     if (market.reading !== null) {
       this.counts.shared++;
       return market.reading;
@@ -171,8 +191,8 @@ export class HotMarkets {
     return started;
   }
 
-  async #readFresh(market: HotMarket): Promise<MarketRead> {
-    const { settings, reader, watched, venues } = this.#options;
+  async #readFresh(market: HotMarket): Promise<HotMarketRead> {
+    const { settings, reader, endpoints, watched, venues } = this.#options;
     for (let left = maxReads; left > 0; left--) {
       this.counts.reads++;
       const { plan } = market;
@@ -188,10 +208,15 @@ export class HotMarkets {
       }
       this.#adopt(market, result, found);
       const asOf = { slot: read.slot, askedAtMs: read.askedAtMs };
-      return { result, settings: asOf, ...asOf };
+      return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), ...asOf };
     }
     const asOf = { slot: 0, askedAtMs: Date.now() };
-    return { ...asOf, result: { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' }, settings: asOf };
+    return {
+      ...asOf,
+      result: { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' },
+      settings: asOf,
+      soleSources: 0,
+    };
   }
 
   /** From now on it is followed, as far as its state says where it trades. */

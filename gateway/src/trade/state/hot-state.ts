@@ -5,12 +5,11 @@ import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';
 import { createAccountReader } from '../../chain/rpc-account-reader.ts';
-import type { MarketRead } from '../../quote/markets.ts';
 import { keepAccounts, type KeeperCounts } from './account-keeper.ts';
 import { Blockhashes, type Blockhash, type BlockhashCounts, type BlockHeight } from './blockhashes.ts';
 import { ChainView } from './chain-view.ts';
 import { FeeLevels, type FeeCounts } from './fee-levels.ts';
-import { HotMarkets, type MarketCounts } from './hot-markets.ts';
+import { HotMarkets, type HotMarketRead, type MarketCounts } from './hot-markets.ts';
 import { HotWallets, type WalletCounts, type WalletRead } from './hot-wallets.ts';
 import type { LinkCounts } from './link.ts';
 import { decodeRent, rentOf } from './rent.ts';
@@ -61,11 +60,14 @@ export interface HotState {
   /** Newest slot that the chain can have reached: an answer from beyond it is a lie. */
   newestSlot(): number;
   /** At once where its accounts are followed. Rejects with an `RpcError`; throws TypeError where the mint is no address. */
-  market(mint: string): MarketRead | Promise<MarketRead>;
+  market(mint: string): HotMarketRead | Promise<HotMarketRead>;
+  /** Read anew, as two endpoints tell it; as one does where they do not agree within a moment. */
+  agreedMarket(mint: string): Promise<HotMarketRead>;
   /** Begins to follow a coin that may be asked for soon, a new one say. */
   warm(mint: string): void;
   /** Lamports, and these token accounts. At once where they are followed. Rejects with an `RpcError`. */
   wallet(publicKey: string, tokenAccounts?: readonly string[]): WalletRead | Promise<WalletRead>;
+  agreedWallet(publicKey: string, tokenAccounts: readonly string[]): Promise<WalletRead>;
   /** Micro-lamports for a compute unit, at once: what others pay to write to these accounts, with a cap. */
   feeLevel(writableAccounts: readonly string[]): bigint;
   /** Lamports that keep an account of so many bytes; null where the rates are not known. */
@@ -92,8 +94,8 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
   const keeper = keepAccounts(watched, reader, ended);
   const slots = pollSlots(endpoints, chain, ended);
   const blockhashes = new Blockhashes(endpoints, chain, log, ended);
-  const markets = new HotMarkets({ watched, reader, venues, settings });
-  const wallets = new HotWallets(watched, reader);
+  const markets = new HotMarkets({ watched, reader, endpoints: endpoints.length, venues, settings });
+  const wallets = new HotWallets(watched, reader, endpoints.length);
   const fees = new FeeLevels({
     endpoints,
     signal: ended,
@@ -121,8 +123,10 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
     slot: () => chain.slot,
     newestSlot: () => chain.newestSlot,
     market: (mint) => markets.read(mint),
+    agreedMarket: (mint) => markets.readAgreed(mint),
     warm: (mint) => markets.warm(mint),
     wallet: (publicKey, tokenAccounts = []) => wallets.read(publicKey, tokenAccounts),
+    agreedWallet: (publicKey, tokenAccounts) => wallets.readAgreed(publicKey, tokenAccounts),
     feeLevel: (accounts) => fees.level(accounts),
     rent(bytes) {
       const account = watched.get(rentSysvar);

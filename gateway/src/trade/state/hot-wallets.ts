@@ -1,5 +1,7 @@
 import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
+import { agreeingPauseMs, maxAgreeing, soleSourceOf } from './sole-sources.ts';
 import type { WatchedAccounts } from './watched-accounts.ts';
 
 /** Wallets that are followed; the one that was asked for longest ago is let go. */
@@ -16,6 +18,8 @@ export interface WalletRead {
   readonly lamports: bigint;
   /** The token accounts that were asked for; null where there is none at the address. */
   readonly tokenAccounts: ReadonlyMap<string, TokenAccount | null>;
+  /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
+  readonly soleSources: number;
 }
 
 interface HotWallet {
@@ -37,12 +41,12 @@ export class HotWallets {
   readonly counts: WalletCounts = { hits: 0, reads: 0, evicted: 0 };
   readonly #watched: WatchedAccounts;
   readonly #reader: AccountReader;
+  readonly #endpoints: number;
   /** The one used longest ago comes first. */
   readonly #wallets = new Map<string, HotWallet>();
 
-  constructor(watched: WatchedAccounts, reader: AccountReader) {
-    this.#watched = watched;
-    this.#reader = reader;
+  constructor(watched: WatchedAccounts, reader: AccountReader, endpoints: number) {
+    [this.#watched, this.#reader, this.#endpoints] = [watched, reader, endpoints];
   }
 
   get size(): number {
@@ -56,8 +60,18 @@ export class HotWallets {
     const current = this.#watched.current(addresses);
     if (current === null) return this.#readFresh(addresses);
     this.counts.hits++;
-    const accounts = addresses.map((address) => this.#watched.get(address));
-    return walletOf(addresses, accounts, { slot: current.slot, askedAtMs: current.asOfMs });
+    const { slot, asOfMs, states, soleSources } = current;
+    const accounts = states.map(({ account }) => account);
+    return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources });
+  }
+
+  /** Read anew, until two endpoints tell the same; as one tells it where they do not within a moment. Rejects with an `RpcError`. */
+  async readAgreed(publicKey: string, tokenAccounts: readonly string[]): Promise<WalletRead> {
+    for (let left = maxAgreeing; ; left--) {
+      const read = await this.#readFresh([publicKey, ...tokenAccounts]);
+      if (read.soleSources === 0 || left <= 1) return read;
+      await pause(agreeingPauseMs);
+    }
   }
 
   /** Lets go what nobody asks for; called now and then. */
@@ -70,7 +84,7 @@ export class HotWallets {
     this.counts.reads++;
     const read = await this.#reader.read(addresses);
     this.#watched.take(addresses, read);
-    return walletOf(addresses, read.accounts, read);
+    return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints) });
   }
 
   #use(publicKey: string, tokenAccounts: readonly string[]): void {
@@ -103,7 +117,7 @@ export class HotWallets {
 function walletOf(
   [, ...tokenAddresses]: readonly string[],
   [wallet, ...tokens]: readonly (ChainAccount | null)[],
-  { slot, askedAtMs }: { readonly slot: number; readonly askedAtMs: number },
+  { slot, askedAtMs, soleSources }: Pick<WalletRead, 'slot' | 'askedAtMs' | 'soleSources'>,
 ): WalletRead {
   const tokenAccounts = new Map(
     tokenAddresses.map((address, i) => {
@@ -111,5 +125,5 @@ function walletOf(
       return [address, account === null ? null : decodeTokenAccount(account.owner, account.data)] as const;
     }),
   );
-  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts };
+  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, soleSources };
 }

@@ -27,8 +27,8 @@ export interface LinkHandlers {
   onSlot(slot: number | null): void;
   /** A change of this account could not be read: what it is now is not known here. */
   onLost(address: string): void;
-  /** From now on it follows no account, until it is connected again. */
-  onDown(): void;
+  /** It may have missed changes of all accounts, or follows none until it is connected again. */
+  onBreak(): void;
 }
 
 export interface LinkCounts {
@@ -113,13 +113,21 @@ export class Link {
     if (slot === this.slot) return;
     this.#flush();
     const before = this.slot;
+    const nowMs = Date.now();
+    if (before !== null && !this.isLive(nowMs)) this.#goOnFrom(slot);
     this.slot = slot;
-    this.slotAtMs = Date.now();
+    this.slotAtMs = nowMs;
     if (before === null) {
       this.appliedSlot = slot - 1;
       for (const [address, since] of this.#since) if (since === null) this.#since.set(address, slot);
     } else this.#compare(before, slot, parent ?? slot - 1);
     this.#handlers.onSlot(slot);
+  }
+
+  /** It was silent for long: what it told of the time between may be incomplete. */
+  #goOnFrom(slot: number): void {
+    for (const address of this.#since.keys()) this.#since.set(address, slot);
+    this.#handlers.onBreak();
   }
 
   #compare(before: number, slot: number, parent: number): void {
@@ -190,6 +198,6 @@ export class Link {
     this.#since.clear();
     this.slot = null;
     this.#handlers.onSlot(null);
-    this.#handlers.onDown();
+    this.#handlers.onBreak();
   }
 }

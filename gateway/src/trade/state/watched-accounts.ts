@@ -1,35 +1,44 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { AccountsRead, ChainAccount } from '../../chain/account-reader.ts';
+import { AccountView, contradict, votedReaders, type AccountState } from './account-view.ts';
 import type { ChainView } from './chain-view.ts';
+import { LinkTrust } from './link-trust.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
 
 /** Accounts followed at a time, on every endpoint; one more is not followed, and so read whenever it is needed. */
 const maxWatched = 4_096;
 /** Slots that an endpoint may be behind the others, or behind what its own HTTP tells, before its accounts are read anew. */
 export const maxBehindSlots = 4;
+/** Slots that it may be ahead of what two endpoints of three have reached. */
+const maxAheadSlots = 8;
 /** Slots that a read may be behind; its slot is told with it. */
 export const maxReadBehindSlots = 8;
 
-/** How long the accounts of an endpoint are read anew that did not tell a change. */
-const distrustMs = 10_000;
+/** Endpoints that differ about an account for so long are held against a read of it; sooner where they do so about one slot. */
+const differAfterMs = 1_500;
+const contradictAfterMs = 150;
+/** Endpoints that differ again and again, each time for a moment: so long after the last read of the account it is read as well. */
+const againAfterMs = 3_000;
+/**
+ * An account that goes on changing is read between two changes now and then, inside a slot: an endpoint that told another end of that slot, or
+ * never told what was read and something newer since, is found wrong the third time in a row.
+ */
+const maxDoubts = 3;
+/** How often one account is read for that. */
+const verifyEveryMs = 500;
+/** What was read is held against the endpoints that come as far within so long. */
+const truthForMs = 5_000;
 
 interface Watched {
   readonly address: string;
   users: number;
-  account: ChainAccount | null;
-  /** Slot of the newest state; -1 where none is known. */
-  slot: number;
-  /** It came by a read, which may be of a moment inside the slot that a notification then tells whole. */
-  isRead: boolean;
-  /** Reads of older slots are not believed: they may be of a fork that died. */
-  oldestRead: number;
-  /** A read showed a change after slot `from` that is to be told by the time that an endpoint is past slot `to`. */
-  awaited: { readonly from: number; readonly to: number } | null;
-  /** By endpoint: a read was followed by every change since. */
-  readonly covered: boolean[];
-  /** Number of the last change of any account. */
-  change: number;
+  /** One for each link. */
+  readonly views: readonly AccountView[];
+  /** Since when the endpoints differ, Unix milliseconds; null where they do not. */
+  differsSinceMs: number | null;
+  verifiedAtMs: number;
+  /** What more than half of the endpoints answered when they were asked; null where all have been held against it. */
+  truth: { readonly state: AccountState; readonly slot: number; readonly atMs: number } | null;
 }
 
 /** Accounts as one endpoint tells them. */
@@ -37,42 +46,52 @@ export interface Current {
   readonly slot: number;
   /** Unix milliseconds: it is no older. */
   readonly asOfMs: number;
-  /** Grows when any of them changes. */
-  readonly change: number;
+  /** In the order of the addresses. */
+  readonly states: readonly AccountState[];
+  /** Endpoints, as bits by their number, that alone tell some of it; 0 where two tell all of it, or there is but one. */
+  readonly soleSources: number;
 }
 
 export interface WatchCounts {
   updates: number;
-  /** Older than what was held. */
+  /** Older than what the same endpoint told. */
   late: number;
-  /** Changes that a read showed and the endpoints did not tell. */
+  /** Changes that an endpoint did not tell. */
   untold: number;
+  /** Changes that an endpoint told and that never were. */
+  untrue: number;
+  /** Accounts that were read because two endpoints told different things of one slot, or differed for long. */
+  disputed: number;
   /** Accounts not followed because there are too many. */
   refused: number;
   /** Accounts whose state was of a fork that died. */
   dead: number;
 }
 
+export type WatchedAccountsOptions = Omit<LinkOptions, 'url' | 'index' | 'handlers'> & {
+  readonly urls: readonly string[];
+  readonly chain: ChainView;
+};
+
 /**
- * Accounts that are followed on every endpoint. What is held of one counts while an endpoint tells all its changes: from a read
- * that is no older than the subscription, without a break, and without a slot that died.
+ * Accounts that are followed on every endpoint. What one of them tells counts while it tells all changes: from a state that is no older than
+ * the subscription, without a break, and without a slot that died. Of several the state counts that two tell; one that nobody else
+ * tells is named with its source; and none where two tell different things of one slot.
  */
 export class WatchedAccounts {
-  readonly counts: WatchCounts = { updates: 0, late: 0, untold: 0, refused: 0, dead: 0 };
+  readonly counts: WatchCounts = { updates: 0, late: 0, untold: 0, untrue: 0, disputed: 0, refused: 0, dead: 0 };
   readonly links: readonly Link[];
+  readonly #trust: readonly LinkTrust[];
   readonly #chain: ChainView;
-  readonly #log: Logger;
   readonly #watched = new Map<string, Watched>();
-  #changes = 0;
+  readonly #differing = new Set<Watched>();
+  readonly #judged = new Set<Watched>();
+  #lastNumber = 0;
   #auditedUpTo = 0;
 
-  constructor({
-    urls,
-    chain,
-    ...options
-  }: Omit<LinkOptions, 'url' | 'index' | 'handlers'> & { readonly urls: readonly string[]; readonly chain: ChainView }) {
+  constructor({ urls, chain, ...options }: WatchedAccountsOptions) {
     this.#chain = chain;
-    this.#log = options.log;
+    this.#trust = urls.map((_, index) => new LinkTrust(index, options.log));
     this.links = urls.map(
       (url, index) =>
         new Link({
@@ -80,11 +99,11 @@ export class WatchedAccounts {
           url,
           index,
           handlers: {
-            onAccounts: (slot, updates) => this.#update(slot, updates),
-            onDeadSlots: (from, to, now) => this.#forgetDead(from, to, now),
+            onAccounts: (slot, updates) => this.#update(index, slot, updates),
+            onDeadSlots: (from, to, now) => this.#forgetDead(index, from, to, now),
             onSlot: (slot) => chain.tell(index, 'pubsub', slot),
             onLost: (address) => this.#uncover(index, this.#watched.get(address)),
-            onDown: () => {
+            onBreak: () => {
               for (const watched of this.#watched.values()) this.#uncover(index, watched);
             },
           },
@@ -107,6 +126,11 @@ export class WatchedAccounts {
     for (const { socket } of this.links) socket.start();
   }
 
+  /** Whether what an endpoint tells is believed now. */
+  isTrusted(endpoint: number): boolean {
+    return this.#trust[endpoint]?.isTrusted(Date.now()) ?? true;
+  }
+
   /** Follows an account until it is released as often; false where there are too many. */
   hold(address: string): boolean {
     const known = this.#watched.get(address);
@@ -118,18 +142,8 @@ export class WatchedAccounts {
       this.counts.refused++;
       return false;
     }
-    const covered = this.links.map(() => false);
-    this.#watched.set(address, {
-      address,
-      users: 1,
-      account: null,
-      slot: -1,
-      isRead: true,
-      oldestRead: 0,
-      awaited: null,
-      covered,
-      change: 0,
-    });
+    const views = this.links.map(() => new AccountView());
+    this.#watched.set(address, { address, users: 1, views, differsSinceMs: null, verifiedAtMs: 0, truth: null });
     for (const link of this.links) link.follow(address);
     return true;
   }
@@ -138,80 +152,91 @@ export class WatchedAccounts {
     const known = this.#watched.get(address);
     if (known === undefined || --known.users > 0) return;
     this.#watched.delete(address);
+    this.#differing.delete(known);
+    this.#judged.delete(known);
     for (const link of this.links) link.unfollow(address);
   }
 
-  /** What is held; of use only while `current` says so. */
+  /** What most endpoints hold of it, at whatever slot: for what changes once in years. */
   get(address: string): ChainAccount | null {
-    return this.#watched.get(address)?.account ?? null;
+    const watched = this.#watched.get(address);
+    let [best, most] = [null as AccountState | null, 0];
+    for (const { state } of watched?.views ?? []) {
+      const holders = watched!.views.filter((view) => view.state === state).length;
+      if (state !== null && (best === null || holders > most || (holders === most && state.isConfirmed && !best.isConfirmed)))
+        [best, most] = [state, holders];
+    }
+    return best?.account ?? null;
   }
 
-  /** Whether what is held of all of them is what the chain has, by the endpoint that is furthest; null where any must be read. */
+  /**
+   * All of these accounts as one endpoint tells them that follows them all: the one whose every word another one confirms, or the newest.
+   * Null where any must be read.
+   */
   current(addresses: readonly string[]): Current | null {
     const nowMs = Date.now();
-    let best: Link | null = null;
-    for (const link of this.links) {
-      if (!this.#isUsable(link, nowMs) || (best !== null && best.appliedSlot >= link.appliedSlot)) continue;
-      if (this.#covers(link, addresses)) best = link;
+    const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
+    let best: Told | null = null;
+    for (const link of usable) {
+      const told = this.#toldBy(link, addresses, usable);
+      if (told !== null && (best === null || isBetter(told, best))) best = told;
     }
     if (best === null) return null;
-    let change = 0;
-    for (const address of addresses) change = Math.max(change, this.#watched.get(address)!.change);
-    return { slot: best.appliedSlot, asOfMs: Math.min(best.slotAtMs, this.#chain.passedAtMs(best.slot!)), change };
+    const { link, states, soleSources } = best;
+    return { slot: link.appliedSlot, asOfMs: Math.min(link.slotAtMs, this.#chain.passedAtMs(link.slot!)), states, soleSources };
   }
 
-  /** A read of these addresses: older than what is held it changes nothing, otherwise it is held from now on. */
-  take(addresses: readonly string[], { slot, accounts }: AccountsRead): void {
+  /** A read of these addresses: what the endpoints' changes go on from, and, where a majority agrees on it, what they are held against. */
+  take(addresses: readonly string[], { slot, accounts, aloneBy }: AccountsRead): void {
+    const isVoted = aloneBy === null || this.links.length === 1;
     for (const [i, address] of addresses.entries()) {
       const watched = this.#watched.get(address);
-      if (watched === undefined || slot < watched.oldestRead) continue;
       const account = accounts[i] ?? null;
+      if (watched === undefined) continue;
       // Its next notification would be longer than any frame may be.
-      if (account !== null && account.data.length > maxFollowedBytes) for (const link of this.links) link.unfollow(address);
-      const isNewer = slot > watched.slot || (slot === watched.slot && watched.isRead);
-      const isOther = !isSame(account, watched.account);
-      // What shows nothing new needs no endpoint to be that far.
-      if (isNewer && (isOther || !watched.covered.includes(true))) this.#hold(watched, slot, account, isOther);
-      for (const link of this.links) {
-        const since = link.since(address);
-        if (since !== null && slot >= since) watched.covered[link.index] = true;
+      if (account !== null && account.data.length >= maxFollowedBytes) for (const link of this.links) link.unfollow(address);
+      const state = this.#stateOf(watched, account);
+      if (isVoted) state.isConfirmed = true;
+      if (watched.views.every((view) => slot >= view.slot)) state.readers |= isVoted ? votedReaders : 1 << aloneBy;
+      for (const [index, view] of watched.views.entries()) {
+        const since = this.links[index]!.since(address);
+        if (since === null || slot < view.oldestRead) continue;
+        if (!view.isCovered) {
+          if (slot < since) continue;
+          view.base(slot, state);
+          view.isCovered = true;
+          continue;
+        }
+        // What was told is held against it; what one read alone said gives way to it.
+        const isNewer = slot >= view.slot && !view.isTold;
+        if (isNewer && (view.state === state || (isVoted && view.state?.isConfirmed !== true))) view.base(slot, state);
       }
+      if (!isVoted || (watched.truth !== null && watched.truth.slot >= slot)) continue;
+      watched.truth = { state, slot, atMs: Date.now() };
+      this.#judged.add(watched);
     }
   }
 
-  #hold(watched: Watched, slot: number, account: ChainAccount | null, isOther: boolean): void {
-    if (isOther) {
-      if (watched.slot >= 0 && watched.covered.includes(true)) watched.awaited ??= { from: watched.slot, to: slot };
-      watched.account = account;
-      watched.change = ++this.#changes;
-    }
-    [watched.slot, watched.isRead] = [slot, true];
-  }
-
-  /** Endpoints that are past a change without having told it are not believed for a while. */
-  checkTold(): void {
-    for (const watched of this.#watched.values()) {
-      const { awaited } = watched;
-      if (awaited === null) continue;
-      const silent = this.links.filter((link) => watched.covered[link.index] === true && link.appliedSlot > awaited.to);
-      if (silent.length === 0) continue;
-      watched.awaited = null;
-      this.counts.untold++;
-      for (const link of silent) {
-        if (link.distrustedUntilMs < Date.now()) this.#log.warn({ endpoint: link.index, address: watched.address }, 'account_update_lost');
-        link.distrustedUntilMs = Date.now() + distrustMs;
-      }
-    }
-  }
-
-  /** Addresses that an endpoint follows without a read that it could go on from, at most `count`. */
-  uncovered(count: number): readonly string[] {
+  /** Holds the endpoints against what was read, and against each other. Called some twenty times a second. */
+  look(): void {
     const nowMs = Date.now();
-    const live = this.links.filter((link) => this.#isUsable(link, nowMs));
+    for (const watched of this.#judged) this.#judge(watched, nowMs);
+    for (const watched of this.#differing) {
+      if (!this.#isDiffering(watched, nowMs)) {
+        watched.differsSinceMs = null;
+        this.#differing.delete(watched);
+      }
+    }
+  }
+
+  /** Addresses of at most `count` accounts that have to be read: to go on from, to confirm what one said, or because endpoints differ. */
+  toRead(count: number): readonly string[] {
+    const nowMs = Date.now();
+    const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
     const found: string[] = [];
-    for (const { address, covered } of this.#watched.values()) {
+    for (const watched of this.#watched.values()) {
       if (found.length >= count) break;
-      if (live.some((link) => covered[link.index] === false && link.since(address) !== null)) found.push(address);
+      if (this.#needsRead(watched, usable, nowMs)) found.push(watched.address);
     }
     return found;
   }
@@ -225,56 +250,168 @@ export class WatchedAccounts {
     return part;
   }
 
-  #isUsable(link: Link, nowMs: number): boolean {
-    return link.isLive(nowMs) && nowMs >= link.distrustedUntilMs && this.#chain.slot - link.slot! <= maxBehindSlots;
-  }
-
-  #covers(link: Link, addresses: readonly string[]): boolean {
-    for (const address of addresses) {
-      const watched = this.#watched.get(address);
-      if (watched === undefined || watched.covered[link.index] !== true || watched.slot > link.appliedSlot) return false;
-    }
+  #needsRead(watched: Watched, usable: readonly Link[], nowMs: number): boolean {
+    const { address, views } = watched;
+    const isUncovered = usable.some((link) => !views[link.index]!.isCovered && link.since(address) !== null);
+    if (isUncovered) return true;
+    if (nowMs - watched.verifiedAtMs < verifyEveryMs) return false;
+    const isUnconfirmed = usable.some(({ index }) => !views[index]!.isTold && views[index]!.state?.isConfirmed === false);
+    if (!isUnconfirmed && !this.#isDisputed(watched, usable, nowMs)) return false;
+    watched.verifiedAtMs = nowMs;
     return true;
   }
 
-  #update(slot: number, updates: AccountUpdates): void {
+  #isDisputed(watched: Watched, usable: readonly Link[], nowMs: number): boolean {
+    if (watched.differsSinceMs === null) return false;
+    const sinceMs = nowMs - watched.differsSinceMs;
+    const { views } = watched;
+    const isContradicted = usable.some((a) => usable.some((b) => contradict(views[a.index]!, views[b.index]!)));
+    const isDue = isContradicted || nowMs - watched.verifiedAtMs > againAfterMs;
+    if (sinceMs < (isDue ? contradictAfterMs : differAfterMs)) return false;
+    this.counts.disputed++;
+    return true;
+  }
+
+  #isUsable(link: Link, nowMs: number): boolean {
+    if (!link.isLive(nowMs) || !this.#trust[link.index]!.isTrusted(nowMs)) return false;
+    const behind = this.#chain.slot - link.slot!;
+    return behind <= maxBehindSlots && behind >= -maxAheadSlots;
+  }
+
+  /** Null where it does not follow all of them, or what it tells of one is contradicted and nobody confirms it. */
+  #toldBy(link: Link, addresses: readonly string[], usable: readonly Link[]): Told | null {
+    const states: AccountState[] = [];
+    let [soleSources, newest] = [0, 0];
+    for (const address of addresses) {
+      const watched = this.#watched.get(address);
+      const view = watched?.views[link.index];
+      if (watched === undefined || view === undefined || !view.isCovered || view.state === null || view.slot > link.appliedSlot)
+        return null;
+      const sources = this.#sourcesOf(view, watched, link.index, usable);
+      if (this.links.length > 1 && (sources & (sources - 1)) === 0) {
+        if (usable.some(({ index }) => index !== link.index && contradict(view, watched.views[index]!))) return null;
+        soleSources |= sources;
+      }
+      states.push(view.state);
+      newest = Math.max(newest, view.slot);
+    }
+    return { link, states, soleSources, newest };
+  }
+
+  /** Endpoints that say that the account is as this view has it: told or read, or known from two and not changed since. */
+  #sourcesOf({ state, slot }: AccountView, { views }: Watched, by: number, usable: readonly Link[]): number {
+    let sources = state!.readers;
+    for (const { index } of usable) {
+      const view = views[index]!;
+      const says = view.isCovered && view.state === state ? view.isTold || state!.isConfirmed : view.toldIn(slot, state!);
+      if (says) sources |= 1 << index;
+    }
+    return sources === 0 ? 1 << by : sources;
+  }
+
+  #update(index: number, slot: number, updates: AccountUpdates): void {
     for (const [address, account] of updates) {
       const watched = this.#watched.get(address);
       if (watched === undefined) continue;
-      if (watched.awaited !== null && slot > watched.awaited.from) watched.awaited = null;
-      if (slot < watched.slot) {
+      const view = watched.views[index]!;
+      if (slot < view.slot) {
         this.counts.late++;
         continue;
       }
       this.counts.updates++;
-      [watched.slot, watched.isRead] = [slot, false];
-      if (isSame(account, watched.account)) continue;
-      watched.account = account;
-      watched.change = ++this.#changes;
+      const before = view.state;
+      const state = this.#stateOf(watched, account);
+      view.tell(slot, state);
+      const since = this.links[index]!.since(address);
+      view.isCovered ||= since !== null && slot >= since;
+      if (before === state) continue;
+      // Somebody says that it has changed: who read it before does not say that it has not.
+      if (before !== null) before.readers = 0;
+      state.isConfirmed ||=
+        this.links.length === 1 || watched.views.some((other, i) => i !== index && other.isTold && other.state === state);
+      if (watched.differsSinceMs !== null || this.links.length === 1) continue;
+      watched.differsSinceMs = Date.now();
+      this.#differing.add(watched);
     }
   }
 
-  /** State of dead slots is read anew, or told anew by whoever follows the living fork. */
-  #forgetDead(from: number, to: number, now: number): void {
+  /** Whether endpoints that are believed hold different states of it. */
+  #isDiffering({ views }: Watched, nowMs: number): boolean {
+    let known: AccountState | null = null;
+    for (const link of this.links) {
+      const { state, isCovered } = views[link.index]!;
+      if (!isCovered || state === null || !this.#isUsable(link, nowMs)) continue;
+      if (known !== null && known !== state) return true;
+      known = state;
+    }
+    return false;
+  }
+
+  /** Finds out who did not tell what the chain has, as far as the endpoints have come that far. */
+  #judge(watched: Watched, nowMs: number): void {
+    const { address, views } = watched;
+    const { state, slot, atMs } = watched.truth!;
+    let waiting = false;
+    for (const link of this.links) {
+      const view = views[link.index]!;
+      if (!view.isCovered) continue;
+      if (!link.isLive(nowMs) || link.appliedSlot <= slot) {
+        waiting = true;
+        continue;
+      }
+      if (view.state === state || (view.slot > slot && view.knows(state))) {
+        view.doubts = 0;
+        continue;
+      }
+      if (view.slot >= slot && ++view.doubts < maxDoubts) continue;
+      // A state that two told was true once: the change from it was left out.
+      const isLost = view.state?.isConfirmed === true;
+      this.counts[isLost ? 'untold' : 'untrue']++;
+      this.#trust[link.index]!.distrust(address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
+      // It is followed anew, from a read.
+      view.doubts = 0;
+      view.isCovered = false;
+    }
+    if (waiting && nowMs - atMs < truthForMs) return;
+    watched.truth = null;
+    this.#judged.delete(watched);
+  }
+
+  /** The state with these bytes that some endpoint told, or a new one. */
+  #stateOf({ views }: Watched, account: ChainAccount | null): AccountState {
+    for (const view of views) {
+      const known = view.find(account);
+      if (known !== null) return known;
+    }
+    return { account, number: ++this.#lastNumber, readers: 0, isConfirmed: false };
+  }
+
+  /** What an endpoint told of slots that are dead to it is read anew, or told anew. */
+  #forgetDead(index: number, from: number, to: number, now: number): void {
     for (const watched of this.#watched.values()) {
-      if (watched.slot <= from || watched.slot >= to) continue;
+      const view = watched.views[index]!;
+      if (view.slot <= from || view.slot >= to) continue;
       this.counts.dead++;
-      [watched.slot, watched.isRead] = [-1, true];
-      watched.oldestRead = now;
-      watched.awaited = null;
-      watched.covered.fill(false);
+      view.die(now);
+      watched.truth = null;
+      this.#judged.delete(watched);
     }
   }
 
   #uncover(index: number, watched: Watched | undefined): void {
-    if (watched === undefined) return;
-    watched.covered[index] = false;
-    // It may have been told while nobody listened.
-    watched.awaited = null;
+    if (watched !== undefined) watched.views[index]!.isCovered = false;
   }
 }
 
-function isSame(a: ChainAccount | null, b: ChainAccount | null): boolean {
-  if (a === null || b === null) return a === b;
-  return a.lamports === b.lamports && a.owner === b.owner && Buffer.compare(a.data, b.data) === 0;
+interface Told {
+  readonly link: Link;
+  readonly states: readonly AccountState[];
+  readonly soleSources: number;
+  /** Slot of its newest state. */
+  readonly newest: number;
+}
+
+function isBetter(a: Told, b: Told): boolean {
+  if ((a.soleSources === 0) !== (b.soleSources === 0)) return a.soleSources === 0;
+  return a.newest === b.newest ? a.link.appliedSlot > b.link.appliedSlot : a.newest > b.newest;
 }

@@ -1,0 +1,237 @@
+import { OwnOrders } from '@sluice/gateway/trade/state/own-orders.ts';
+import { createMessageBuilder } from '@sluice/gateway/trade/build/message-builder.ts';
+import { checkedTrade, type CheckedTrade, type CheckParts } from '@sluice/gateway/trade/checked-trade.ts';
+import type { TradeRequest } from '@sluice/gateway/trade/request.ts';
+import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
+import { createSimulator } from '@sluice/gateway/trade/send/simulator.ts';
+import type { HotState } from '@sluice/gateway/trade/state/hot-state.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { recordingLog, type LogLine } from '../ingest/harness.ts';
+import { curveOf } from '../simnet/programs/addresses.ts';
+import { until } from '../support/gateway.ts';
+import { trader } from '../support/quoted-trades.ts';
+import { startLyingPubsub, type AccountFrame, type LyingPubsub, type Say } from './lying-pubsub.ts';
+import { startTamperedNode, type TamperedNode } from './send/tampered-node.ts';
+import { startTradedWorld, type TradedWorld } from './state/traded-world.ts';
+
+/** Orders of a gateway of whose endpoints the first one lies. The chain's price hardly moves: a quote is right, or it is a lie. */
+const slotMs = 60;
+const sol = 0.1;
+const slippageBps = 500n;
+let world: TradedWorld;
+let liar: LyingPubsub;
+let nodes: TamperedNode[];
+let lines: LogLine[];
+let ending: AbortController;
+let stop: () => void;
+let state: HotState;
+let parts: CheckParts;
+
+async function start(endpoints: number): Promise<void> {
+  world = await startTradedWorld(endpoints);
+  liar = await startLyingPubsub(world.nodes[0]!.wsUrl);
+  nodes = await Promise.all(world.nodes.map(({ rpcUrl }) => startTamperedNode(rpcUrl)));
+  const httpUrls = nodes.map(({ url }) => url);
+  const log = recordingLog(lines);
+  state = world.open({ httpUrls, wsUrls: world.nodes.map(({ wsUrl }, i) => (i === 0 ? liar.url : wsUrl)), log });
+  stop = world.run(slotMs);
+  const simulator = createSimulator({ nodes: createSendNodes(httpUrls), newestSlot: () => state.newestSlot(), log, signal: ending.signal });
+  parts = { state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders() };
+  await until('it trades', async () => state.rent(0) !== null && 'prepared' in (await order()), 20_000);
+  const warmMs = performance.now() + 500;
+  await until('it is followed', async () => 'prepared' in (await order()) && performance.now() > warmMs);
+}
+
+beforeEach(() => {
+  [lines, ending] = [[], new AbortController()];
+});
+afterEach(async () => {
+  stop();
+  ending.abort();
+  await liar.close();
+  for (const node of nodes) await node.close();
+  await world.close();
+});
+
+function order(parameters: Partial<TradeRequest> = {}): ReturnType<typeof checkedTrade> {
+  return checkedTrade(
+    {
+      order: { side: 'buy', mint: world.curve.mint, amount: { kind: 'ui', value: sol }, slippageBps, pool: 'auto' },
+      publicKey: trader.publicKey,
+      priorityFeeLamports: 0n,
+      maxIn: null,
+      minOut: null,
+      sellAll: false,
+      dryRun: false,
+      skipSimulation: false,
+      ...parameters,
+    },
+    parts,
+  );
+}
+
+/** Least to get, in parts of what the chain gives now less the slippage. */
+async function fairness({ prepared }: CheckedTrade): Promise<number> {
+  const truth = world.chain.account(curveOf(world.curve.mint))!.data;
+  const view = new DataView(truth.buffer, truth.byteOffset, truth.length);
+  const [tokens, lamports] = [view.getBigUint64(8, true), view.getBigUint64(16, true)];
+  const spent = (BigInt(sol * 1e9) * 10_000n) / 10_125n;
+  const fair = (Number((tokens * spent) / (lamports + spent)) * Number(10_000n - slippageBps)) / 10_000;
+  return Number(prepared.bounds.minOut) / fair;
+}
+
+interface Run {
+  readonly passed: number;
+  readonly refused: readonly string[];
+}
+
+/** Orders, one after the other; every one that passes has the bound that it should. */
+async function orders(forMs: number, parameters: Partial<TradeRequest> = {}): Promise<Run> {
+  const refused: string[] = [];
+  let passed = 0;
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    const made = await order(parameters);
+    if ('error' in made) refused.push(made.message ?? made.error);
+    else {
+      passed++;
+      expect(Math.abs((await fairness(made)) - 1)).toBeLessThan(0.02);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return { passed, refused };
+}
+
+const isCurve = ({ owner, data }: AccountFrame['params']['result']['value']): boolean =>
+  owner === programId && data[0].length > 100 && data[0] === Buffer.from(data[0], 'base64').toString('base64');
+
+/** The same curve with a fourteenth of its tokens: nearly everything is a gift to whoever trades in front of the order. */
+function expensive(frame: AccountFrame, slot = frame.params.result.context.slot): AccountFrame {
+  const data = Buffer.from(frame.params.result.value.data[0], 'base64');
+  data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8);
+  return retold(frame, data, slot);
+}
+
+function retold(frame: AccountFrame, data: Buffer, slot: number): AccountFrame {
+  const value = { ...frame.params.result.value, data: [data.toString('base64'), 'base64'] as const };
+  return { ...frame, params: { ...frame.params, result: { context: { slot }, value } } };
+}
+
+let lastTrue: Buffer | null = null;
+const lies: readonly (readonly [string, (frame: AccountFrame, say: Say) => void])[] = [
+  [
+    'repeats each curve a moment later, expensive',
+    (frame, say) => {
+      say(frame);
+      setTimeout(() => say(expensive(frame)), 8);
+    },
+  ],
+  ['tells another curve at once', (frame, say) => say(expensive(frame))],
+  ['tells each curve of a slot to come', (frame, say) => say(expensive(frame, frame.params.result.context.slot + 20))],
+  [
+    'makes changes up between those of the chain',
+    (frame, say) => {
+      say(frame);
+      setTimeout(() => say(expensive(frame, frame.params.result.context.slot + 1)), slotMs / 2);
+    },
+  ],
+  ['leaves changes out', () => undefined],
+  [
+    'repeats old ones',
+    (frame, say) => {
+      lastTrue ??= Buffer.from(frame.params.result.value.data[0], 'base64');
+      say(retold(frame, lastTrue, frame.params.result.context.slot));
+    },
+  ],
+];
+
+function begin(lie: (frame: AccountFrame, say: Say) => void): void {
+  lastTrue = null;
+  liar.lie = (frame, say) => (isCurve(frame.params.result.value) ? lie(frame, say) : say(frame));
+}
+
+const reports = (): readonly unknown[] =>
+  lines.filter(({ name }) => name === 'account_update_false' || name === 'account_update_lost').map(({ data }) => data['endpoint']);
+
+describe('one of three endpoints', () => {
+  it.each(lies)('%s: all orders pass, on the true price, and nobody else is reported', { timeout: 40_000 }, async (what, lie) => {
+    await start(3);
+    begin(lie);
+    const { passed, refused } = await orders(4_000);
+    expect(refused).toEqual([]);
+    expect(passed).toBeGreaterThan(0);
+    const skipped = await orders(300, { skipSimulation: true });
+    expect(skipped.refused).toEqual([]);
+    // One that tells the truth in between, too, gains nothing, and may go unnoticed for a while.
+    expect(reports()).toEqual(what.startsWith('makes') && reports().length === 0 ? [] : [0]);
+  });
+
+  it('runs ahead with its slots: it leads nobody', { timeout: 40_000 }, async () => {
+    await start(3);
+    liar.slotsAhead = 25;
+    begin((frame, say) => say(expensive(frame, frame.params.result.context.slot + 20)));
+    expect(await orders(2_000)).toMatchObject({ refused: [] });
+    expect(state.slot()).toBeLessThanOrEqual(world.chain.slot);
+  });
+
+  it('lies over HTTP too, and in its simulations', { timeout: 40_000 }, async () => {
+    await start(3);
+    begin((frame, say) => say(expensive(frame)));
+    lieOverHttp();
+    const { passed, refused } = await orders(3_000);
+    expect(refused).toEqual([]);
+    expect(passed).toBeGreaterThan(0);
+  });
+});
+
+describe('one of two endpoints', () => {
+  it.each(lies)('%s: no order passes on a price that is none', { timeout: 40_000 }, async (_what, lie) => {
+    await start(2);
+    begin(lie);
+    const { passed } = await orders(4_000);
+    await orders(300, { skipSimulation: true });
+    // Over HTTP it says what is true, so that there is a majority.
+    expect(passed).toBeGreaterThan(0);
+    expect(reports().filter((endpoint) => endpoint !== 0)).toEqual([]);
+  });
+
+  it(
+    'lies over HTTP too, and in its simulations: orders are refused, and none passes on a price that is none',
+    { timeout: 40_000 },
+    async () => {
+      await start(2);
+      begin((frame, say) => say(expensive(frame)));
+      lieOverHttp();
+      const { refused } = await orders(3_000);
+      expect(refused.length).toBeGreaterThan(0);
+      expect((await orders(600, { skipSimulation: true })).passed).toBe(0);
+      expect(reports().filter((endpoint) => endpoint !== 0)).toEqual([]);
+    },
+  );
+});
+
+/** Every answer of the first node: false curves, and simulations that pass whatever they are shown, or fail. */
+function lieOverHttp(): void {
+  let asked = 0;
+  nodes[0]!.tampering = async ({ method, params }, answer) => {
+    const told = (await answer()) as { context: { slot: number }; value: unknown };
+    if (method === 'getMultipleAccounts') {
+      const value = (told.value as (AccountFrame['params']['result']['value'] | null)[]).map((account) => {
+        if (account === null || !isCurve(account)) return account;
+        const data = Buffer.from(account.data[0], 'base64');
+        data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8);
+        return { ...account, data: [data.toString('base64'), 'base64'] };
+      });
+      return { ...told, value };
+    }
+    if (method !== 'simulateTransaction') return told;
+    expect(encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65))).toBe('1'.repeat(64));
+    const value = {
+      ...(told.value as object),
+      ...(asked++ % 2 === 0 ? { err: null, logs: [] } : { err: { InstructionError: [2, { Custom: 6002 }] } }),
+    };
+    return { ...told, value };
+  };
+}

@@ -1,0 +1,86 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
+
+/** A notification of an account, as it goes through. */
+export interface AccountFrame {
+  readonly method: string;
+  readonly params: {
+    readonly subscription: number;
+    readonly result: { readonly context: { readonly slot: number }; readonly value: AccountJson };
+  };
+}
+
+export interface AccountJson {
+  readonly owner: string;
+  readonly lamports: number;
+  readonly data: readonly [string, string];
+}
+
+/** What a client of this endpoint is sent. */
+export type Say = (frame: AccountFrame) => void;
+
+/** A true node's PubSub, of which an endpoint in between makes what it likes. */
+export interface LyingPubsub {
+  readonly url: string;
+  /** Null: the truth. It is handed each notification of an account, and says what it wants in its place. */
+  lie: ((frame: AccountFrame, say: Say) => void) | null;
+  /** By how much it is ahead with the slots that it tells. */
+  slotsAhead: number;
+  close(): Promise<void>;
+}
+
+export async function startLyingPubsub(wsUrl: string): Promise<LyingPubsub> {
+  const server = createServer();
+  const clients = new WebSocketServer({ server });
+  const pairs = new Set<WebSocket>();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const liar: LyingPubsub = {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    lie: null,
+    slotsAhead: 0,
+    async close() {
+      for (const socket of pairs) socket.terminate();
+      clients.close();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  clients.on('connection', (client) => {
+    const node = new WebSocket(wsUrl);
+    const waiting: string[] = [];
+    for (const socket of [client, node]) {
+      pairs.add(socket);
+      socket.on('error', () => socket.terminate());
+      socket.on('close', () => {
+        client.terminate();
+        node.terminate();
+      });
+    }
+    node.on('open', () => waiting.splice(0).forEach((text) => node.send(text)));
+    client.on('message', (data) => {
+      const text = (data as Buffer).toString();
+      if (node.readyState === WebSocket.OPEN) node.send(text);
+      else waiting.push(text);
+    });
+    const say = (frame: unknown): void => {
+      if (client.readyState === WebSocket.OPEN) client.send(JSON.stringify(frame));
+    };
+    node.on('message', (data) => {
+      const text = (data as Buffer).toString();
+      const frame = JSON.parse(text) as AccountFrame;
+      if (frame.method === 'accountNotification' && liar.lie !== null) liar.lie(frame, say);
+      else if (frame.method === 'slotNotification' && liar.slotsAhead > 0) say(ahead(frame, liar.slotsAhead));
+      else client.send(text);
+    });
+  });
+  return liar;
+}
+
+function ahead(frame: AccountFrame, slots: number): unknown {
+  const told = frame.params.result as unknown as Record<string, number>;
+  return {
+    ...frame,
+    params: { ...frame.params, result: { slot: told['slot']! + slots, parent: told['parent']! + slots, root: told['root'] } },
+  };
+}
