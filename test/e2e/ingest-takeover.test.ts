@@ -166,7 +166,7 @@ describe('two ingest processes on one Redis', () => {
     const upTo = simnet.chain.slot;
     await until('the last fork is decided', () => simnet.chain.confirmedSlot > upTo, waitMs);
     const events = happened(simnet);
-    expect(events.length).toBeGreaterThan(3 * someTrades);
+    expect(events.length).toBeGreaterThan(someTrades);
     for (const kind of happenedKinds) {
       const wanted = events.filter((event) => event.kind === kind && event.slot <= upTo).map(({ id }) => id);
       for (const [reader, of] of [

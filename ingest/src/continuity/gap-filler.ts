@@ -162,7 +162,7 @@ export class GapFiller {
     const turns = new Turns();
     for (const item of items) {
       slots.add(item.slot);
-      if (!this.#isTold(item, term)) missing.push(item);
+      if (item.slot >= from && !this.#isTold(item, term)) missing.push(item);
       if (turns.isOver) await turns.pass();
     }
     const startedAtMs = performance.now();

@@ -58,24 +58,26 @@ export async function confirmedSlot(rpc: Rpc, signal: AbortSignal): Promise<numb
  */
 export async function listProgram(rpc: Rpc, program: string, floor: number, tip: number, signal: AbortSignal): Promise<Listing> {
   const newestFirst: Row[] = [];
+  // Page by page: all at once would keep the event loop for longer than any page does.
+  const items: Listed[] = [];
   for (let page = 0; page < maxPages; page++) {
     const rows = await readPage(rpc, program, tip, newestFirst.at(-1)?.signature ?? null, signal);
     newestFirst.push(...rows);
+    for (const { signature, slot, index, failed } of rows) if (!failed) items.push({ signature, slot, index });
     if (rows.length === 0) {
       const end = await isEnd(rpc, program, tip, newestFirst, signal);
       const firstKept = end ? await firstAvailable(rpc, signal) : (newestFirst.at(-1)?.slot ?? tip) + 1;
-      return listing(newestFirst, Math.max(floor, firstKept), tip);
+      return listing(items, Math.max(floor, firstKept), tip);
     }
-    if (newestFirst.at(-1)!.slot < floor) return listing(newestFirst, floor, tip);
+    if (newestFirst.at(-1)!.slot < floor) return listing(items, floor, tip);
   }
-  return listing(newestFirst, newestFirst.at(-1)!.slot + 1, tip);
+  return listing(items, newestFirst.at(-1)!.slot + 1, tip);
 }
 
-function listing(newestFirst: readonly Row[], from: number, tip: number): Listing {
-  const items = newestFirst
-    .filter(({ slot, failed }) => !failed && slot >= from)
-    .map(({ signature, slot, index }) => ({ signature, slot, index }));
-  return { from, tip, items: items.toReversed() };
+/** `newestFirst` is turned round. */
+function listing(newestFirst: Listed[], from: number, tip: number): Listing {
+  while (newestFirst.length > 0 && newestFirst.at(-1)!.slot < from) newestFirst.pop();
+  return { from, tip, items: newestFirst.reverse() };
 }
 
 async function readPage(rpc: Rpc, program: string, tip: number, before: string | null, signal: AbortSignal): Promise<Row[]> {
