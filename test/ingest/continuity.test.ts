@@ -30,7 +30,8 @@ interface World {
   readonly bus: Bus;
   readonly events: StreamEvent[];
   readonly lines: LogLine[];
-  start(): Promise<Ingest>;
+  /** Another bus than the world's, or without waiting for the lead. */
+  start(options?: { readonly bus?: Bus; readonly leads?: boolean }): Promise<Ingest>;
 }
 
 async function until(what: string, met: () => boolean, withinMs = waitMs): Promise<void> {
@@ -68,13 +69,30 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds): Promise<Worl
   });
   const rpc = { httpUrls: nodes.map(({ rpcUrl }) => rpcUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
   const config = { rpc, redisUrls: null } as unknown as Config;
-  const start = async (): Promise<Ingest> => {
-    const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
+  const start: World['start'] = async ({ bus: own = bus, leads = true } = {}) => {
+    const ingest = await startIngest({ config, bus: own, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
-    await until('it sees the chain and leads', () => ingest.stats().endpointsUp === nodeCount && ingest.stats().leads);
+    await until('it sees the chain', () => ingest.stats().endpointsUp === nodeCount && (!leads || ingest.stats().leads));
     return ingest;
   };
   return { chain, nodes, bus, events, lines, start };
+}
+
+/** The same bus, whose memory of the watermark ends when it is told so. */
+function forgettingWatermark(bus: Bus): { readonly bus: Bus; readonly forget: () => void } {
+  let forgot = false;
+  return {
+    forget: () => void (forgot = true),
+    bus: {
+      publisher: (options) => bus.publisher(options),
+      subscriber: (options) => bus.subscriber(options),
+      lease: (name) => bus.lease(name),
+      tail: (count) => bus.tail(count),
+      setStatus: (name, value, ttlMs) => bus.setStatus(name, value, ttlMs),
+      statuses: async () => (await bus.statuses()).filter(({ name }) => !forgot || name !== 'watermark'),
+      close: () => bus.close(),
+    },
+  };
 }
 
 /** Lets slots pass as fast as the reader follows; without a reader as fast as they are made. */
@@ -226,6 +244,39 @@ describe('what was not seen live', () => {
     await expectWhole(world, second);
     expectLateInOrder(world);
     expect(eventsOf(world, 'trade').filter((event) => 'late' in event).length).toBeGreaterThan(50);
+  });
+});
+
+describe('what happened before the bus lost the watermark', () => {
+  it('is filled by a process that never led, from the last watermark that it read there', { timeout: 60_000 }, async () => {
+    const world = await createWorld();
+    const first = await world.start();
+    await warm(world, first);
+    const forgetful = forgettingWatermark(world.bus);
+    const second = await world.start({ bus: forgetful.bus, leads: false });
+    const { watermark } = first.stats().continuity!;
+    await running(world, 'it knows the watermark', () => (second.stats().continuity?.watermark ?? 0) >= watermark);
+    // As after a flush: neither saw this live, and the bus no longer knows up to where the log has everything.
+    forgetful.forget();
+    for (const { control } of world.nodes) control.drop({ share: 1, kinds: ['logs'] });
+    await pass(world, 60, second);
+    await first.close();
+    for (const { control } of world.nodes) control.clear('drop');
+    await running(world, 'it leads', () => second.stats().leads);
+    await expectWhole(world, second);
+  });
+
+  it('is filled by a process that starts then, from the oldest slot that the log has', { timeout: 60_000 }, async () => {
+    const world = await createWorld();
+    const first = await world.start();
+    await warm(world, first);
+    await first.close();
+    await pass(world, 60, null);
+    const forgetful = forgettingWatermark(world.bus);
+    forgetful.forget();
+    const second = await world.start({ bus: forgetful.bus });
+    await running(world, 'it has rounds behind it', () => (second.stats().continuity?.gaps.rounds ?? 0) > 1);
+    await expectWhole(world, second);
   });
 });
 

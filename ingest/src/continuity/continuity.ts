@@ -45,7 +45,8 @@ export class Continuity {
   }
 
   get stats(): ContinuityStats {
-    const { watermark, confirmed, counts } = this.#ledger;
+    const { confirmed, counts } = this.#ledger;
+    const { watermark } = this.#filler;
     const { outvoted } = this.#confirmations;
     return { watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
   }

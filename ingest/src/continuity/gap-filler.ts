@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
@@ -103,6 +104,8 @@ export class GapFiller {
   #began: Promise<number | null> = Promise.resolve(null);
   #term: Term | null = null;
   #written = 0;
+  /** The watermark that the bus had while another process led; 0 before any. The bus may lose its memory before this process leads. */
+  #lastRead = 0;
   #wake: (() => void) | null = null;
 
   constructor(parts: GapFillerParts) {
@@ -121,6 +124,11 @@ export class GapFiller {
     this.#wake?.();
   }
 
+  /** Up to here everything is known to be complete, by this process or the one that leads; 0 before any was. */
+  get watermark(): number {
+    return Math.max(this.#parts.ledger.watermark, this.#lastRead);
+  }
+
   /** An event was published. */
   note(event: PublishableEvent): void {
     const term = this.#term;
@@ -134,8 +142,10 @@ export class GapFiller {
     while (!signal.aborted) {
       let waitMs = roundEveryMs;
       const fence = publisher.fence;
-      if (fence === null) this.#term = null;
-      else {
+      if (fence === null) {
+        this.#term = null;
+        await this.#rememberWatermark();
+      } else {
         try {
           await this.#round(fence);
           failures = 0;
@@ -209,21 +219,27 @@ export class GapFiller {
     const tail = await bus.tail(busLimits.maxTailEntries);
     const standing = new Standing(tail, tail.length < busLimits.maxTailEntries);
     readTold(standing, term);
-    const watermark = (await readWatermark(bus, genesis)) ?? (ledger.watermark > 0 ? ledger.watermark : null);
-    if (watermark !== null) {
-      this.#written = watermark;
-      ledger.resume(watermark);
-      // The holder before may not have heard of all of it, and the log may not have what this process said then.
-      this.#judge.recall();
-      term.lowest = term.floor = Math.max(watermark - overlapSlots + 1, Math.min(watermark + 1, standing.since));
-      return;
-    }
-    const began = (await this.#began) ?? (await this.#confirmedSlot());
-    ledger.resume(began);
+    const stored = await readWatermark(bus, genesis);
+    const known = stored ?? (this.watermark > 0 ? this.watermark : null);
+    const watermark = known ?? Math.min(beforeOldest(standing), (await this.#began) ?? (await this.#confirmedSlot()));
     // At once: whoever comes next has to know from where on everything was to be told.
-    if (!(await writeWatermark(publisher, fence, genesis, began))) throw new Unreachable('It lost the lead.');
-    this.#written = began;
-    term.lowest = term.floor = began + 1;
+    if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable('It lost the lead.');
+    this.#written = watermark;
+    ledger.resume(watermark);
+    // The holder before may not have heard of all of it, and the log may not have what this process said then.
+    this.#judge.recall();
+    const overlap = known === null ? 0 : overlapSlots;
+    term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, standing.since));
+  }
+
+  async #rememberWatermark(): Promise<void> {
+    const { bus, genesis } = this.#parts;
+    try {
+      this.#lastRead = Math.max(this.#lastRead, (await readWatermark(bus, genesis)) ?? 0);
+    } catch (error) {
+      // The bus is away, which its own part reports: what was read last stays.
+      if (!(error instanceof BusError)) throw error;
+    }
   }
 
   /** As far as the majority of the endpoints that answer have confirmed. */
@@ -337,6 +353,14 @@ export class GapFiller {
     await pause(ms, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
     this.#wake = null;
   }
+}
+
+/** The slot before the first of which the log has all that was published; infinite where the log has nothing. */
+function beforeOldest(standing: Standing): number {
+  if (standing.since > 0) return standing.since - 1;
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const [, slot] of standing.told()) if (slot > 0) oldest = Math.min(oldest, slot);
+  return oldest - 1;
 }
 
 /** What stands in the log, as what was told of transactions. */
