@@ -413,7 +413,7 @@ describe('pump, other events', () => {
             toPool: address(m.pool),
             baseAmount: m.mint_amount,
             quoteAmount: m.sol_amount,
-            fee: m.pool_migration_fee,
+            fee: quoteOf(m.quote_mint, older) === wrappedSolMint ? m.pool_migration_fee : 0n,
             timestamp: m.timestamp,
           },
         });
