@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { createBlockhashDeaths } from './blockhash-deaths.ts';
 import { createNodeHistory } from './node-history.ts';
 import type { SendNode } from '../send/nodes.ts';
@@ -15,11 +14,6 @@ const pollEveryMs = 350;
 const pollConfirmedEveryMs = 2_000;
 /** How often it is looked which orders are due. */
 const tickMs = 100;
-/**
- * Blocks that a node's finalized height must be past the last one of a message where nothing else says that it can land no more: as many as
- * a node may be ahead of another behind the same address, and fewer than after which it may have forgotten the message.
- */
-const expiryMarginBlocks = 32;
 /** The finalized height is no older than that when orders are held against it. */
 const heightEveryMs = 1_000;
 /** A node remembers recent statuses for some hundred slots; of older ones it must search its history. */
@@ -52,9 +46,9 @@ export interface StatusPollerOptions<Order extends TrackedOrder> {
 /** Asks one node, for as long as there are open orders, where it has their transactions. Ends when `signal` fires. */
 export async function pollStatuses<Order extends TrackedOrder>(options: StatusPollerOptions<Order>): Promise<void> {
   const { node, index, orders, newestSlot, counters, signal } = options;
+  const ask = askingOf(node, signal);
   const history = createNodeHistory(ask);
   const deaths = createBlockhashDeaths(ask, newestSlot);
-  const blockhashes = new WeakMap<Order, string>();
   let finalized: FinalizedPoint | null = null;
   let finalizedAtMs = -Infinity;
   let failures = 0;
@@ -79,40 +73,14 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight > lastValidBlockHeight;
   }
 
-  /** Empty where the message is not known. */
-  function blockhashOf(tracked: Order): string {
-    const known = blockhashes.get(tracked);
-    if (known !== undefined) return known;
-    const decoded = tracked.order.signedBytes === null ? null : decodeTransaction(tracked.order.signedBytes);
-    const blockhash = decoded === null || decoded.kind === 'malformed' ? '' : decoded.recentBlockhash;
-    blockhashes.set(tracked, blockhash);
-    return blockhash;
-  }
-
-  /**
-   * As far as this node goes: the last block of a message may itself be one endpoint's word, so its blockhash must be dead too, or, where
-   * the node does not say whether it is, the height be well past. One node alone is held to both.
-   */
+  /** As far as this node goes. */
   function canLandNoMore(tracked: Order): boolean {
-    const { lastValidBlockHeight, views } = tracked;
-    if (finalized === null || lastValidBlockHeight === null || !isPast(tracked)) return false;
-    const isDead = deaths.isDead(blockhashOf(tracked));
-    if (isDead === true && views.length > 1) return true;
-    return isDead !== false && finalized.blockHeight > lastValidBlockHeight + expiryMarginBlocks;
+    return finalized !== null && isPast(tracked) && deaths.canLandNoMore(tracked, finalized);
   }
 
   /** What it does not have says nothing: it would not have it either had it landed. */
   function mayBeForgotten(tracked: TrackedOrder): boolean {
     return finalized !== null && isPast(tracked) && history.mayHaveForgotten(tracked.order, finalized);
-  }
-
-  async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    try {
-      return await node.rpc.call(method, params, signal);
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      return null;
-    }
   }
 
   async function readHeight(nowMs: number): Promise<void> {
@@ -162,7 +130,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
     if (some.some(mayBeForgotten)) await history.look(nowMs);
     const past = some.filter(isPast);
-    if (finalized !== null && past.length > 0) await deaths.look(past.map(blockhashOf).filter(Boolean), finalized, nowMs);
+    if (finalized !== null && past.length > 0) await deaths.look(past, finalized, nowMs);
     const isOld = (tracked: Order): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
     const recent = await readSome(
       some.filter((tracked) => !isOld(tracked)),
@@ -174,4 +142,16 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     failures = recent && old ? 0 : failures + 1;
     if (failures > 0) await orders.wait(Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)));
   }
+}
+
+/** Null where the node gave no answer. */
+function askingOf({ rpc }: SendNode, signal: AbortSignal): (method: string, params: readonly unknown[]) => Promise<unknown> {
+  return async (method, params) => {
+    try {
+      return await rpc.call(method, params, signal);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return null;
+    }
+  };
 }
