@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -185,11 +187,23 @@ describe('wallets and keys', () => {
       await finalized(String(told['orderId']));
     }
     for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, limited)).toEqual(beyond('day_limit'));
-    // Signed by the process of another gateway, and counted by the store.
+    // Signed by the process of another gateway, whose audit log this one's reads.
     const other = await (await world.gateway({ config: { signerLimits } })).ready(publicKey, mint);
+    for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, other)).toEqual(beyond('day_limit'));
+    // Of orders that were signed on another machine the store alone has the sum.
+    const elsewhere = await world.wallet();
+    await limited.ready(elsewhere, mint);
+    const db = await openSqlite(join(world.store.dataDir, 'sluice.db'));
+    const spent = 'INSERT INTO order_spend (wallet, day, lamports) VALUES (?, ?, ?)';
+    await db.run(spent, elsewhere, Math.floor(Date.now() / 86_400_000), Number(sol));
+    await db.close();
     for (const dryRun of [true, false]) {
-      const { details, ...said } = await refusal('/trade/buy', { ...body, dryRun }, {}, other);
-      expect({ ...said, details }).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { limitLamports: '1100000000' } });
+      const { details, ...said } = await refusal('/trade/buy', { ...body, publicKey: elsewhere, dryRun }, {}, limited);
+      expect({ ...said, details }).toMatchObject({
+        status: 403,
+        code: 'FORBIDDEN',
+        details: { limitLamports: '1100000000', spentLamports: '1000000000' },
+      });
     }
   });
 
