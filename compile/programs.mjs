@@ -25,5 +25,5 @@ export const assets = ['api-keys.css', 'api-keys.js', 'page.css', 'page.html', '
 export const sourceFolders = ['cli', 'compile', 'gateway/src', 'ingest/src', 'shared/src', 'test/simnet'];
 export const sourceFiles = ['gateway/package.json', 'ingest/package.json', 'package.json', 'pnpm-lock.yaml', 'shared/package.json'];
 
-/** Loaded from `node_modules`: two bring machine code, the third finds its own only from there. */
-export const external = ['libsql', 'uWebSockets.js', 'msgpackr'];
+/** Loaded from `node_modules`: they bring machine code. */
+export const external = ['libsql', 'uWebSockets.js'];

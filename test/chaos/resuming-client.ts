@@ -1,7 +1,7 @@
-import { unpack } from 'msgpackr';
 import { WebSocket } from 'ws';
 import type { Message } from '../support/stream-client.ts';
 import { readLight } from './light-frames.ts';
+import { unpack } from '../support/msgpack.ts';
 
 /** What a client asks for, beside `since`. */
 export interface Subscription {

@@ -304,7 +304,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
   });
 
   it('encodes every one of them as JSON and MessagePack', async () => {
-    const { unpack } = await import('msgpackr');
+    const { unpack } = await import('../support/msgpack.ts');
     for (const name of ['pump_buy_legacy_2026-10-08', 'pump_buy_mayhem_2026-07-29', 'pump_create_v2_and_buy_2026-07-29']) {
       for (const event of fromLogs(name)) {
         const { json, msgpack } = encodeEvent(event);

@@ -29,7 +29,6 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'pino-pretty': ['shared/src/log/'],
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'cli/watch/', 'cli/doctor/'],
   typebox: ['shared/src/wire/', 'shared/src/venues/', 'gateway/src/'],
-  msgpackr: ['shared/src/wire/', 'gateway/src/stream/'],
   '@solana/web3.js': ['shared/src/solana/'],
   '@coral-xyz/anchor': [],
   '@pump-fun/pump-sdk': [],
@@ -57,7 +56,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
 /** No I/O, no environment, no logger: these may import only each other and these packages. */
 const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors/'];
 const pureMayUse = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors/', 'shared/src/solana/'];
-const purePackages: ReadonlySet<string> = new Set(['typebox', 'msgpackr', 'node:buffer', 'node:crypto']);
+const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
 /** Nothing but these reaches custody. */
 const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/trade/', 'cli/', 'test/'];

@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
-import { unpack } from 'msgpackr';
+import { Unpackr } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { addressOf, signatureOf } from './pump-frames.ts';
+import { packValue } from '@sluice/shared/wire/msgpack.ts';
+import { unpack } from '../support/msgpack.ts';
+import { candleEvent, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
 
 const raw = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String);
 const number = fc.oneof(
@@ -126,5 +129,51 @@ describe('encodeEvent', () => {
     for (const other of fc.sample(trade, { numRuns: 400, seed: 8 })) encodeEvent(other);
     expect(Buffer.from(first.json).toString()).toBe(before);
     expect(unpack(first.msgpack)).toStrictEqual(JSON.parse(before));
+  });
+});
+
+describe('integers in MessagePack', () => {
+  /** Tells an integer of 64 bits (a bigint) from a float. */
+  const strict = new Unpackr({ useRecords: false, int64AsType: 'bigint' });
+  const wholeOf = (event: StreamEvent): unknown => (strict.unpack(encodeEvent(event).msgpack) as { ts: unknown }).ts;
+  const ts = { received: 1_795_000_000_123_456, published: 1_795_000_000_123_457 };
+
+  it('are integers beyond 32 bits too, in every event', () => {
+    const mint = addressOf('mint');
+    const events = [tradeEvent(mint), candleEvent(mint), newTokenEvent(mint)].map((event) => ({ ...event, ts }) as StreamEvent);
+    for (const event of [...events, ...fc.sample(price, 1).map((one) => ({ ...one, ts }) as StreamEvent)]) {
+      expect(wholeOf(event)).toEqual({ received: 1_795_000_000_123_456n, published: 1_795_000_000_123_457n });
+    }
+  });
+
+  it('and all that JSON carries are read as they were', () => {
+    const integers = fc.oneof(
+      fc.maxSafeInteger(),
+      fc.integer(),
+      fc.constantFrom(-1, -32, -33, -128, -129, -32_768, -32_769, -(2 ** 31), -(2 ** 31) - 1),
+    );
+    const leaf = fc.oneof(
+      integers,
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.string({ unit: 'grapheme', maxLength: 300 }),
+      fc.boolean(),
+      fc.constant(null),
+    );
+    const value = fc.oneof(
+      leaf,
+      fc.array(leaf, { maxLength: 40 }),
+      fc.dictionary(
+        fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
+        leaf,
+        { maxKeys: 40, noNullPrototype: true },
+      ),
+    );
+    fc.assert(
+      fc.property(fc.record({ value }, { noNullPrototype: true }), (one) => {
+        expect(unpack(Buffer.from(packValue(one), 'latin1'))).toStrictEqual(one);
+      }),
+    );
+    expect(packValue({ a: undefined, b: 'x'.repeat(70_000) }).slice(0, 8)).toBe('\x81\xa1b\xdb\x00\x01\x11\x70');
+    expect(() => packValue({ a: 1n })).toThrow(TypeError);
   });
 });

@@ -5,7 +5,6 @@ import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/s
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
-import { unpack } from 'msgpackr';
 import { tradeEvent, tradePrice } from '@sluice/ingest/pipeline/normalize.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {
@@ -31,6 +30,7 @@ import {
   virtualReservesEventBytes,
 } from './pump-frames.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
+import { unpack } from '../support/msgpack.ts';
 
 const mint = keyOf('coin');
 const mintAddress = addressOf('coin');

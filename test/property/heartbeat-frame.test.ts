@@ -1,10 +1,9 @@
 import fc from 'fast-check';
-import { Unpackr } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { formats, frameHead } from '@sluice/shared/wire/frames.ts';
 import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
+import { unpack } from '../support/msgpack.ts';
 
-const unpackr = new Unpackr({ useRecords: false });
 const seq = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const heartbeat = fc.record({
   ts: seq,
@@ -28,7 +27,7 @@ describe('the writer of heartbeats', () => {
           writer.begin(format, one.batch, one.ts);
           for (const [topic, at] of one.positions) writer.add(frameHead(topic), one.epoch, at);
           const bytes = Buffer.from(writer.end());
-          const read: unknown = format === 'json' ? JSON.parse(bytes.toString('utf8')) : unpackr.unpack(bytes);
+          const read: unknown = format === 'json' ? JSON.parse(bytes.toString('utf8')) : unpack(bytes);
           expect(read).toEqual(expected(one));
         }),
       );

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { pack, unpack } from 'msgpackr';
+import { pack } from 'msgpackr';
+import { unpack } from '../support/msgpack.ts';
 import { describe, expect, it } from 'vitest';
 import { History } from '@sluice/gateway/stream/history.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
-import { unpack } from 'msgpackr';
 import { until } from './gateway.ts';
+import { unpack } from './msgpack.ts';
 
 /** A message of the stream, as a client without types sees it. */
 export interface Message {

@@ -1,14 +1,11 @@
-import { Packr } from 'msgpackr';
 import type { Format } from '@sluice/shared/wire/frames.ts';
+import { packValue } from '@sluice/shared/wire/msgpack.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/replies.ts';
-
-// Plain maps: clients' decoders know nothing of msgpackr's record extension.
-const packr = new Packr({ useRecords: false });
 
 /** A reply or notice as one message. With batches a message is always an array. */
 export function encodeMessage(message: Reply | Notice, format: Format, batch: boolean): string | Uint8Array {
   const whole = batch ? [message] : message;
-  return format === 'json' ? JSON.stringify(whole) : packr.pack(whole);
+  return format === 'json' ? JSON.stringify(whole) : Buffer.from(packValue(whole), 'latin1');
 }
 
 export function encodeBytes(message: Reply | Notice, format: Format, batch: boolean): Uint8Array {

@@ -34,12 +34,13 @@ export class MsgpackFields {
     if (head < 0x80) return head;
     if (head === nil) return null;
     const from = this.#at;
-    const length = head === 0xcb ? 8 : head === 0xce ? 4 : head === 0xcd ? 2 : head === 0xcc ? 1 : 0;
+    const length = head === 0xcb || head === 0xcf ? 8 : head === 0xce ? 4 : head === 0xcd ? 2 : head === 0xcc ? 1 : 0;
     this.#at += length;
     if (length === 0 || this.#at > bytes.length) {
       this.failed = true;
       return 0;
     }
+    if (head === 0xcf) return bytes.readUInt32BE(from) * 0x1_0000_0000 + bytes.readUInt32BE(from + 4);
     return length === 8 ? bytes.readDoubleBE(from) : bytes.readUIntBE(from, length);
   }
 
@@ -93,7 +94,7 @@ export class MsgpackFields {
   #skipValue(depth: number): void {
     const bytes = this.#bytes;
     const head = bytes[this.#at++] ?? 0xc1;
-    if (head < 0x80 || head === nil || head === yes) return;
+    if (head < 0x80 || head >= 0xe0 || head === nil || head === yes) return;
     if (head < 0x90 && depth < 2) {
       for (let fields = head & 0x0f; fields > 0 && !this.failed; fields--) {
         const length = this.#textLength();
@@ -102,10 +103,10 @@ export class MsgpackFields {
       }
     } else if (head >= 0xa0 && head < 0xc0) this.#at += head & 0x1f;
     else if (head === 0xd9) this.#at += 1 + (bytes[this.#at] ?? 0);
-    else if (head === 0xcb) this.#at += 8;
-    else if (head === 0xcc) this.#at += 1;
-    else if (head === 0xcd) this.#at += 2;
-    else if (head === 0xce) this.#at += 4;
+    else if (head === 0xcb || head === 0xcf || head === 0xd3) this.#at += 8;
+    else if (head === 0xcc || head === 0xd0) this.#at += 1;
+    else if (head === 0xcd || head === 0xd1) this.#at += 2;
+    else if (head === 0xce || head === 0xd2) this.#at += 4;
     else this.failed = true;
   }
 }

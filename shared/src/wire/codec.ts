@@ -1,14 +1,11 @@
-import { Packr } from 'msgpackr';
 import type { Fees, PriceEvent, Reserves, StreamEvent, TradeEvent } from './events.ts';
+import { map, map16, nil, packNumber, packText, packValue, yes } from './msgpack.ts';
 
-/** An event in the two forms that clients read: UTF-8 JSON and MessagePack (maps, integers up to 2^32 as integers, other numbers as float64). */
+/** An event in the two forms that clients read: UTF-8 JSON and MessagePack (maps; integers as integers, up to 2^53; other numbers as float64). */
 export interface EncodedEvent {
   readonly json: Uint8Array;
   readonly msgpack: Uint8Array;
 }
-
-// Plain maps: clients' decoders know nothing of msgpackr's record extension.
-const packr = new Packr({ useRecords: false });
 
 /**
  * Encodes an event once for all its readers. Trades and prices, nearly all of the stream, have writers of their own:
@@ -18,7 +15,7 @@ const packr = new Packr({ useRecords: false });
 export function encodeEvent(event: StreamEvent): EncodedEvent {
   if (event.type === 'trade') return encodeTrade(event);
   if (event.type === 'price') return encodePrice(event);
-  return { json: Buffer.from(JSON.stringify(event)), msgpack: packr.pack(event) };
+  return { json: Buffer.from(JSON.stringify(event)), msgpack: bytesOf(packValue(event)) };
 }
 
 /** The MessagePack of an event whose JSON is at hand: the very bytes that `encodeEvent` made of it. */
@@ -247,57 +244,7 @@ function quoted(text: string | null): string {
   return text === null ? 'null' : `"${text}"`;
 }
 
-// --- MessagePack, written as a string of bytes (one character, one byte) and turned into bytes at the end.
-
-const nil = '\xc0';
-const yes = '\xc3';
-const prefixes = Array.from({ length: 256 }, (_, length) =>
-  length < 32 ? String.fromCharCode(0xa0 | length) : `\xd9${String.fromCharCode(length)}`,
-);
-const bytes = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
-
-function packText(text: string | null): string {
-  if (text === null) return nil;
-  const prefix = prefixes[text.length];
-  return prefix === undefined ? `\xda${byte(text.length >>> 8)}${byte(text.length)}${text}` : prefix + text;
-}
-
-const floatBytes = new Uint8Array(8);
-const floatView = new DataView(floatBytes.buffer);
-
-function packNumber(value: number | null): string {
-  if (value === null) return nil;
-  if (value >= 0 && value <= 0xffffffff && Math.floor(value) === value && !Object.is(value, -0)) {
-    if (value < 0x80) return byte(value);
-    if (value < 0x100) return `\xcc${byte(value)}`;
-    if (value < 0x10000) return `\xcd${byte(value >>> 8)}${byte(value)}`;
-    return `\xce${byte(value >>> 24)}${byte(value >>> 16)}${byte(value >>> 8)}${byte(value)}`;
-  }
-  floatView.setFloat64(0, value);
-  return String.fromCharCode(
-    0xcb,
-    floatBytes[0]!,
-    floatBytes[1]!,
-    floatBytes[2]!,
-    floatBytes[3]!,
-    floatBytes[4]!,
-    floatBytes[5]!,
-    floatBytes[6]!,
-    floatBytes[7]!,
-  );
-}
-
-function byte(value: number): string {
-  return bytes[value & 0xff]!;
-}
-
-function map16(entries: number): string {
-  return `\xde\x00${byte(entries)}`;
-}
-
-function map(entries: number): string {
-  return byte(0x80 | entries);
-}
+// --- MessagePack.
 
 const keyId = packText('id');
 const keyMint = packText('mint');

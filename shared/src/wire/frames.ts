@@ -100,7 +100,7 @@ export function writeDecimal(target: Buffer, at: number, value: number): number 
   return end;
 }
 
-/** Integers beyond 32 bits as float64, as events carry them: decoders read uint64 as a big integer. */
+/** An integer from 0 to 2^53. */
 export function writeUnsigned(target: Buffer, at: number, value: number): number {
   if (value < 0x80) {
     target[at] = value;
@@ -114,6 +114,6 @@ export function writeUnsigned(target: Buffer, at: number, value: number): number
     target[at] = 0xce;
     return target.writeUInt32BE(value, at + 1);
   }
-  target[at] = 0xcb;
-  return target.writeDoubleBE(value, at + 1);
+  target[at] = 0xcf;
+  return target.writeUInt32BE(value >>> 0, target.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at + 1));
 }
