@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
@@ -120,7 +121,7 @@ describe('an endpoint that confirms a fork of its own', () => {
     const bus = createInProcessBus();
     closers.push(() => bus.close());
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-    const config = { rpc, redisUrls: null } as unknown as Config;
+    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('all are up', () => {

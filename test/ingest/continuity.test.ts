@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
@@ -68,7 +69,7 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds): Promise<Worl
     },
   });
   const rpc = { httpUrls: nodes.map(({ rpcUrl }) => rpcUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-  const config = { rpc, redisUrls: null } as unknown as Config;
+  const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
   const start: World['start'] = async ({ bus: own = bus, leads = true } = {}) => {
     const ingest = await startIngest({ config, bus: own, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());

@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -56,7 +57,7 @@ async function ingestOn(bus: Bus, ...sources: readonly ScriptedNode[]): Promise<
     },
   });
   const rpc = { httpUrls: sources.map(({ httpUrl }) => httpUrl), wsUrls: sources.map(({ wsUrl }) => wsUrl) };
-  const config = { rpc, redisUrls: null } as unknown as Config;
+  const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
   const ingest = await startIngest({ config, bus, log: recordingLog(lines), signal: new AbortController().signal });
   const started = { ingest, bus, events, lines };
   running.push(started);

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
@@ -43,7 +44,11 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   });
   // The same node under two names is two endpoints.
   const also = (url: string): string[] => (second ? [url, url.replace('127.0.0.1', 'localhost')] : [url]);
-  const config = { rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) }, redisUrls: null } as unknown as Config;
+  const config = {
+    rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) },
+    redisUrls: null,
+    memory: standardMemory,
+  } as unknown as Config;
   const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
   closers.push(() => ingest.close());
   await until('subscribed', () => ingest.stats().endpointsUp === (second ? 2 : 1));

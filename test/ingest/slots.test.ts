@@ -4,6 +4,7 @@ import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
@@ -143,7 +144,7 @@ describe('an endpoint that tells absurd slots', () => {
     const bus = createInProcessBus();
     closers.push(() => bus.close());
     const rpc = { httpUrls: [liar.httpUrl, honest.httpUrl], wsUrls: [liar.wsUrl, honest.wsUrl] };
-    const config = { rpc, redisUrls: null } as unknown as Config;
+    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('both are up and tell slots', () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
@@ -339,7 +340,7 @@ describe('two endpoints', () => {
       },
     });
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-    const config = { rpc, redisUrls: null } as unknown as Config;
+    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => bus.close());
     closers.push(() => ingest.close());

@@ -4,6 +4,7 @@ import { TokenMetadata } from '@sluice/ingest/metadata/token-metadata.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
@@ -222,7 +223,11 @@ describe('on the stream', () => {
     });
     const rules = localRules();
     const fetcher = new MetadataFetcher({ rules });
-    const config = { rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }, redisUrls: null } as unknown as Config;
+    const config = {
+      rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] },
+      redisUrls: null,
+      memory: standardMemory,
+    } as unknown as Config;
     const ingest = await startIngest({ config, bus, metadata: new TokenMetadataBook(fetcher), log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until(() => ingest.stats().endpointsUp === 1);
