@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom } from '../simnet/market/random.ts';
+import { brokenAnswers, falseAnswers, hugeAnswers, type HttpLie } from './lies.ts';
+import { Load, type LoadCounts } from './load.ts';
+import { brokenFrames, falseFrames, type PubsubLie } from './pubsub-lies.ts';
+import { Judge } from './truth.ts';
+import { openLiarsWorld, type LiarsWorld } from './world.ts';
+
+export interface LiarsOptions {
+  readonly seed: string;
+  /** Of which one lies. */
+  readonly endpoints: number;
+  readonly wallets: number;
+  readonly durationMs: number;
+  /** How long one lie lasts. */
+  readonly lieMs: number;
+  readonly maxAnswerMs: number;
+  tell(text: string): void;
+}
+
+export interface LiarsReport extends LoadCounts {
+  readonly faults: readonly string[];
+  readonly lies: number;
+  readonly mostResidentMiB: number;
+  readonly liar: number;
+}
+
+/** The process may have so much resident at any moment. */
+const maxResidentMiB = 512;
+const sampleEveryMs = 250;
+/** In the last part of the time the liar also breaks rules for which it is left alone. */
+const politeShare = 0.7;
+const settleWithinMs = 60_000;
+const mebibyte = 1_024 * 1_024;
+
+interface Scene {
+  readonly name: string;
+  readonly http: HttpLie | null;
+  readonly pubsub: PubsubLie | null;
+}
+
+const scenesOf = (http: Readonly<Record<string, HttpLie>>, pubsub: Readonly<Record<string, PubsubLie>>): Scene[] => [
+  ...Object.entries(http).map(([name, lie]) => ({ name, http: lie, pubsub: null })),
+  ...Object.entries(pubsub).map(([name, lie]) => ({ name: `PubSub: ${name}`, http: null, pubsub: lie })),
+];
+
+/** One endpoint lies for so long, in one way after the other, while orders, streams and reads go on. */
+export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
+  const { seed, endpoints, wallets, durationMs } = options;
+  const world = await openLiarsWorld({ seed, endpoints, wallets });
+  const random = createRandom(`${seed} liar`);
+  const liar = random.below(endpoints);
+  const judge = new Judge(world);
+  const load = new Load(world, judge, options.maxAnswerMs);
+  let mostResident = 0;
+  const sampler = setInterval(() => (mostResident = Math.max(mostResident, world.residentBytes())), sampleEveryMs);
+  try {
+    const running = load.run();
+    const lied = await Promise.race([lie(world, liar, options), running.then(() => Promise.reject(new Error('the load has ended')))]);
+    load.end();
+    await running;
+    judge.end(await load.stored(Math.max(settleWithinMs, durationMs / 10)));
+    if (mostResident > maxResidentMiB * mebibyte) judge.fault(`${Math.round(mostResident / mebibyte)} MiB were resident`);
+    judgeReports(world, liar, judge);
+    const mostResidentMiB = Math.round(mostResident / mebibyte);
+    return { ...load.counts, faults: judge.faults, lies: lied, mostResidentMiB, liar: liar + 1 };
+  } finally {
+    clearInterval(sampler);
+    load.close();
+    await world.close();
+  }
+}
+
+/** How many lies were told. */
+async function lie({ endpoints }: LiarsWorld, liar: number, { seed, durationMs, lieMs, tell }: LiarsOptions): Promise<number> {
+  const random = createRandom(`${seed} lies`);
+  const endpoint = endpoints[liar]!;
+  const beganAtMs = performance.now();
+  let lies = 0;
+  const run = async (scenes: Scene[], untilMs: number): Promise<void> => {
+    for (let left: Scene[] = []; performance.now() < untilMs; lies++) {
+      if (left.length === 0) left = [...scenes];
+      const [scene] = left.splice(random.below(left.length), 1);
+      [endpoint.httpLie, endpoint.pubsubLie] = [scene!.http, scene!.pubsub];
+      tell(`endpoint ${liar + 1}: ${scene!.name}`);
+      await delay(Math.min(lieMs, Math.max(0, untilMs - performance.now())));
+    }
+  };
+  await run(scenesOf({ ...falseAnswers, ...brokenAnswers }, falseFrames), beganAtMs + durationMs * politeShare);
+  await run(scenesOf(hugeAnswers, brokenFrames), beganAtMs + durationMs);
+  [endpoint.httpLie, endpoint.pubsubLie] = [null, null];
+  return lies;
+}
+
+/** Who broke the rules is named in the log, and nobody else. */
+function judgeReports({ program }: LiarsWorld, liar: number, judge: Judge): void {
+  for (const event of ['rpc_endpoint_rested', 'endpoint_dropped']) {
+    const named = new Set(program.log.flatMap(({ msg, ...line }) => (msg === event ? [line['endpoint']] : [])));
+    if (!named.has(liar + 1)) judge.fault(`${event} does not name the endpoint ${liar + 1}`);
+    for (const other of named) if (other !== liar + 1) judge.fault(`${event} names the endpoint ${String(other)}, which is honest`);
+  }
+}

@@ -1,0 +1,255 @@
+import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import type { Random } from '../simnet/market/random.ts';
+import { signatureIn } from '../support/trading-world.ts';
+
+/** A JSON-RPC call as the endpoint gets it. */
+export interface Call {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** What an endpoint writes: `body` as it is, after `delayMs`; null cuts the connection. */
+export interface Reply {
+  readonly status?: number;
+  readonly body: string | Uint8Array | null;
+  readonly delayMs?: number;
+}
+
+type Json = Record<string, unknown>;
+/** The true answer, `{ jsonrpc, id, result | error }`. */
+export type Truth = () => Promise<Json>;
+/** Null: the truth. */
+export type HttpLie = (call: Call, truth: Truth, random: Random) => Promise<Reply | null>;
+
+/** A lie about one method's true `result`, which it may change in place. */
+type ResultLie = (result: unknown, call: Call, random: Random) => unknown;
+
+/** In front of the honest heights: beyond the life of every blockhash. */
+const blocksAhead = 1_000;
+const factor = 10n;
+/** Of an account that says that it is a bonding curve: virtual tokens and virtual quote, u64 each. */
+const [tokensAt, quoteAt] = [8, 16];
+const lateMs = 3_000;
+const longAnswer = Buffer.concat([
+  Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":1},"value":{"blockhash":"'),
+  Buffer.alloc(60 * 1024 * 1024, 0x31),
+  Buffer.from('","lastValidBlockHeight":1}}}'),
+]);
+const deepAnswer = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(200_000)}${']'.repeat(200_000)}}`);
+
+const inJson = (value: unknown): Reply => ({ body: JSON.stringify(value) });
+const valueOf = (result: unknown): Json => (result as { readonly value: Json }).value;
+
+/** Lies about these methods, and the truth about all others. A method that failed truly stays failed. */
+function about(lies: Readonly<Record<string, ResultLie>>): HttpLie {
+  return async (call, truth, random) => {
+    const lie = lies[call.method];
+    if (lie === undefined) return null;
+    const told = await truth();
+    return inJson('result' in told ? { ...told, result: lie(told['result'], call, random) } : told);
+  };
+}
+
+/** Every account of this shape on its way, wherever it stands in the answer. */
+export interface AccountJson {
+  readonly owner: string;
+  lamports: number;
+  readonly data: [string, string];
+}
+
+function isAccount(value: unknown): value is AccountJson {
+  return typeof value === 'object' && value !== null && 'owner' in value && 'data' in value && Array.isArray(value.data);
+}
+
+/** Its bytes if it is a bonding curve's account; null otherwise. */
+function curveBytes({ owner, data }: AccountJson): Buffer | null {
+  const bytes = Buffer.from(data[0], 'base64');
+  return owner === pumpProgram && bytes.length >= 81 && bytes.length < 256 ? bytes : null;
+}
+
+/** A curve on which a token costs a tenth or ten times of the truth; other accounts stay as they are. */
+export function repricedCurve(account: AccountJson, how: 'cheap' | 'dear'): void {
+  const bytes = curveBytes(account);
+  if (bytes === null) return;
+  const [grown, shrunk] = how === 'cheap' ? [tokensAt, quoteAt] : [quoteAt, tokensAt];
+  bytes.writeBigUInt64LE(bytes.readBigUInt64LE(grown) * factor, grown);
+  bytes.writeBigUInt64LE(bytes.readBigUInt64LE(shrunk) / factor, shrunk);
+  account.data[0] = bytes.toString('base64');
+}
+
+function accountsLie(change: (account: AccountJson) => void): HttpLie {
+  const lie: ResultLie = (result) => {
+    const { value } = result as { readonly value: unknown };
+    for (const account of Array.isArray(value) ? value : [value]) if (isAccount(account)) change(account);
+    return result;
+  };
+  return about({ getMultipleAccounts: lie, getAccountInfo: lie });
+}
+
+const sysvarOwner = 'Sysvar1111111111111111111111111111111111111';
+function rentTimesTen(account: AccountJson): void {
+  if (account.owner !== sysvarOwner) return;
+  const bytes = Buffer.from(account.data[0], 'base64');
+  if (bytes.length !== 17) return;
+  bytes.writeBigUInt64LE(bytes.readBigUInt64LE(0) * factor, 0);
+  account.data[0] = bytes.toString('base64');
+}
+
+function statuses(told: (slot: number) => Json | null): ResultLie {
+  return (result, { params }) => {
+    const { context } = result as { readonly context: { readonly slot: number } };
+    return { context, value: (params[0] as readonly string[]).map(() => told(context.slot)) };
+  };
+}
+
+/** Of a blockhash whose life is over: an order with it would be `expired`. */
+const ahead: Readonly<Record<string, ResultLie>> = {
+  getLatestBlockhash: (result) => {
+    const value = valueOf(result);
+    value['lastValidBlockHeight'] = Number(value['lastValidBlockHeight']) + blocksAhead;
+    return result;
+  },
+  getEpochInfo: (result) => ({ ...(result as Json), blockHeight: Number((result as Json)['blockHeight']) + blocksAhead }),
+  getBlockHeight: (result) => Number(result) + blocksAhead,
+  isBlockhashValid: (result) => ({ ...(result as Json), value: false }),
+};
+const unseen: Readonly<Record<string, ResultLie>> = {
+  getSignatureStatuses: statuses(() => null),
+  getTransaction: () => null,
+  getSignaturesForAddress: () => [],
+};
+const failure = { InstructionError: [2, { Custom: 6002 }] };
+
+/** What it says that an order did: ten times the tokens, in balances and in the program's own event. */
+function falseFill(result: unknown): unknown {
+  if (result === null) return null;
+  const { meta } = result as {
+    readonly meta: { postTokenBalances?: { uiTokenAmount: { amount: string } }[]; logMessages?: string[] | null };
+  };
+  for (const { uiTokenAmount } of meta.postTokenBalances ?? []) uiTokenAmount.amount = String(BigInt(uiTokenAmount.amount) * factor);
+  meta.logMessages = (meta.logMessages ?? []).map((line) => {
+    if (!line.startsWith('Program data: ')) return line;
+    const bytes = Buffer.from(line.slice('Program data: '.length), 'base64');
+    // After the head (8) and the mint (32): SOL, then tokens.
+    if (bytes.length > 100) bytes.writeBigUInt64LE((bytes.readBigUInt64LE(48) * factor) & ((1n << 64n) - 1n), 48);
+    return `Program data: ${bytes.toString('base64')}`;
+  });
+  return result;
+}
+
+/** Text for numbers, numbers for text, lists for objects: valid JSON of another form. */
+function mistyped(value: unknown, random: Random): unknown {
+  if (random.chance(0.1)) return random.pick<unknown>([null, -1, 1e308, '', [], {}, 'NaN', true, [[[]]]]);
+  if (Array.isArray(value)) return random.chance(0.2) ? {} : value.map((one) => mistyped(one, random));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mistyped(one, random)]));
+  if (!random.chance(0.5)) return value;
+  return typeof value === 'number' ? String(value) : typeof value === 'string' ? value.length : 'true';
+}
+
+/** Each question's first answer for ever. */
+function repeating(): HttpLie {
+  const most = 2_000;
+  const first = new Map<string, Json>();
+  return async (call, truth) => {
+    const name = `${call.method} ${JSON.stringify(call.params)}`;
+    const known = first.get(name);
+    if (known !== undefined) return inJson({ ...known, id: call.id });
+    const told = await truth();
+    if (first.size < most) first.set(name, told);
+    return inJson(told);
+  };
+}
+
+/** Says that it has sent a message, and does not. */
+const thrownAway: HttpLie = async ({ id, method, params }) =>
+  method === 'sendTransaction' ? inJson({ jsonrpc: '2.0', id, result: signatureIn(String(params[0])) }) : null;
+
+/** False values in the right form. */
+export const falseAnswers: Readonly<Record<string, HttpLie>> = {
+  'every order is too old and unseen': async (call, truth, random) =>
+    (await thrownAway(call, truth, random)) ?? about({ ...ahead, ...unseen })(call, truth, random),
+  'heights far ahead': about(ahead),
+  'a blockhash that never was, and old heights': about({
+    getLatestBlockhash: (result) => {
+      const value = valueOf(result);
+      value['blockhash'] = `1111${String(value['blockhash']).slice(4)}`;
+      value['lastValidBlockHeight'] = Number(value['lastValidBlockHeight']) - 100;
+      return result;
+    },
+    getEpochInfo: (result) => ({ ...(result as Json), blockHeight: Number((result as Json)['blockHeight']) - 100 }),
+  }),
+  'orders are finalized': about({
+    getSignatureStatuses: statuses((slot) => ({
+      slot,
+      confirmations: null,
+      err: null,
+      status: { Ok: null },
+      confirmationStatus: 'finalized',
+    })),
+  }),
+  'orders have failed': about({
+    getSignatureStatuses: statuses((slot) => ({
+      slot,
+      confirmations: null,
+      err: failure,
+      status: { Err: failure },
+      confirmationStatus: 'finalized',
+    })),
+  }),
+  'orders were never seen': about(unseen),
+  'false fills': about({ getTransaction: falseFill }),
+  'landed transactions have failed': about({
+    getTransaction: (result) => {
+      if (result !== null) (result as { meta: Json }).meta['err'] = failure;
+      return result;
+    },
+  }),
+  'cheap curves': accountsLie((account) => repricedCurve(account, 'cheap')),
+  'dear curves': accountsLie((account) => repricedCurve(account, 'dear')),
+  'tenfold rent': accountsLie(rentTimesTen),
+  'tenfold lamports': accountsLie((account) => void (account.lamports *= Number(factor))),
+  'absurd priority fees': about({
+    getRecentPrioritizationFees: (result) =>
+      (result as readonly Json[]).map((fee) => ({ ...fee, prioritizationFee: Number.MAX_SAFE_INTEGER })),
+  }),
+  'simulations pass': about({
+    simulateTransaction: (result) => {
+      Object.assign(valueOf(result), { err: null, logs: [], unitsConsumed: 1 });
+      return result;
+    },
+  }),
+  'simulations fail': about({
+    simulateTransaction: (result) => {
+      Object.assign(valueOf(result), { err: failure, logs: [], unitsConsumed: 1 });
+      return result;
+    },
+  }),
+  'messages are taken and thrown away': thrownAway,
+  'old answers': repeating(),
+};
+
+/** Answers that are no answers. */
+export const brokenAnswers: Readonly<Record<string, HttpLie>> = {
+  'wrong types': async (_call, truth, random) => inJson(mistyped(await truth(), random)),
+  'no JSON': async (_call, truth, random) => {
+    const text = JSON.stringify(await truth());
+    return { body: random.pick([text.slice(0, text.length >> 1), `${text}}`, '', '\u0000'.repeat(100), '<html>busy</html>']) };
+  },
+  late: async (_call, truth) => ({ ...inJson(await truth()), delayMs: lateMs }),
+  'errors and cut connections': async (call, _truth, random) =>
+    random.pick<Reply>([
+      { body: null },
+      { status: 500, body: 'busy' },
+      { status: 429, body: '{}' },
+      inJson({ jsonrpc: '2.0', id: call.id, error: { code: -32_005, message: 'x'.repeat(3_000) } }),
+      inJson({ jsonrpc: '2.0', id: 'another', result: 1 }),
+    ]),
+};
+
+/** After which an endpoint is left alone for a while. */
+export const hugeAnswers: Readonly<Record<string, HttpLie>> = {
+  '60 MB': async ({ method }) => (method === 'simulateTransaction' ? null : { body: longAnswer }),
+  deep: async () => ({ body: deepAnswer }),
+};

@@ -1,0 +1,217 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import { StreamClient } from '../support/stream-client.ts';
+import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import type { Judge, ToldOrder } from './truth.ts';
+import type { LiarsWorld } from './world.ts';
+
+/** What was done, and how long answers took. */
+export interface LoadCounts {
+  orders: number;
+  ended: Record<string, number>;
+  refused: Record<string, number>;
+  reads: number;
+  frames: number;
+  longestMs: number;
+}
+
+const streams = 4;
+const readEveryMs = 150;
+const othersEveryMs = 300;
+const askAgainMs = 250;
+const slippage = 5;
+const sol = 0.05;
+/** An order that has not ended then is not waited for; its end is judged all the same. */
+const patienceMs = 20_000;
+const answerWithinMs = 30_000;
+const isOver = new Set(['finalized', 'failed', 'expired']);
+
+/** Orders, streams and reads, all the time. Everything that is answered goes to the judge. */
+export class Load {
+  readonly counts: LoadCounts = { orders: 0, ended: {}, refused: {}, reads: 0, frames: 0, longestMs: 0 };
+  readonly #world: LiarsWorld;
+  readonly #judge: Judge;
+  readonly #maxAnswerMs: number;
+  readonly #over = new AbortController();
+  readonly #streams: StreamClient[] = [];
+  readonly #stalls = new Stalls();
+
+  constructor(world: LiarsWorld, judge: Judge, maxAnswerMs: number) {
+    [this.#world, this.#judge, this.#maxAnswerMs] = [world, judge, maxAnswerMs];
+  }
+
+  async run(): Promise<void> {
+    for (let at = 0; at < streams; at++) await this.#follow(at === 0);
+    const { coins, wallets } = this.#world;
+    await Promise.all([
+      this.#marketMoves(),
+      this.#repeat(readEveryMs, (at) => this.#read(at)),
+      ...wallets.map((publicKey, at) => this.#trade(publicKey, coins[at]!)),
+    ]);
+  }
+
+  end(): void {
+    this.#over.abort();
+  }
+
+  close(): void {
+    this.#stalls.close();
+    for (const stream of this.#streams) stream.close();
+  }
+
+  /** Waits for the ends of all orders. */
+  async stored(withinMs: number): Promise<readonly ToldOrder[]> {
+    for (const endMs = performance.now() + withinMs; ; await delay(askAgainMs)) {
+      const all = await this.#allOrders();
+      if (all.every(({ status }) => isOver.has(status))) return all;
+      if (performance.now() < endMs) continue;
+      for (const { orderId, status } of all) if (!isOver.has(status)) this.#judge.fault(`${orderId} does not end: ${status}`);
+      return all;
+    }
+  }
+
+  async #allOrders(): Promise<readonly ToldOrder[]> {
+    const all: ToldOrder[] = [];
+    for (let before = ''; ;) {
+      const { body } = await this.ask(`/trade/orders?limit=200${before}`);
+      const { orders, next } = body as { readonly orders: readonly ToldOrder[]; readonly next: string | null };
+      all.push(...orders);
+      if (next === null) return all;
+      before = `&before=${next}`;
+    }
+  }
+
+  async #follow(ofOrders: boolean): Promise<void> {
+    const { host, apiKey } = this.#world;
+    const stream = await new StreamClient(`ws://${host}/api/data`, { authorization: `Bearer ${apiKey}` }).open();
+    this.#streams.push(stream);
+    await stream.ask({ op: 'subscribe', channel: ofOrders ? 'orders' : 'trades' });
+    stream.socket.on('message', () => {
+      for (const { data } of stream.messages.splice(0)) {
+        if (data === undefined) continue;
+        this.counts.frames++;
+        if (ofOrders && data['orderId'] !== undefined) this.#judge.told(data as unknown as ToldOrder);
+      }
+    });
+    stream.socket.on('close', (code) => {
+      if (!this.#over.signal.aborted) this.#judge.fault(`a stream was closed: ${code}`);
+    });
+  }
+
+  async #repeat(everyMs: number, once: (at: number) => Promise<void>): Promise<void> {
+    const { signal } = this.#over;
+    for (let at = 0; !signal.aborted; at++) {
+      await once(at);
+      await delay(everyMs, null, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Others trade, so that there are updates to lie about: a price moves by a thousandth or so. */
+  async #marketMoves(): Promise<void> {
+    const { chain, coins } = this.#world;
+    await this.#repeat(othersEveryMs, async (at) => {
+      const coin = coins[at % coins.length]!;
+      const held = tokensOf(chain, coin);
+      if (held > 1_000_000_000_000n && at % 2 === 1) tradeOnChain(chain, coin, 'pump', { exact: 'baseIn', amount: held / 2n }, 0n);
+      else tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 20_000_000n }, 0n);
+    });
+  }
+
+  async #read(at: number): Promise<void> {
+    const { coins, wallets } = this.#world;
+    const { mint } = coins[at % coins.length]!;
+    this.counts.reads++;
+    const paths = [
+      `/token/info/${mint}`,
+      `/token/trades/${mint}`,
+      `/token/candles/${mint}?interval=1m`,
+      `/portfolio/${wallets[0]}`,
+      '/status',
+    ];
+    if (at % 3 !== 0) return void (await this.ask(paths[at % paths.length]!));
+    const beganAtMs = performance.now();
+    const { status, body } = await this.ask('/quote', { mint, side: 'buy', amount: sol, slippage });
+    if (status === 200)
+      this.#judge.quoted({ side: 'buy', mint, ...(body as { readonly quote: QuoteObject }) }, slippage, beganAtMs, '/quote');
+  }
+
+  /** Buys, and sells all of it again. */
+  async #trade(publicKey: string, coin: QuotedCoin): Promise<void> {
+    const { mint } = coin;
+    await this.#repeat(askAgainMs, async () => {
+      if ((await this.#order('/trade/buy', { publicKey, mint, amount: sol, slippage })) === 'finalized')
+        await this.#order('/trade/sell', { publicKey, mint, amount: '100%', slippage });
+    });
+  }
+
+  async #order(path: string, body: { readonly slippage: number; readonly [field: string]: unknown }): Promise<string> {
+    const beganAtMs = performance.now();
+    const answer = await this.ask(path, body);
+    if (answer.status !== 200) {
+      const { code, details } = (answer.body as { readonly error: { readonly code: string; readonly details: Record<string, unknown> } })
+        .error;
+      const told = details['orderId'] === undefined ? code : `${code} with an order`;
+      this.counts.refused[told] = (this.counts.refused[told] ?? 0) + 1;
+      return 'refused';
+    }
+    this.counts.orders++;
+    const taken = answer.body as TradeAnswer;
+    this.#judge.answered(taken, body, beganAtMs);
+    const status = await this.#endOf(taken.orderId!);
+    this.counts.ended[status] = (this.counts.ended[status] ?? 0) + 1;
+    return status;
+  }
+
+  async #endOf(orderId: string): Promise<string> {
+    for (const endMs = performance.now() + patienceMs; ; await delay(askAgainMs)) {
+      const { status, body } = await this.ask(`/trade/orders/${orderId}`);
+      const order = body as ToldOrder;
+      if (status === 200) this.#judge.told(order);
+      if (status === 200 && isOver.has(order.status)) return order.status;
+      if (performance.now() > endMs || this.#over.signal.aborted) return 'open';
+    }
+  }
+
+  async ask(path: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }> {
+    const { host, apiKey } = this.#world;
+    const beganAtMs = performance.now();
+    const response = await fetch(`http://${host}${path}`, {
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      signal: AbortSignal.timeout(answerWithinMs),
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json();
+    const endedAtMs = performance.now();
+    // That this process stood still is none of the product's doing.
+    const tookMs = endedAtMs - beganAtMs - this.#stalls.between(beganAtMs, endedAtMs);
+    this.counts.longestMs = Math.max(this.counts.longestMs, tookMs);
+    if (tookMs > this.#maxAnswerMs)
+      this.#judge.fault(`${path.replace(/[?].*/, '')} was answered (${response.status}) after ${Math.round(tookMs)} ms`);
+    return { status: response.status, body: answer };
+  }
+}
+
+/** When this process itself stood still. */
+class Stalls {
+  readonly #everyMs = 20;
+  readonly #keptMs = 60_000;
+  #stalls: { readonly endMs: number; readonly ms: number }[] = [];
+  #lastMs = performance.now();
+  readonly #timer = setInterval(() => {
+    const nowMs = performance.now();
+    const ms = nowMs - this.#lastMs - this.#everyMs;
+    this.#lastMs = nowMs;
+    if (ms < this.#everyMs) return;
+    this.#stalls = this.#stalls.filter(({ endMs }) => endMs > nowMs - this.#keptMs);
+    this.#stalls.push({ endMs: nowMs, ms });
+  }, 20);
+
+  between(fromMs: number, toMs: number): number {
+    return this.#stalls.reduce((sum, { endMs, ms }) => (endMs > fromMs && endMs - ms < toMs ? sum + ms : sum), 0);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}

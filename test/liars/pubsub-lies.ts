@@ -1,0 +1,86 @@
+import type { Random } from '../simnet/market/random.ts';
+import { repricedCurve, type AccountJson } from './lies.ts';
+
+/** A notification as the node sends it. */
+export interface Frame {
+  readonly method: string;
+  readonly params: { readonly subscription: number; readonly result: Record<string, unknown> };
+}
+
+/** Sends a client a frame, after `delayMs`. */
+export type Say = (frame: Frame | string, delayMs?: number) => void;
+/** Is handed each notification and says what it wants in its place. */
+export type PubsubLie = (frame: Frame, say: Say, random: Random) => void;
+
+const slotsAhead = 50;
+const soonMs = 25;
+const floodFrames = 2_000;
+const longText = 'x'.repeat(2 * 1024 * 1024);
+
+const copyOf = (frame: Frame): Frame => structuredClone(frame);
+const isAccount = ({ method }: Frame): boolean => method === 'accountNotification';
+
+function repriced(frame: Frame, how: 'cheap' | 'dear', slotsMore = 0): Frame {
+  const copy = copyOf(frame);
+  const { context, value } = copy.params.result as unknown as { context: { slot: number }; value: AccountJson };
+  context.slot += slotsMore;
+  repricedCurve(value, how);
+  return copy;
+}
+
+/** Tells another curve behind each true update; or in its place. */
+function curveLie(how: 'cheap' | 'dear', { instead = false, slotsMore = 0 } = {}): PubsubLie {
+  return (frame, say) => {
+    if (!instead || !isAccount(frame)) say(frame);
+    if (isAccount(frame)) say(repriced(frame, how, slotsMore), instead ? 0 : soonMs);
+  };
+}
+
+const signatureOf = (random: Random): string =>
+  Array.from({ length: 88 }, () => random.pick([...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'])).join('');
+
+/** False values in the right form. */
+export const falseFrames: Readonly<Record<string, PubsubLie>> = {
+  'dear curves behind each update': curveLie('dear'),
+  'cheap curves behind each update': curveLie('cheap'),
+  'dear curves in place of each update': curveLie('dear', { instead: true }),
+  'dear curves of the next slot': curveLie('dear', { slotsMore: 1 }),
+  'future slots': (frame, say) => {
+    const copy = copyOf(frame);
+    const { result } = copy.params;
+    if (copy.method === 'slotNotification') for (const name of ['slot', 'parent']) result[name] = Number(result[name]) + slotsAhead;
+    say(copy);
+  },
+  'updates are repeated': (frame, say) => {
+    for (let times = 0; times < 3; times++) say(frame, times * soonMs);
+  },
+  'updates are left out': (frame, say, random) => {
+    if (!isAccount(frame) && (frame.method !== 'logsNotification' || random.chance(0.5))) say(frame);
+  },
+  'events that were made up': (frame, say, random) => {
+    say(frame);
+    if (frame.method !== 'logsNotification' || !random.chance(0.1)) return;
+    const copy = copyOf(frame);
+    (copy.params.result['value'] as Record<string, unknown>)['signature'] = signatureOf(random);
+    say(copy);
+  },
+  'landed transactions have failed': (frame, say) => {
+    const copy = copyOf(frame);
+    if (copy.method === 'logsNotification')
+      (copy.params.result['value'] as Record<string, unknown>)['err'] = { InstructionError: [2, { Custom: 6002 }] };
+    say(copy);
+  },
+};
+
+/** After which an endpoint is dropped for a while. */
+export const brokenFrames: Readonly<Record<string, PubsubLie>> = {
+  'large frames': (frame, say) => {
+    const copy = copyOf(frame);
+    copy.params.result['more'] = longText;
+    say(copy);
+  },
+  'no JSON': (frame, say, random) => say(random.pick(['{', '', `${JSON.stringify(frame)}]`, '['.repeat(50_000), '\u0000'])),
+  'a flood': (frame, say) => {
+    for (let times = 0; times < floodFrames; times++) say(frame);
+  },
+};

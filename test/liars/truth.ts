@@ -1,0 +1,158 @@
+import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { ChainAccount } from '../simnet/chain.ts';
+import { curveOf } from '../simnet/programs/addresses.ts';
+import { effectOf } from '../support/trading-world.ts';
+import type { LiarsWorld } from './world.ts';
+
+/** An order as its client was told of it, by an answer or on the stream. */
+export type ToldOrder = Pick<OrderObject, 'orderId' | 'status' | 'signature' | 'fill' | 'lastValidBlockHeight' | 'error'>;
+
+interface Curves {
+  readonly atMs: number;
+  readonly accounts: ReadonlyMap<string, ChainAccount>;
+}
+
+/** Before a request, so old may be what it is quoted on: honest endpoints are late, and so is a busy machine. */
+const oldestMs = 3_000;
+const keptMs = 30_000;
+/** Of a true quote within that time; what the curve did in between two blocks. */
+const toleranceBps = 50n;
+const basisPoints = 10_000n;
+
+/** Holds what the product says against what the chain did. Every fault is a line. */
+export class Judge {
+  readonly faults: string[] = [];
+  readonly orders = new Map<string, ToldOrder>();
+  #curves: Curves[] = [];
+  readonly #world: LiarsWorld;
+  readonly #stop: () => void;
+  readonly #minOuts = new Map<string, TradeAnswer>();
+  readonly #said = new Set<string>();
+
+  constructor(world: LiarsWorld) {
+    this.#world = world;
+    const note = (): void => {
+      const atMs = performance.now();
+      const accounts = new Map(world.coins.map(({ mint }) => [curveOf(mint), world.chain.account(curveOf(mint))!]));
+      this.#curves.push({ atMs, accounts });
+      if (this.#curves[0]!.atMs < atMs - 2 * keptMs) this.#curves = this.#curves.filter((one) => one.atMs > atMs - keptMs);
+    };
+    note();
+    this.#stop = world.chain.listen({ onFrozen: note });
+  }
+
+  fault(text: string): void {
+    if (this.#said.has(text)) return;
+    this.#said.add(text);
+    this.faults.push(text);
+  }
+
+  /** An order that was taken. */
+  answered(answer: TradeAnswer, body: { readonly slippage: number }, beganAtMs: number): void {
+    const { orderId } = answer;
+    if (orderId === null) return this.fault('an order that was taken has no id');
+    this.#minOuts.set(orderId, answer);
+    this.told({ ...answer, orderId, fill: null });
+    this.quoted(answer, body.slippage, beganAtMs, orderId);
+  }
+
+  /** A quote; its least must be what the slippage leaves of a true quote of that time. */
+  quoted(
+    { side, mint, quote }: { side: 'buy' | 'sell'; mint: string; quote: QuoteObject },
+    slippage: number,
+    sinceMs: number,
+    what: string,
+  ): void {
+    const amount = BigInt(quote.inAmount);
+    const outs = this.#curves
+      .filter((one) => one.atMs >= sinceMs - oldestMs)
+      .map(({ accounts }) => this.#trueOut(accounts, mint, side, amount));
+    const least = outs.reduce((a, b) => (a < b ? a : b));
+    const most = outs.reduce((a, b) => (a > b ? a : b));
+    const bound = (least * (basisPoints - BigInt(Math.round(slippage * 100))) * (basisPoints - toleranceBps)) / basisPoints ** 2n;
+    if (BigInt(quote.minOut) < bound) this.fault(`${what}: minOut of a ${side} is ${quote.minOut}, by true quotes at least ${bound}`);
+    const highest = (most * (basisPoints + toleranceBps)) / basisPoints;
+    if (BigInt(quote.outAmount) > highest)
+      this.fault(`${what}: outAmount of a ${side} is ${quote.outAmount}, by true quotes at most ${highest}`);
+  }
+
+  #trueOut(accounts: ReadonlyMap<string, ChainAccount>, mint: string, side: 'buy' | 'sell', amount: bigint): bigint {
+    const plan = planMarket(mint, [...usualQuotes.keys()], venues);
+    const assembled = assembleMarket(plan, (address) => accounts.get(address) ?? this.#world.chain.account(address));
+    if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
+    const outcome = assembled.market.pools[0]!.pool.quote({ exact: side === 'buy' ? 'quoteIn' : 'baseIn', amount });
+    if (!outcome.ok) throw new Error(`the true curve gives no quote: ${outcome.fault}`);
+    return side === 'buy' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
+  }
+
+  /** What is said of an order now must be true now: the chain is in this process, and never behind what is said of it. */
+  told(order: ToldOrder): void {
+    const { orderId, status, signature, lastValidBlockHeight } = order;
+    this.orders.set(orderId, order);
+    const { chain } = this.#world;
+    const record = chain.transaction(signature ?? '');
+    const fault = (why: string): void => this.fault(`${orderId} is told as ${status}, and ${why}`);
+    switch (status) {
+      case 'processed':
+      case 'confirmed':
+      case 'finalized': {
+        if (record === null) return fault('it did not land');
+        if (record.err !== null && status !== 'processed') return fault(`it failed: ${JSON.stringify(record.err)}`);
+        const reached = { processed: chain.slot, confirmed: chain.confirmedSlot, finalized: chain.finalizedSlot }[status];
+        if (record.slot > reached) fault(`its slot ${record.slot} is not: ${reached}`);
+        break;
+      }
+      case 'failed':
+        if (record === null || record.err === null) fault(record === null ? 'it did not land' : 'it landed and succeeded');
+        break;
+      case 'expired':
+        if (record !== null) fault('it landed');
+        else if (chain.blockHeight <= (lastValidBlockHeight ?? Infinity))
+          fault(`it can land until ${lastValidBlockHeight}, now ${chain.blockHeight}`);
+        break;
+    }
+    if (order.fill !== null) this.#filled(order as OrderObject);
+  }
+
+  #filled({ orderId, signature, publicKey, mint, quoteMint, side, fill }: OrderObject): void {
+    const record = this.#world.chain.transaction(signature ?? '');
+    if (fill === null || record === null || record.err !== null)
+      return this.fault(`${orderId} is told with a fill, and nothing was filled`);
+    const effect = effectOf(this.#world.chain, record, { publicKey: publicKey!, mint: mint!, quoteMint: quoteMint ?? wrappedSolMint });
+    const sign = side === 'buy' ? 1n : -1n;
+    const told = { tokens: sign * BigInt(fill.baseAmount), fee: BigInt(fill.networkFee) };
+    const paid = sign * BigInt(fill.traderQuoteAmount) + BigInt(fill.networkFee) + BigInt(fill.otherLamports);
+    if (told.tokens !== effect.tokens || told.fee !== effect.fee || -paid !== effect.lamports)
+      this.fault(
+        `${orderId} is told with a fill of ${told.tokens} tokens for ${paid}, and it was ${effect.tokens} for ${-effect.lamports}`,
+      );
+    const answer = this.#minOuts.get(orderId);
+    if (answer === undefined) return;
+    const { minOut, maxIn } = answer.quote;
+    const [given, gotten] = side === 'buy' ? [fill.traderQuoteAmount, fill.baseAmount] : [fill.baseAmount, fill.traderQuoteAmount];
+    if (BigInt(gotten) < BigInt(minOut)) this.fault(`${orderId} got ${gotten}, and its bound was ${minOut}`);
+    if (BigInt(given) > BigInt(maxIn)) this.fault(`${orderId} gave ${given}, and its bound was ${maxIn}`);
+  }
+
+  /** After the end: every order has ended truly, and every message that any endpoint was handed is one order's. */
+  end(stored: readonly ToldOrder[]): void {
+    this.#stop();
+    const { chain, endpoints, wallets } = this.#world;
+    for (const order of stored) this.told(order);
+    const signatures = stored.map(({ signature }) => signature);
+    if (new Set(signatures).size !== signatures.length) this.fault('two orders have one message');
+    const known = new Set(signatures);
+    for (const sent of new Set(endpoints.flatMap(({ sent: all }) => [...all])))
+      if (!known.has(sent)) this.fault(`${sent} was sent, and no order has it`);
+    for (const payer of wallets)
+      for (const { accountKeys, signature } of chain.signaturesFor(payer))
+        if (accountKeys[0] === payer && !known.has(signature)) this.fault(`${signature} landed, and no order has it`);
+    const ids = new Set(stored.map(({ orderId }) => orderId));
+    if (ids.size !== this.#minOuts.size || [...this.#minOuts.keys()].some((id) => !ids.has(id)))
+      this.fault(`${this.#minOuts.size} orders were answered, and ${ids.size} are stored`);
+  }
+}

@@ -1,0 +1,119 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { createRandom } from '../simnet/market/random.ts';
+import { wallet } from '../simnet/market/wallets.ts';
+import { createChain, type SimChain } from '../simnet/sim-chain.ts';
+import { startSimnet } from '../simnet/simnet.ts';
+import { until } from '../support/gateway.ts';
+import { makeKey, openEmbeddedStore } from '../support/keys.ts';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { launchCoin, maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
+import { startEndpoint, type Endpoint } from './endpoint.ts';
+
+/** One chain, endpoints in front of it, and the product as one process of its own that knows only these. */
+export interface LiarsWorld {
+  readonly chain: SimChain;
+  readonly endpoints: readonly Endpoint[];
+  readonly program: RunningProgram;
+  readonly host: string;
+  readonly apiKey: string;
+  /** Of each coin one custodial wallet trades, and one after the other. */
+  readonly coins: readonly QuotedCoin[];
+  readonly wallets: readonly string[];
+  metrics(): Promise<string>;
+  /** Bytes that the process has resident. */
+  residentBytes(): number;
+  close(): Promise<void>;
+}
+
+export interface LiarsWorldOptions {
+  readonly seed: string;
+  readonly endpoints: number;
+  readonly wallets: number;
+}
+
+/** Blocks come faster still: each trade of the market makes one. */
+const slotMs = 200;
+const maxHonestDelayMs = 400;
+const walletLamports = 10_000n * 10n ** 9n;
+const passphrase = 'a passphrase among liars';
+/** Of a process that is told its nodes by address. */
+const keystoreName = 'cluster';
+const readyWithinMs = 60_000;
+
+export async function openLiarsWorld(options: LiarsWorldOptions): Promise<LiarsWorld> {
+  const closers: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0).toReversed()) await end();
+  };
+  try {
+    return { ...(await open(options, closers)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Promise<Omit<LiarsWorld, 'close'>> {
+  const { seed } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-liars-'));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const keypairs = Array.from({ length: options.wallets }, (_, at) => wallet('liars', `custodial ${at}`));
+  const funded = [maker, trader, ...keypairs].map(({ publicKey: address }) => ({ address, lamports: walletLamports }));
+  const chain = createChain({ seed, market: false, funded, slotMs });
+  const coins = keypairs.map(() => launchCoin(chain));
+  const node = await startSimnet({ chain, autoStart: false });
+  closers.push(() => node.close());
+  const endpoints: Endpoint[] = [];
+  for (let at = 0; at < options.endpoints; at++) {
+    const endpoint = await startEndpoint(node.port, maxHonestDelayMs, createRandom(`${seed} endpoint ${at}`));
+    closers.push(() => endpoint.close());
+    endpoints.push(endpoint);
+  }
+  const store = await openEmbeddedStore(folder);
+  const { key: apiKey } = await makeKey(store, { plan: 'enterprise' });
+  const outcome = await openKeystore(store, keystoreName, passphrase);
+  if (!outcome.ok) throw new Error(outcome.reason);
+  for (const { seed: secret } of keypairs) await outcome.keystore.import(secret, null);
+  await store.close();
+  const passphraseFile = join(folder, 'passphrase');
+  writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 });
+  chain.start();
+  closers.push(() => chain.stop());
+  const env = {
+    SOLANA_RPC_URL: endpoints.map(({ httpUrl }) => httpUrl).join(','),
+    SOLANA_WS_URL: endpoints.map(({ wsUrl }) => wsUrl).join(','),
+    DATA_DIR: folder,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    METRICS_PORT: '0',
+    TRADING: 'live',
+    KEYSTORE_PASSPHRASE_FILE: passphraseFile,
+  };
+  const program = runProgram('cli/start.ts', { folder, env });
+  closers.push(() => program.child.kill('SIGKILL'));
+  const started = await program.logged('gateway_started', readyWithinMs);
+  const host = `127.0.0.1:${String(started['port'])}`;
+  const { port } = await program.logged('operations_listening', readyWithinMs);
+  const operations = `http://127.0.0.1:${String(port)}`;
+  await until('it to be ready', async () => (await fetch(`${operations}/readyz`)).status === 200, readyWithinMs);
+  return {
+    chain,
+    endpoints,
+    program,
+    host,
+    apiKey,
+    coins,
+    wallets: keypairs.map(({ publicKey }) => publicKey),
+    metrics: async () => (await fetch(`${operations}/metrics`)).text(),
+    residentBytes: () => residentBytes(program.child.pid!),
+  };
+}
+
+function residentBytes(pid: number): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  if (kilobytes === undefined) throw new Error(`the process ${pid} has ended`);
+  return Number(kilobytes) * 1_024;
+}
