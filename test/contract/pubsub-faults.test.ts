@@ -98,7 +98,7 @@ describe('an endpoint that sends', () => {
     expect(bad.counts.faults).toBeLessThanOrEqual(maxFaults);
     expect(good.counts).toMatchObject({ drops: 0, faults: 0 });
     expect(lines.filter(({ name }) => name === 'endpoint_dropped').map(({ data }) => data)).toMatchObject([
-      { endpoint: 0, restMs: firstRestMs },
+      { endpoint: 1, restMs: firstRestMs },
     ]);
   });
 

@@ -87,7 +87,7 @@ describe('what a simulation gives', () => {
   test('a node that says something else of the same state is reported, once, and asked last', async () => {
     world.nodes[0]!.tampering = halved;
     for (let i = 0; i < 3; i++) expect((await simulate()).kind).toBe('passed');
-    expect(lines.map(({ name, data }) => [name, data['endpoint']])).toEqual([['simulation_contradicted', 0]]);
+    expect(lines.map(({ name, data }) => [name, data['endpoint']])).toEqual([['simulation_contradicted', 1]]);
     const before = asked();
     await simulate();
     expect(asked()[0]).toBe(before[0]);

@@ -71,7 +71,7 @@ export class Witnesses {
       this.#counters.contradicted++;
       if (nowMs - this.#loggedAtMs[index]! < logEveryMs) continue;
       this.#loggedAtMs[index] = nowMs;
-      this.#log.warn({ endpoint: index, slot }, 'simulation_contradicted');
+      this.#log.warn({ endpoint: index + 1, slot }, 'simulation_contradicted');
     }
   }
 

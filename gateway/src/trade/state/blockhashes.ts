@@ -120,7 +120,7 @@ export class Blockhashes {
     } else if (isContradicted) this.counts.contradicted++;
     if (isContradicted && !this.#wasContradicted) {
       const answers = this.#ballot.votes(nowMs).map(({ endpoint: index, value: { slot, lastValidBlockHeight } }) => ({
-        endpoint: index,
+        endpoint: index + 1,
         slot,
         lastValidBlockHeight,
       }));

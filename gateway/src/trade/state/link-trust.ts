@@ -22,7 +22,7 @@ export class LinkTrust {
   /** It left out a change, or told one that never was. Reported once, until it is believed again for long. */
   distrust(address: string, event: 'account_update_lost' | 'account_update_false', nowMs: number): void {
     if (nowMs - this.#untilMs > regainedAfterMs) this.#times = 0;
-    if (this.#times === 0) this.#log.warn({ endpoint: this.#endpoint, address }, event);
+    if (this.#times === 0) this.#log.warn({ endpoint: this.#endpoint + 1, address }, event);
     this.#untilMs = nowMs + Math.min(maxDistrustMs, firstDistrustMs * 2 ** Math.min(this.#times++, 10));
   }
 }

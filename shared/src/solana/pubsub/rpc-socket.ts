@@ -161,7 +161,7 @@ export class RpcSocket {
     if (state === this.#state) return;
     this.#state = state;
     const level = state === 'up' ? 'info' : 'warn';
-    this.#options.log[level]({ endpoint: this.index, state, reason }, 'endpoint_state');
+    this.#options.log[level]({ endpoint: this.index + 1, state, reason }, 'endpoint_state');
   }
 
   #connect(): void {
@@ -184,7 +184,7 @@ export class RpcSocket {
         followRedirects: false,
       });
     } catch (error) {
-      this.#options.log.warn({ endpoint: this.index, err: error }, 'endpoint_address_refused');
+      this.#options.log.warn({ endpoint: this.index + 1, err: error }, 'endpoint_address_refused');
       this.#retry('address');
       return;
     }
@@ -268,7 +268,7 @@ export class RpcSocket {
     if (this.#socket === null || !this.#faults.note(fault, nowMs)) return;
     this.counts.drops++;
     const restMs = this.#faults.rest(nowMs);
-    this.#options.log.warn({ endpoint: this.index, fault, restMs }, 'endpoint_dropped');
+    this.#options.log.warn({ endpoint: this.index + 1, fault, restMs }, 'endpoint_dropped');
     this.#abandon(`dropped: ${fault}`, restMs);
   }
 
@@ -311,7 +311,7 @@ export class RpcSocket {
       this.counts.refusedSubscriptions++;
       if (this.#loggedRefusals++ < maxLoggedRefusals) {
         this.#options.log.warn(
-          { endpoint: this.index, subscription: subscription.name, error: loggedError(message) },
+          { endpoint: this.index + 1, subscription: subscription.name, error: loggedError(message) },
           'subscription_refused',
         );
       }
@@ -397,7 +397,7 @@ export class RpcSocket {
     const ceilingMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(this.#failures, 16));
     this.#failures++;
     const pauseMs = restMs + ceilingMs / 2 + Math.random() * (ceilingMs / 2);
-    this.#options.log.debug({ endpoint: this.index, reason, pauseMs: Math.round(pauseMs) }, 'endpoint_retry');
+    this.#options.log.debug({ endpoint: this.index + 1, reason, pauseMs: Math.round(pauseMs) }, 'endpoint_retry');
     this.#timer = setTimeout(() => this.#connect(), pauseMs);
   }
 }
