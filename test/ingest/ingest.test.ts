@@ -233,8 +233,8 @@ describe('endpoints', () => {
     expect(tradesOf(started).toSorted()).toEqual(names.map(tradeOf).toSorted());
     expect(started.lines.filter(({ name }) => name === 'endpoint_state').map(({ data }) => [data['endpoint'], data['state']])).toEqual(
       expect.arrayContaining([
-        [0, 'down'],
-        [0, 'up'],
+        [1, 'down'],
+        [1, 'up'],
       ]),
     );
   });

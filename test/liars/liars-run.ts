@@ -15,7 +15,7 @@ export interface LiarsOptions {
   /** How long one lie lasts. */
   readonly lieMs: number;
   readonly maxAnswerMs: number;
-  tell(text: string): void;
+  readonly tell: (text: string) => void;
 }
 
 export interface LiarsReport extends LoadCounts {
@@ -40,8 +40,8 @@ interface Scene {
 }
 
 const scenesOf = (http: Readonly<Record<string, HttpLie>>, pubsub: Readonly<Record<string, PubsubLie>>): Scene[] => [
-  ...Object.entries(http).map(([name, lie]) => ({ name, http: lie, pubsub: null })),
-  ...Object.entries(pubsub).map(([name, lie]) => ({ name: `PubSub: ${name}`, http: null, pubsub: lie })),
+  ...Object.entries(http).map(([name, told]) => ({ name, http: told, pubsub: null })),
+  ...Object.entries(pubsub).map(([name, told]) => ({ name: `PubSub: ${name}`, http: null, pubsub: told })),
 ];
 
 /** One endpoint lies for so long, in one way after the other, while orders, streams and reads go on. */

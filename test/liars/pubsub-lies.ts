@@ -36,8 +36,8 @@ function curveLie(how: 'cheap' | 'dear', { instead = false, slotsMore = 0 } = {}
   };
 }
 
-const signatureOf = (random: Random): string =>
-  Array.from({ length: 88 }, () => random.pick([...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'])).join('');
+const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'.split('');
+const signatureOf = (random: Random): string => Array.from({ length: 88 }, () => random.pick(base58Letters)).join('');
 
 /** False values in the right form. */
 export const falseFrames: Readonly<Record<string, PubsubLie>> = {

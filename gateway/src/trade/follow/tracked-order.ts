@@ -111,7 +111,8 @@ function landed(tracked: TrackedOrder, sightings: readonly Sighting[], nowMs: nu
   const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
   const confirmed = agreed(tracked, sightings, 'confirmed', nowMs);
   const [first] = confirmed ?? [];
-  if (first === undefined) return { evidence: processed, broadcast, read: null };
+  // One node's word alone is not reported: nothing of it may be true.
+  if (first === undefined) return { evidence: broadcast === 'rest' ? processed : null, broadcast, read: null };
   const { slot, err } = first.status;
   const { reading } = tracked;
   if (reading === null || reading.slot !== slot || (reading.error === null) !== (err === null)) {
