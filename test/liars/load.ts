@@ -22,10 +22,11 @@ const othersEveryMs = 300;
 const askAgainMs = 250;
 const slippage = 5;
 const sol = 0.05;
-/** An order that has not ended then is not waited for; its end is judged all the same. */
+/** An order of which nothing is certain then is not waited for; its end is judged all the same. */
 const patienceMs = 20_000;
 const answerWithinMs = 30_000;
 const isOver = new Set(['finalized', 'failed', 'expired']);
+const isConfirmed = new Set(['confirmed', 'finalized']);
 
 /** Orders, streams and reads, all the time. Everything that is answered goes to the judge. */
 export class Load {
@@ -140,7 +141,7 @@ export class Load {
   async #trade(publicKey: string, coin: QuotedCoin): Promise<void> {
     const { mint } = coin;
     await this.#repeat(askAgainMs, async () => {
-      if ((await this.#order('/trade/buy', { publicKey, mint, amount: sol, slippage })) === 'finalized')
+      if ((await this.#order('/trade/buy', { publicKey, mint, amount: sol, slippage })) === 'confirmed')
         await this.#order('/trade/sell', { publicKey, mint, amount: '100%', slippage });
     });
   }
@@ -163,11 +164,13 @@ export class Load {
     return status;
   }
 
+  /** Until it has landed for good, or will not. */
   async #endOf(orderId: string): Promise<string> {
     for (const endMs = performance.now() + patienceMs; ; await delay(askAgainMs)) {
       const { status, body } = await this.ask(`/trade/orders/${orderId}`);
       const order = body as ToldOrder;
       if (status === 200) this.#judge.told(order);
+      if (status === 200 && isConfirmed.has(order.status)) return 'confirmed';
       if (status === 200 && isOver.has(order.status)) return order.status;
       if (performance.now() > endMs || this.#over.signal.aborted) return 'open';
     }
