@@ -140,8 +140,8 @@ describe('integers in MessagePack', () => {
 
   it('are integers beyond 32 bits too, in every event', () => {
     const mint = addressOf('mint');
-    const events = [tradeEvent(mint), candleEvent(mint), newTokenEvent(mint)].map((event) => ({ ...event, ts }) as StreamEvent);
-    for (const event of [...events, ...fc.sample(price, 1).map((one) => ({ ...one, ts }) as StreamEvent)]) {
+    const events = [tradeEvent(mint), candleEvent(mint), newTokenEvent(mint)].map((event) => ({ ...event, ts }));
+    for (const event of [...events, ...fc.sample(price, 1).map((one) => ({ ...one, ts }))]) {
       expect(wholeOf(event)).toEqual({ received: 1_795_000_000_123_456n, published: 1_795_000_000_123_457n });
     }
   });

@@ -216,7 +216,7 @@ describe('over any chain with forks, any drops and delays, and any kills of whoe
         }
       }
       const landed: number[] = [];
-      for (const transaction of [...this.#dropped]) {
+      for (const transaction of this.#dropped) {
         if (this.#roll(2) === 0) continue;
         this.#dropped.delete(transaction);
         landed.push(transaction);

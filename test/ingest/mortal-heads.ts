@@ -79,7 +79,7 @@ export class ForkingChain {
         await turns(1);
         const answer = answers[method]?.(params);
         if (answer === undefined) throw new Error(`${method} is not answered`);
-        accept?.(answer);
+        void accept?.(answer);
         return answer;
       },
     };

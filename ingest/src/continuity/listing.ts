@@ -74,10 +74,10 @@ export async function listProgram(rpc: Rpc, program: string, floor: number, tip:
   return listing(items, newestFirst.at(-1)!.slot + 1, tip);
 }
 
-/** `newestFirst` is turned round. */
+/** The rows from `from` on, in the order of the chain. */
 function listing(newestFirst: Listed[], from: number, tip: number): Listing {
   while (newestFirst.length > 0 && newestFirst.at(-1)!.slot < from) newestFirst.pop();
-  return { from, tip, items: newestFirst.reverse() };
+  return { from, tip, items: newestFirst.toReversed() };
 }
 
 async function readPage(rpc: Rpc, program: string, tip: number, before: string | null, signal: AbortSignal): Promise<Row[]> {

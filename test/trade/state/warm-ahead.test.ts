@@ -3,7 +3,7 @@ import { EventCell } from '@sluice/gateway/stream/event-cell.ts';
 import { createHotState } from '@sluice/gateway/trade/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/trade/state/warm-ahead.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
+import { testConfig } from '../../support/gateway.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { expect, it } from 'vitest';
 import { recordingLog } from '../../ingest/harness.ts';
@@ -19,7 +19,7 @@ it('new coins of the log are followed before anybody asks for them', { timeout: 
   const log = recordingLog([]);
   const bus = createInProcessBus();
   const rpc = { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] };
-  const ingest = await startIngest({ config: { rpc } as unknown as Config, bus, log, signal: ending.signal });
+  const ingest = await startIngest({ config: { ...testConfig, rpc }, bus, log, signal: ending.signal });
   const subscriber = await bus.subscriber();
   const state = createHotState({ ...rpc, venues, log, signal: ending.signal });
   try {
