@@ -324,6 +324,31 @@ describe('sluice wallets', () => {
     expect(await json(['wallets', 'list'])).toEqual([]);
   });
 
+  it('takes policies of a pinned key alone, each newer than the last, and no wallet for that key', async () => {
+    const { publicKey: own } = (await json(['wallets', 'create'])) as { readonly publicKey: string };
+    expect((await run(['wallets', 'policy', 'pin', own])).stderr).toContain('a wallet of the keystore');
+    const { publicKey } = (await json(['wallets', 'policy', 'keygen', 'operator.json'])) as { readonly publicKey: string };
+    expect(statSync(join(folder, 'operator.json')).mode & 0o777).toBe(0o600);
+    expect((await run(['wallets', 'policy', 'keygen', 'operator.json'])).code).toBe(1);
+    await json(['wallets', 'policy', 'pin', publicKey]);
+    expect((await run(['wallets', 'policy', 'show'])).stderr).toContain('missing');
+    const sign = (key: string, version: number, ...rules: readonly string[]) =>
+      json(['wallets', 'policy', 'sign', '--key', key, '--version', String(version), '--keystore', 'simnet', ...rules]);
+    const put = (policy: unknown): void => writeFileSync(join(folder, 'policy.json'), JSON.stringify(policy));
+    put(await sign('operator.json', 2, '--max-hour-sol', '1.5', '--venues', 'pump'));
+    const rules = { version: 2, maxHourLamports: '1500000000', maxDayLamports: null, venues: [expect.any(String)], tokens: null };
+    expect(await json(['wallets', 'policy', 'install', 'policy.json'])).toMatchObject(rules);
+    expect(await json(['wallets', 'policy', 'show'])).toMatchObject({ key: publicKey, ...rules });
+    expect((await run(['wallets', 'policy', 'install', 'policy.json'])).stderr).toContain('higher --version');
+    await json(['wallets', 'policy', 'keygen', 'other.json']);
+    put(await sign('other.json', 3));
+    expect((await run(['wallets', 'policy', 'install', 'policy.json'])).stderr).toContain('has not signed it');
+    await json(['wallets', 'list']);
+    const reads = (await json(['wallets', 'reads'])) as readonly { readonly command: string; readonly subject: string }[];
+    expect(reads.slice(0, 3).map(({ command }) => command)).toEqual(['wallets reads', 'wallets list', 'wallets policy']);
+    expect(reads).toContainEqual(expect.objectContaining({ command: 'wallets policy', subject: `pin ${publicKey}` }));
+  });
+
   it('refuses what is no secret key, and repeats none of it', async () => {
     const { code, stdout, stderr } = await run(['wallets', 'import'], {}, secretKey.replace(']', ',7]'));
     expect(code).toBe(1);

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../fault.ts';
 import type { LogHead } from '../protocol.ts';
@@ -35,7 +35,7 @@ export function followSiblings(options: SiblingsOptions): Siblings {
   let slots = 0;
   return {
     read: () => {
-      for (; slots < maxSlots && isThere(join(folder, `${keystore}-${slots}.lock`)); slots++) {
+      for (; slots < maxSlots && existsSync(join(folder, `${keystore}-${slots}.lock`)); slots++) {
         if (slots !== ownSlot) logs.push(new SiblingLog({ folder, name: slotName(keystore, slots) }, options));
       }
       let any = false;
@@ -67,7 +67,7 @@ class SiblingLog {
     // A segment that is full is written no more.
     for (
       let next = this.#segment + 1;
-      isThere(segmentFile(this.#log, next)) && isBegun(segmentFile(this.#log, next), this.#options.key, next);
+      existsSync(segmentFile(this.#log, next)) && isBegun(segmentFile(this.#log, next), this.#options.key, next);
       next++
     ) {
       any = this.#readOn() || any;
@@ -120,8 +120,4 @@ class SiblingLog {
     this.#at = reader.rewind();
     return this.#at > from;
   }
-}
-
-function isThere(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
