@@ -9,7 +9,7 @@ const prefixes = Array.from({ length: 256 }, (_, length) =>
 const bytes = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
 const twoTo32 = 2 ** 32;
 
-export function byte(value: number): string {
+function byte(value: number): string {
   return bytes[value & 0xff]!;
 }
 
