@@ -52,6 +52,11 @@ const callers: readonly Caller[] = [
   { what: 'a plan that withholds it', key: 'sluice_withheld', plan: unhurried(withholding), scopes },
 ];
 
+/** Documents are limited by address: each caller has one of its own there. */
+const documents: readonly string[] = ['openApi', 'asyncApi', 'docs'];
+const addressFor = ({ id }: EndpointSpec, caller: number): Record<string, string> =>
+  documents.includes(id) ? { 'X-Forwarded-For': `192.0.2.${caller + 1}` } : {};
+
 /** All keys are of one account, which has one order. */
 const accountId = 'routes';
 const order = newOrder(1_800_000_000_000, { accountId });
@@ -64,7 +69,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'sluice-routes-'));
 beforeAll(async () => {
   store = await openStore({ dataDir, databaseUrl: null });
   await store.orders.insert(order, { idempotency: null, spend: null, followedBy: 'gateway' });
-  market = await startMarketGateway({ seed: 5, slots: 120, store, config: { trading: 'paper' } });
+  market = await startMarketGateway({ seed: 5, slots: 120, store, config: { trading: 'paper', trustedProxies: ['127.0.0.1'] } });
   held = market.holder();
   await store.accounts.create({ id: accountId, wallet: null, plan: 'standard', createdAtMs: Date.now() });
   await store.wallets.insertKeystore('cluster', { salt: new Uint8Array(16), proof: new Uint8Array(16) }, Date.now());
@@ -192,12 +197,12 @@ describe('every endpoint', () => {
     const { path, body } = sample(spec);
     let answered = 0;
     const connection = await RawConnection.open(market.server.gateway.port);
-    for (const caller of callers) {
+    for (const [at, caller] of callers.entries()) {
       for (const target of pathsOf(spec, path)) {
         for (const method of methods) {
           const key: Record<string, string> = caller.key === null ? {} : { Authorization: `Bearer ${caller.key}` };
           const withBody = body !== undefined && method === spec.method;
-          const headers = { ...key, ...(withBody ? { 'Content-Type': 'application/json' } : {}) };
+          const headers = { ...addressFor(spec, at), ...key, ...(withBody ? { 'Content-Type': 'application/json' } : {}) };
           const request: RawRequest = { method, target, headers, ...(withBody ? { body } : {}) };
           const answer = await connection.ask(request);
           if (answer === null) throw new Error(`no answer to ${method} ${target} of ${caller.what}`);

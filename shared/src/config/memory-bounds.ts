@@ -33,12 +33,12 @@ export const standardMemory: MemoryBounds = {
 
 /**
  * For the simulated chain, whose market makes 8 trades and 20 events a second and forgets a coin after half an hour: with these the
- * embedded start stays under 400 MB. The log holds some seven minutes, the history 25.
+ * embedded start stays under 400 MB. The log holds some seven minutes, the history 20.
  */
 export const simnetMemory: MemoryBounds = {
   log: { maxEntries: 32_768, maxBytes: 16 * mebibyte },
-  history: { maxEntries: 65_536, maxBytes: 32 * mebibyte },
-  market: { mints: 1_000, buckets: 100_000 },
-  pools: 2_000,
-  signatures: 40_000,
+  history: { maxEntries: 65_536, maxBytes: 24 * mebibyte },
+  market: { mints: 600, buckets: 60_000 },
+  pools: 1_500,
+  signatures: 20_000,
 };
