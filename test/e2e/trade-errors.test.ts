@@ -381,7 +381,8 @@ describe('the kill switch', () => {
     const body = buy();
     await world.store.halt.set(true, 'a test', Date.now());
     try {
-      await until('the halt', async () => (await gateway.post('/trade/buy', { ...body, dryRun: true })).status === 503);
+      // A sale of nothing: the gateway itself has seen the halt, and not the signing process alone.
+      await until('the halt', async () => (await gateway.post('/trade/sell', { ...body, amount: '50%', dryRun: true })).status === 503);
       await everywhere(trades, 'buy', body, stopped);
       await everywhere(trades, 'sell', { ...body, amount: '50%' }, stopped);
       expect(await refusal('/transaction/send', { transaction: signed })).toEqual(stopped);
