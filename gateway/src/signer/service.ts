@@ -15,7 +15,7 @@ import { startTerms } from './start-terms.ts';
 const maxGateways = 16;
 /** How long signing processes may take to end behind their connections, milliseconds. */
 const endWithinMs = 3_000;
-/** Whoever may write to the socket may have orders signed: the owner, and the group of the gateways. */
+/** The socket's owner and the gateways' group may write to it, and so may have orders signed. */
 const socketMode = 0o660;
 
 export interface ServiceOptions {

@@ -43,7 +43,7 @@ export function auditLine(mac: Uint8Array, json: string): string {
   return `${Buffer.from(mac).toString('hex')} ${json}\n`;
 }
 
-/** Checks the lines of one segment as they come; `seen` is told each entry that fits. */
+/** Checks the lines of one segment as they come; `seen` is called with each valid entry. */
 export class ChainReader {
   readonly #key: Uint8Array;
   readonly #seen: (entry: AuditEntry) => void;

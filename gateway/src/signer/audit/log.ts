@@ -45,7 +45,7 @@ export interface AuditOptions extends LogName {
   readonly keystore: string;
   /** How far the log is known to have come. */
   readonly noted: Noted;
-  /** Is told every entry of the newest segment, in order. */
+  /** Called with every entry of the newest segment, in order. */
   readonly seen: (entry: AuditEntry) => void;
   readonly segmentBytes: number;
   readonly nowMs: () => number;

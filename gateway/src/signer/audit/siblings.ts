@@ -25,7 +25,7 @@ export interface SiblingsOptions {
 }
 
 /**
- * Follows the logs of all other slots. Whoever signs writes its own line first and reads the others then: of two processes that sign at
+ * Follows the logs of all other slots. A signing process writes its own line first, then reads the others: of two processes that sign at
  * the same moment one at least sees the line of the other. A lock file stands for each slot before anything of it is written, and slots
  * are taken from the lowest on, so that one look at the next lock file finds a process that is new.
  */

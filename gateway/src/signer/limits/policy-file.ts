@@ -19,7 +19,7 @@ export type PolicyReading = { readonly ok: true; readonly inForce: PolicyInForce
 export interface PolicyPlace {
   readonly folder: string;
   readonly keystore: string;
-  /** `auditKey`: whoever has the passphrase pins the key. */
+  /** `auditKey`: a process that has the passphrase can pin the key. */
   readonly key: Uint8Array;
 }
 
@@ -81,7 +81,7 @@ function readIfThere(file: string): string | null {
   return stats.size > maxFileBytes ? '' : readFileSync(file, 'utf8');
 }
 
-/** Whoever reads at the same time sees the old content or the new one. */
+/** A concurrent reader sees the old content or the new one, never a part. */
 function replaceFile(folder: string, file: string, content: string): void {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
