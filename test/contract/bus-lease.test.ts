@@ -127,6 +127,22 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await expect(bound.setStatus('mark', { slot: 7 }, 60_000)).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
+  it('begin a new holding with each new epoch: its publisher has not seen that log', async () => {
+    harness = await start({ maxTopics: 10 });
+    const bus = await harness.connect();
+    const lease = bus.lease('one');
+    await untilHeld(lease);
+    const { fence } = lease;
+    const bound = await bus.publisher({ lease });
+    await bound.publish(entries(10, 'a', (index) => [`trades:m${index}`]));
+    const [overflow] = await Promise.allSettled([bound.publish([entry('b', ['trades:x'])])]);
+    await expect(bound.publish([entry('c', ['trades:x'])])).rejects.toMatchObject(fenced);
+    await until(lease, () => lease.held && lease.fence > fence);
+    await (await bus.publisher({ lease })).publish([entry('d', ['trades:x'])]);
+    // Over Redis what begins an epoch is refused itself.
+    expect((await bus.tail(10)).map(textOf)).toEqual(overflow.status === 'fulfilled' ? ['b', 'd'] : ['d']);
+  });
+
   it('refuse all that waits behind what was refused', async () => {
     const [bus] = await open();
     const lease = bus.lease('one');

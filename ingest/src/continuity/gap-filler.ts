@@ -180,7 +180,8 @@ export class GapFiller {
     let at = 0;
     let done = Math.min(tip, Math.max(ledger.watermark, from - 1));
     do {
-      done = Math.min(tip, done + stretchSlots);
+      // Slots in which nothing is missing are passed in one stretch, however many a node says there are.
+      done = Math.min(tip, Math.max(done + stretchSlots, missing[at]?.slot ?? tip));
       const unknown = await this.#judge.decide(done, tip, { from, slots });
       this.counts.lostSlots += unknown.length;
       const end = missing.findIndex(({ slot }, index) => index >= at && slot > done);
@@ -220,7 +221,9 @@ export class GapFiller {
     const standing = new Standing(tail, tail.length < busLimits.maxTailEntries);
     readTold(standing, term);
     const stored = await readWatermark(bus, genesis);
-    const known = stored ?? (this.watermark > 0 ? this.watermark : null);
+    // The ledger may be ahead of the log: what it counts as complete may still have waited to be stored.
+    const remembered = Math.max(this.#written, this.#lastRead);
+    const known = stored ?? (remembered > 0 ? remembered : null);
     const watermark = known ?? Math.min(beforeOldest(standing), (await this.#began) ?? (await this.#confirmedSlot()));
     // At once: whoever comes next has to know from where on everything was to be told.
     if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable('It lost the lead.');

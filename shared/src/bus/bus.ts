@@ -35,7 +35,7 @@ export interface BusPublisher {
    * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them all: the
    * first `stored` of them are in the log, the others are not and may be published again. Only where it closed
    * (`CLOSED`) with a batch under way is it unknown whether that one was stored. `FENCED`: the lease
-   * that the publisher was opened with is no longer in the holding that it was in; it never will be again.
+   * that the publisher was opened with is no longer in the holding that it was in; it never will be again. A new epoch ends the holding.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
   /** As `Bus.setStatus`; rejects with `FENCED`, and sets nothing, where the lease is no longer in that holding. */

@@ -48,6 +48,7 @@ class InProcessBus implements Bus {
     this.#assertOpen();
     if (lease !== undefined && !lease.held) throw fencedError(lease.name);
     const fence = lease?.fence;
+    const { epoch } = this.#log;
     let open = true;
     return {
       publish: async (entries: readonly BusEntry[]): Promise<void> => {
@@ -55,6 +56,7 @@ class InProcessBus implements Bus {
         for (const entry of entries) checkEntry(entry);
         if (lease !== undefined && this.#leases.fenceOf(lease.name) !== fence) throw fencedError(lease.name);
         for (const entry of entries) this.#log.append(entry);
+        if (lease !== undefined && this.#log.epoch !== epoch) this.#leases.renew(lease.name);
         for (const subscriber of this.#subscribers) subscriber.wake();
         await this.#nextTurn();
       },

@@ -28,6 +28,13 @@ export class InProcessLeases {
     return this.#claims.get(name)?.[0]?.fence;
   }
 
+  /** Ends the present holding of a name, and begins another. */
+  renew(name: string): void {
+    const claims = this.#claims.get(name) ?? [];
+    claims[0]?.tell(null);
+    this.#grant(claims);
+  }
+
   close(): void {
     // From the last to the first, so that none is granted on the way out.
     for (const claims of this.#claims.values()) for (const claim of claims.toReversed()) void claim.close();

@@ -56,8 +56,9 @@ class RedisBus implements Bus {
     this.#assertOpen();
     if (lease !== undefined && !lease.held) throw fencedError(lease.name);
     const holding = lease === undefined ? null : { name: lease.name, fence: lease.fence };
+    const seen = holding === null ? nothingSeen : await new RedisHistory(this.#connection, () => {}).state(nothingSeen);
     const forget = (): boolean => this.#parts.delete(publisher);
-    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, this.#log, forget);
+    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, seen, this.#log, forget);
     this.#parts.add(publisher);
     return publisher;
   }

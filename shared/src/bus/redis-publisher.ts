@@ -69,13 +69,23 @@ export class RedisPublisher implements BusPublisher {
   #running: Promise<void> | null = null;
   #accepting = true;
   #batchNumber = 0;
-  #seen: Sighting = { epoch: '', term: '', offset: 0 };
+  #seen: Sighting;
 
-  constructor(connection: RedisConnection, channel: string, limits: LogLimits, holding: Holding | null, log: Logger, forget: () => void) {
+  /** `seen`: where the log stands. In a holding it writes into that epoch and no other. */
+  constructor(
+    connection: RedisConnection,
+    channel: string,
+    limits: LogLimits,
+    holding: Holding | null,
+    seen: Sighting,
+    log: Logger,
+    forget: () => void,
+  ) {
     this.#connection = connection;
     this.#channel = channel;
     this.#limits = limits;
     this.#holding = holding;
+    this.#seen = seen;
     this.#log = log;
     this.#forget = forget;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];

@@ -119,7 +119,8 @@ return {log.epoch, log.offset, log.terms}
  * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body. -> [epoch, offset, term]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
- * stored also where the lease was lost since. What can
+ * stored also where the lease was lost since. A new epoch ends the holding of the lease: its holder goes by a log that is gone, and
+ * has to read the new one before it writes into it. What can
  * fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
  * doubles here: exact up to 2^53.
  */
@@ -127,6 +128,11 @@ export const publishScript = script(`${state}
 local log = read_state(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
 if log.refused then return log.refused end
 local epoch, offset, term = log.epoch, log.offset, log.term
+local function end_holding()
+  if redis.call('GET', KEYS[8]) == ARGV[14] then redis.call('DEL', KEYS[8]) end
+  return redis.error_reply('${fenced} ' .. ARGV[14])
+end
+if KEYS[8] and epoch ~= ARGV[3] then return end_holding() end
 if offset > 0 and redis.call('GET', KEYS[7]) == ARGV[6] then return {epoch, offset, term} end
 if KEYS[8] and redis.call('GET', KEYS[8]) ~= ARGV[14] then return redis.error_reply('${fenced} ' .. ARGV[14]) end
 
@@ -147,6 +153,7 @@ for from = 1, topics, step do
 end
 if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[12]) then
   begin_epoch(ARGV[1], ARGV[2], log.memory)
+  if KEYS[8] then return end_holding() end
   epoch, offset, term = ARGV[2], 0, ARGV[2]
   for i = 1, topics do seqs[i] = 0 end
 end
