@@ -3,6 +3,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { RecordSeal } from './auth/record-seal.ts';
 import { createTickets, type Tickets } from './auth/tickets.ts';
+import { orClose } from './life.ts';
 import { announce, gatewayStatusPrefix } from './presence.ts';
 import { createLimiter } from './ratelimit/create.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
@@ -41,14 +42,8 @@ export async function joinFleet({ config: { redisUrls }, bus, seal, log, limiter
   const closeLimiter = (): void => {
     if (given === undefined) limiter.close();
   };
-  let tickets: Tickets;
-  try {
-    tickets = await createTickets({ redisUrls, seal, log });
-  } catch (error) {
-    closeLimiter();
-    throw error;
-  }
-  const presence = await announce({ bus, log, onTold: () => void statuses.read() });
+  const tickets = await orClose(createTickets({ redisUrls, seal, log }), { close: closeLimiter });
+  const presence = await orClose(announce({ bus, log, onTold: () => void statuses.read() }), tickets, { close: closeLimiter });
   return {
     limiter,
     tickets,

@@ -29,7 +29,7 @@ import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
 import { OpenRequests } from './http/open-requests.ts';
 import { createRouter, staticPage, type Route, type Router } from './http/router.ts';
-import { drain, type LifePhase } from './life.ts';
+import { drain, orClose, type LifePhase } from './life.ts';
 import type { ReadCounters } from './metrics.ts';
 import { createOperations } from './operations.ts';
 import { createMarkets } from './quote/markets.ts';
@@ -104,13 +104,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   signal.throwIfAborted();
   const keys = await openKeys(options);
   const { seal, events } = openSeal(keys.sealKey, config);
-  const fleet = await joinFleet({ config, bus, seal, log, limiter: options.limiter });
+  const fleet = await orClose(joinFleet({ config, bus, seal, log, limiter: options.limiter }), keys);
   const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket(config.memory.market);
   const store = keys.dashboard?.store ?? null;
   const seenLog = store === null || config.redisUrls === null ? noSeenLog : openSeenLog(store.dataDir, log);
-  const subscriber = await bus.subscriber({ seen: seenLog.seen });
+  const subscriber = await orClose(bus.subscriber({ seen: seenLog.seen }), fleet, keys);
   let transport: Transport | null = null;
   let phase: LifePhase = 'running';
   const hub = new Hub({

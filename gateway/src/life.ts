@@ -45,3 +45,13 @@ export async function drain({ hub, transport, requests, waitMs, enter, log }: Li
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** What is being opened; where that fails, what was opened before it is closed. */
+export async function orClose<Opened>(opening: Promise<Opened>, ...before: readonly { close(): unknown }[]): Promise<Opened> {
+  try {
+    return await opening;
+  } catch (error) {
+    for (const part of before) await part.close();
+    throw error;
+  }
+}

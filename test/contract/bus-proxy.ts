@@ -5,6 +5,8 @@ export interface SteppingProxy {
   readonly url: string;
   /** Pieces that passed. */
   readonly steps: number;
+  /** Connections that are open now. */
+  readonly connections: number;
   /** Ends all connections; new ones are taken. */
   cut(): void;
   close(): Promise<void>;
@@ -52,6 +54,9 @@ export async function startProxy(targetPort: number, beforeEach: () => Promise<v
     url: `redis://127.0.0.1:${port}`,
     get steps() {
       return steps;
+    },
+    get connections() {
+      return sockets.size / 2;
     },
     cut,
     close: () => {

@@ -3,6 +3,8 @@ import { loadEnvFile } from './env-file.ts';
 import { readSettings, type SettingsOptions } from './settings.ts';
 import { faultsText, startFault } from './start-fault.ts';
 
+const endsWithinMs = 5_000;
+
 /**
  * Runs a process of sluice on the settings of `env` and `.env`. What keeps it from starting is said on stderr in plain lines,
  * whatever the log level, and the process ends with 1. `requires` as for `readSettings`. Rejects with what is no fault of settings.
@@ -27,7 +29,9 @@ export async function runOnSettings(
   }
 }
 
+/** Whoever starts the process again waits for its end, so it ends though something were left open. */
 function refuse(text: string): void {
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;
+  setTimeout(() => process.exit(), endsWithinMs).unref();
 }

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { startGateway } from '@sluice/gateway/gateway.ts';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { testConfig } from '../support/gateway.ts';
+import { startRedis } from '../support/redis.ts';
+import { silentLog } from './bus-harness.ts';
+import { startProxy } from './bus-proxy.ts';
+
+/** Longer than the longest pause before a connection is made again. */
+const reconnectsWithinMs = 2_500;
+const maxSteps = 200;
+const cutForMs = 50;
+
+it('a gateway that loses Redis anywhere in its start leaves no connection behind', { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-start-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  let left = Number.POSITIVE_INFINITY;
+  let cutUntilMs = 0;
+  const proxy = await startProxy(redis.port, async () => {
+    left--;
+    if (left === -1) cutUntilMs = performance.now() + cutForMs;
+    if (performance.now() < cutUntilMs) proxy.cut();
+  });
+  onTestFinished(() => proxy.close());
+  const config = { ...testConfig, redisUrls: [proxy.url], dataDir: folder };
+  let failures = 0;
+  let wasCut = true;
+  for (let steps = 0; wasCut && steps < maxSteps; steps++) {
+    const store = await openStore(config);
+    const bus = await connectRedisBus([proxy.url], silentLog);
+    left = steps;
+    const { signal } = new AbortController();
+    const gateway = await startGateway({ config, bus, log: silentLog, signal, store }).catch((error: unknown) => {
+      if (!(error instanceof BusError)) throw error;
+      failures++;
+      return null;
+    });
+    wasCut = left < 0;
+    left = Number.POSITIVE_INFINITY;
+    cutUntilMs = 0;
+    await gateway?.close();
+    await bus.close();
+    await store.close();
+  }
+  expect([failures > 3, wasCut]).toEqual([true, false]);
+  await delay(reconnectsWithinMs);
+  expect(proxy.connections).toBe(0);
+});
