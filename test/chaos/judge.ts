@@ -72,7 +72,9 @@ export class Judge implements Witness {
   /** Id of a trade to its mint. */
   readonly #mintOf = new Map<string, string>();
   readonly #forgotAtMs: number[] = [];
-  #hasRestarted = false;
+  /** New epochs that may still be told, one for each start of a Redis; and all that were told. */
+  #epochsToCome = 0;
+  readonly #epochsTold = new Set<string>();
   #toldAgain = 0;
   readonly #ends = new Map<string, number>();
 
@@ -97,10 +99,10 @@ export class Judge implements Witness {
 
   /**
    * A Redis starts anew with all that it had. Nothing is gone then; but where a gateway dies before it has seen the new start, what it had
-   * shown is not known, and a new epoch is told to be safe.
+   * shown is not known, and a new epoch is told to be safe: one for each start at most.
    */
   restarted(): void {
-    this.#hasRestarted = true;
+    this.#epochsToCome++;
   }
 
   onFollow(client: string, topic: string, { epoch, seq }: { readonly epoch: string; readonly seq: number }): void {
@@ -128,7 +130,13 @@ export class Judge implements Witness {
 
   onGap(client: string, { topic, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
     this.gaps.set(reason, (this.gaps.get(reason) ?? 0) + 1);
-    if (this.#hasRestarted && this.#forgotAtMs.length === 0 && reason === 'epoch') this.forgot();
+    if (reason === 'epoch' && !this.#epochsTold.has(epoch)) {
+      this.#epochsTold.add(epoch);
+      if (this.#epochsToCome > 0) {
+        this.#epochsToCome--;
+        this.forgot();
+      }
+    }
     if (this.#forgotAtMs.length === 0)
       this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}) at ${this.#sinceStartMs()} ms, and no Redis forgot anything`);
     const way = this.#way(client, topic);
