@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead } from '@sluice/gateway/quote/markets.ts';
+import { quoteEndpoints } from '@sluice/gateway/quote/quotes.ts';
 import type { AccountReader, ChainAccount } from '@sluice/gateway/chain/account-reader.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
@@ -25,6 +26,8 @@ interface TestReader extends AccountReader {
   failing: boolean;
   nowMs: number;
   slot: number;
+  /** What other endpoints report of some accounts, one map for each of them. */
+  others: readonly ReadonlyMap<string, ChainAccount>[];
 }
 
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1_000_000n, executable: false });
@@ -46,12 +49,17 @@ function testReader(): TestReader {
     failing: false,
     nowMs: 1_000_000,
     slot: 500,
+    others: [],
     async read(addresses) {
       calls.push(addresses);
       const { slot, nowMs: askedAtMs } = this;
       await turn();
       if (this.failing) throw new RpcError('unreachable', 0, 'no node');
-      return { slot, askedAtMs, accounts: addresses.map((at) => accounts.get(at) ?? null), aloneBy: null };
+      const report = (other?: ReadonlyMap<string, ChainAccount>) => addresses.map((at) => other?.get(at) ?? accounts.get(at) ?? null);
+      const disputed = this.others
+        .filter((other) => addresses.some((at) => other.has(at)))
+        .map((other) => ({ slot: slot - 1, accounts: report(other) }));
+      return { slot, askedAtMs, accounts: report(), aloneBy: disputed.length === 0 ? null : 0, disputed };
     },
   };
 }
@@ -104,6 +112,40 @@ test('one call for a coin, its settings with it; the next one asks for less, and
   expect(await markets.read(mint)).toMatchObject({ slot: 700, settings: { slot: 700 } });
   expect(reader.calls[2]).toContain(pump.feeConfig);
   expect(markets.counters).toEqual({ hits: 2, reads: 3, shared: 0, malformed: 0 });
+});
+
+test('what endpoints contradict each other about is quoted where two give the same quote, and refused where none do', async () => {
+  const reader = testReader();
+  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const mint = putCoin(reader, 'disputed');
+  const curve = pump.bondingCurveAddress(mint);
+  const withQuote = (virtualQuote: bigint): ReadonlyMap<string, ChainAccount> =>
+    new Map([[curve, owned(pump.programId, curveData({ ...freshCurve, virtualQuote }))]]);
+  const [endpoint] = quoteEndpoints({ markets, reader, venues, nowMs: () => reader.nowMs });
+  async function ask(...others: readonly bigint[]): Promise<{ outAmount?: string; slot?: number; error?: string; reads: number }> {
+    reader.nowMs += settingsTtlMs + 1;
+    reader.others = others.map(withQuote);
+    const before = reader.calls.length;
+    const body = { mint, side: 'buy', amount: 0.1, slippage: 1, denominatedInSol: 'true', pool: 'auto' };
+    const answer = (await endpoint!.handler({ body } as never)) as {
+      readonly json?: { readonly quote: { readonly outAmount: string }; readonly slot: number };
+      readonly error?: string;
+    };
+    const reads = reader.calls.length - before;
+    if (answer.json === undefined) return { ...(answer.error !== undefined && { error: answer.error }), reads };
+    return { outAmount: answer.json.quote.outAmount, slot: answer.json.slot, reads };
+  }
+  const { outAmount } = await ask();
+  const honest = freshCurve.virtualQuote;
+  // What others trade between two answers: 0.1 %.
+  expect(await ask(honest + honest / 1_000n)).toEqual({ outAmount, slot: 500, reads: 1 });
+  expect(await ask(honest * 2n)).toEqual({ error: 'UPSTREAM_UNAVAILABLE', reads: 2 });
+  expect(await ask(honest / 2n)).toEqual({ error: 'UPSTREAM_UNAVAILABLE', reads: 2 });
+  // Two of three, though the one that was taken first lies.
+  const two = await ask(honest * 3n, honest * 3n + honest / 1_000n);
+  expect(two).toMatchObject({ slot: 499, reads: 1 });
+  expect(BigInt(two.outAmount!)).toBeLessThan(BigInt(outAmount!) / 2n);
+  expect(await ask(honest * 2n, honest + honest / 1_000n)).toEqual({ outAmount, slot: 500, reads: 1 });
 });
 
 test('a thousand callers of one coin at once share one call; a failure is told to all, and not kept', async () => {

@@ -19,6 +19,8 @@ export interface AccountsRead {
    * read must be checked against another endpoint.
    */
   readonly aloneBy: number | null;
+  /** What other endpoints report, where they report something else; empty where `aloneBy` is null. */
+  readonly disputed: readonly Pick<AccountsRead, 'slot' | 'accounts'>[];
 }
 
 /**

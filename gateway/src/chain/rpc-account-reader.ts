@@ -117,8 +117,15 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
       }
       const { answer, others, slot, askedAtMs } = await call.done;
       const places = addresses.map((address) => call.addresses.get(address)!);
-      const aloneBy = reportedAlone(answer, others, places) ? answer.endpoint : null;
-      return { slot, askedAtMs, accounts: places.map((at) => answer.accounts[at] ?? null), aloneBy };
+      const isAlone = reportedAlone(answer, others, places);
+      const atPlaces = ({ accounts }: AccountsAnswer): readonly (ChainAccount | null)[] => places.map((at) => accounts[at] ?? null);
+      return {
+        slot,
+        askedAtMs,
+        accounts: atPlaces(answer),
+        aloneBy: isAlone ? answer.endpoint : null,
+        disputed: isAlone ? others.map((other) => ({ slot: other.slot, accounts: atPlaces(other) })) : [],
+      };
     },
   };
 }

@@ -24,11 +24,17 @@ export interface MarketRead extends AsOf {
   readonly settings: AsOf;
 }
 
+/** A market for which the endpoints were asked. */
+export interface PolledMarket extends MarketRead {
+  /** The market by other endpoints' word, where they report another state and no two report the same. */
+  readonly disputed: readonly Pick<MarketRead, 'slot' | 'result'>[];
+}
+
 export interface Markets {
   /** At once where it was read a moment ago. The same market is asked for once at a time. Rejects with an `RpcError`. */
-  read(mint: string): MarketRead | Promise<MarketRead>;
+  read(mint: string): PolledMarket | Promise<PolledMarket>;
   /** Asks in any case, in this turn: what else is read in it is of the same slot. */
-  readNow(mint: string): Promise<MarketRead>;
+  readNow(mint: string): Promise<PolledMarket>;
   readonly counters: { readonly hits: number; readonly reads: number; readonly shared: number; readonly malformed: number };
 }
 
@@ -41,9 +47,9 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
   const counters = { hits: 0, reads: 0, shared: 0, malformed: 0 };
   const settingsAddresses = [...new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
   const plans = new Map<string, MarketPlan>();
-  const kept = new Map<string, MarketRead>();
+  const kept = new Map<string, PolledMarket>();
   /** No more than requests are under way; the reader ends each of them in time. */
-  const asked = new Map<string, Promise<MarketRead>>();
+  const asked = new Map<string, Promise<PolledMarket>>();
   let settings: Settings | null = null;
 
   const isFresh = (asOf: AsOf, ttlMs: number): boolean => {
@@ -63,38 +69,41 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
     }
   }
 
-  async function readOnce(plan: MarketPlan): Promise<{ assembled: AssembledMarket; asOf: AsOf; settings: Settings }> {
+  async function readOnce(
+    plan: MarketPlan,
+  ): Promise<{ assembled: AssembledMarket; disputed: PolledMarket['disputed']; asOf: AsOf; settings: Settings }> {
     counters.reads++;
     const known = settings !== null && isFresh(settings, settingsTtlMs) ? settings : null;
     const addresses = known === null ? [...plan.addresses, ...settingsAddresses] : plan.addresses;
-    const { slot, askedAtMs, accounts } = await reader.read(addresses);
-    const found = new Map<string, AccountBytes>();
-    for (const [i, account] of accounts.entries()) if (account !== null) found.set(addresses[i]!, account);
+    const { slot, askedAtMs, accounts, disputed } = await reader.read(addresses);
+    const found = byAddress(addresses, accounts);
     const used = known ?? { slot, askedAtMs, accounts: new Map(settingsAddresses.flatMap((at) => entryOf(found, at))) };
-    // A node that lacks one of them is asked again the next time.
+    // A node that lacks one of them is asked again the next time, and so is one that others contradict.
     const isWhole = used.accounts.size === settingsAddresses.length;
-    if (isWhole && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
-    const assembled = assembleMarket(plan, (address) => found.get(address) ?? used.accounts.get(address) ?? null);
-    return { assembled, asOf: { slot, askedAtMs }, settings: used };
+    if (isWhole && disputed.length === 0 && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
+    const assemble = (of: ReadonlyMap<string, AccountBytes>): AssembledMarket =>
+      assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
+    const others = disputed.map((other) => ({ slot: other.slot, result: decided(assemble(byAddress(addresses, other.accounts))) }));
+    return { assembled: assemble(found), disputed: others, asOf: { slot, askedAtMs }, settings: used };
   }
 
-  async function readFresh(mint: string): Promise<MarketRead> {
+  async function readFresh(mint: string): Promise<PolledMarket> {
     let plan = planOf(mint);
     for (let left = maxReads; left > 0; left--) {
-      const { assembled, asOf, settings: used } = await readOnce(plan);
+      const { assembled, disputed, asOf, settings: used } = await readOnce(plan);
       if (assembled.kind === 'more') {
         plan = keep(plans, mint, planMarket(mint, [assembled.quoteMint], venues), maxPlans);
         continue;
       }
       if (assembled.kind === 'malformed') counters.malformed++;
       if (assembled.kind === 'market') narrow(plan, assembled.market.pools[0]?.pool.quoteMint);
-      const read: MarketRead = { result: assembled, settings: { slot: used.slot, askedAtMs: used.askedAtMs }, ...asOf };
+      const read: PolledMarket = { result: assembled, disputed, settings: { slot: used.slot, askedAtMs: used.askedAtMs }, ...asOf };
       keep(kept, mint, read, maxMarkets);
       forgetOld();
       return read;
     }
-    const reason = 'its quote coin changes with every read';
-    return { slot: 0, askedAtMs: nowMs(), result: { kind: 'malformed', venue: 'any', reason }, settings: { slot: 0, askedAtMs: nowMs() } };
+    const [slot, askedAtMs] = [0, nowMs()];
+    return { slot, askedAtMs, result: changesItsQuoteCoin, disputed: [], settings: { slot, askedAtMs } };
   }
 
   /** The quote coin of a curve never changes: the others need not be asked for again. */
@@ -121,6 +130,17 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
     },
     readNow: readFresh,
   };
+}
+
+const changesItsQuoteCoin = { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' } as const;
+
+/** Of a node that names another quote coin nothing more is read: it says something else than the one that counts. */
+function decided(assembled: AssembledMarket): MarketRead['result'] {
+  return assembled.kind === 'more' ? changesItsQuoteCoin : assembled;
+}
+
+function byAddress(addresses: readonly string[], accounts: readonly (AccountBytes | null)[]): ReadonlyMap<string, AccountBytes> {
+  return new Map(accounts.flatMap((account, at) => (account === null ? [] : [[addresses[at]!, account] as const])));
 }
 
 function entryOf(accounts: ReadonlyMap<string, AccountBytes>, address: string): readonly (readonly [string, AccountBytes])[] {

@@ -30,7 +30,7 @@ const unquotableTexts: Readonly<Record<Unquotable, string>> = {
 };
 
 /** Where and how an order is traded on the market as it was read. `balance` counts for parts of what a wallet holds alone. */
-export function quoteOn(order: QuoteOrder, { result }: MarketRead, balance: Balance): QuotedOrder | QuoteRefusal {
+export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'>, balance: Balance): QuotedOrder | QuoteRefusal {
   if (result.kind === 'no_mint') return { error: 'INVALID_MINT' };
   if (result.kind === 'malformed') {
     const { venue, reason } = result;

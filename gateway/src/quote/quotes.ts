@@ -8,11 +8,16 @@ import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/
 import type { AccountReader } from '../chain/account-reader.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
 import { quoteObject } from './answer.ts';
-import type { MarketRead, Markets } from './markets.ts';
+import { isAsQuoted } from './drift.ts';
+import type { Markets, PolledMarket } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
-import { quoteOn, wrongFields, type Balance } from './quoted.ts';
+import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal } from './quoted.ts';
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
+
+/** Reads in a row until two endpoints agree: more of slow endpoints would take longer than a second. */
+const maxReads = 2;
+const noBalance = 0n;
 
 export interface QuoteOptions {
   readonly markets: Markets;
@@ -31,14 +36,26 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
   const { amount, mint } = order;
-  if (amount.kind === 'part') {
-    // What the wallet holds may have come out of the pool a moment ago: both are of one call.
-    const both = Promise.all([markets.readNow(mint), balanceOf(reader, amount.publicKey, mint)]);
-    return both.then(([market, balance]) => answerTo(order, market, balance, nowMs()), unavailable);
-  }
+  const again = (reads: number): Promise<Answer> => readNow(order, { markets, reader, nowMs }, reads).catch(unavailable);
+  // What the wallet holds may have come out of the pool a moment ago: both are of one call.
+  if (amount.kind === 'part') return again(maxReads);
   const market = markets.read(mint);
-  if (!(market instanceof Promise)) return answerTo(order, market, 0n, nowMs());
-  return market.then((known) => answerTo(order, known, 0n, nowMs()), unavailable);
+  if (!(market instanceof Promise)) return answerTo(order, market, noBalance, nowMs()) ?? again(maxReads - 1);
+  return market.then((known) => answerTo(order, known, noBalance, nowMs()) ?? again(maxReads - 1), unavailable);
+}
+
+/** Reads until two endpoints agree, where there are several. Rejects with an `RpcError`. */
+async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number): Promise<Answer> {
+  const { markets, reader, nowMs } = options;
+  const { amount, mint } = order;
+  const [market, balance] = await Promise.all([
+    markets.readNow(mint),
+    amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance,
+  ]);
+  const answer = balance === null ? null : answerTo(order, market, balance, nowMs());
+  if (answer !== null) return answer;
+  if (left > 1) return readNow(order, options, left - 1);
+  return { error: 'UPSTREAM_UNAVAILABLE', message: 'The nodes of the chain contradict each other about this coin.', retryAfterSeconds: 1 };
 }
 
 /** Anything but a failure of the chain's nodes is a fault of ours. */
@@ -47,18 +64,34 @@ function unavailable(error: unknown): Answer {
   return { error: 'UPSTREAM_UNAVAILABLE', message: 'No node of the chain answers.', retryAfterSeconds: 1 };
 }
 
-/** Both token programs are asked for: which one the mint is of comes with the same call. */
-async function balanceOf(reader: AccountReader, publicKey: string, mint: string): Promise<Balance> {
-  const { accounts } = await reader.read(
+/** Both token programs are asked for: which one the mint is of comes with the same call. Null where endpoints contradict each other. */
+async function balanceOf(reader: AccountReader, publicKey: string, mint: string): Promise<Balance | null> {
+  const { accounts, disputed } = await reader.read(
     [tokenProgram, token2022Program].map((program) => associatedTokenAddress(publicKey, mint, program)),
   );
+  if (disputed.length > 0) return null;
   const held = accounts.flatMap((account) => (account === null ? [] : [decodeTokenAccount(account.owner, account.data)]));
   return held.find((account) => account?.mint === mint && account.owner === publicKey)?.amount ?? 0n;
 }
 
-function answerTo(order: QuoteOrder, read: MarketRead, balance: Balance, nowMs: number): Answer {
-  const quoted = quoteOn(order, read, balance);
-  if ('error' in quoted) return quoted;
+/** Null where several endpoints answer, and no two of them give the same quote. */
+function answerTo(order: QuoteOrder, read: PolledMarket, balance: Balance, nowMs: number): Answer | null {
+  const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result }, balance) }));
+  const counts =
+    quoted.length === 1
+      ? quoted[0]
+      : quoted.find((one) => quoted.some((other) => other !== one && isSameQuote(one.outcome, other.outcome)));
+  if (counts === undefined) return null;
+  return 'error' in counts.outcome ? counts.outcome : quoteAnswer(order, { ...read, slot: counts.slot }, counts.outcome, nowMs);
+}
+
+/** Within what others may trade between two answers. */
+function isSameQuote(one: QuotedOrder | QuoteRefusal, other: QuotedOrder | QuoteRefusal): boolean {
+  if ('error' in one || 'error' in other) return 'error' in one && 'error' in other && one.error === other.error;
+  return one.pool.address === other.pool.address && isAsQuoted(one.quote, other.quote);
+}
+
+function quoteAnswer(order: QuoteOrder, read: PolledMarket, quoted: QuotedOrder, nowMs: number): Answer {
   const { venue, pool, quoteDecimals, market, trade, quote } = quoted;
   const { slippageBps, side, mint } = order;
   const json: QuoteAnswer = {

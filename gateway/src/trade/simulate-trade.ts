@@ -2,7 +2,7 @@ import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { tooLittle, type QuoteRefusal } from '../quote/quoted.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeFailure } from './send/failure.ts';
-import type { TradedAmounts } from './send/simulated-amounts.ts';
+import type { TradedAmounts } from '../quote/drift.ts';
 import type { Simulator } from './send/simulator.ts';
 
 /**

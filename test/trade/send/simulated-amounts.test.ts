@@ -1,6 +1,6 @@
 import type { ExpectedTrade } from '@sluice/gateway/trade/send/simulated-amounts.ts';
 import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
-import { isAsQuoted, maxDriftBps } from '@sluice/gateway/trade/send/simulated-amounts.ts';
+import { isAsQuoted, maxDriftBps } from '@sluice/gateway/quote/drift.ts';
 import { createSimulator, type Simulator } from '@sluice/gateway/trade/send/simulator.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';

@@ -1,6 +1,7 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { contextOf, countOf, isRecord, linesOf } from './answer-forms.ts';
-import { simulatedAmounts, type ExpectedTrade, type TradedAmounts } from './simulated-amounts.ts';
+import type { TradedAmounts } from '../../quote/drift.ts';
+import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';
 import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
 
 export type SimulationOutcome =

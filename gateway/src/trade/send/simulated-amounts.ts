@@ -1,28 +1,18 @@
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
+import type { TradedAmounts } from '../../quote/drift.ts';
 import { isRecord } from './answer-forms.ts';
 
-/**
- * Basis points by which what a simulation gives may differ from the quote. On the same state both are equal to the last unit; what others
- * trade between the quote and the simulation moves the price.
- */
-export const maxDriftBps = 50n;
-const basisPoints = 10_000n;
 /** Token balances that are looked at; a transaction locks at most 128 accounts. */
 const maxTokenBalances = 256;
 
 /** A trade as it was quoted: what the simulation of its message must give. Raw amounts. */
-export interface ExpectedTrade {
+export interface ExpectedTrade extends TradedAmounts {
   readonly trader: string;
   readonly side: 'buy' | 'sell';
   readonly mint: string;
   readonly poolAddress: string;
-  readonly baseAmount: bigint;
-  /** What the trader pays or receives, all fees of the venue inside. */
-  readonly traderQuote: bigint;
 }
-
-export type TradedAmounts = Pick<ExpectedTrade, 'baseAmount' | 'traderQuote'>;
 
 /**
  * What the trade gives, by the venue's own events in the log of a simulation; null where they do not tell. `contradicted`: the token
@@ -52,17 +42,6 @@ export function simulatedAmounts(
   const change = tokenChange(value, expected);
   const told = expected.side === 'buy' ? baseAmount : -baseAmount;
   return change !== null && change !== told ? 'contradicted' : { baseAmount, traderQuote };
-}
-
-/** Whether both differ by no more than `maxDriftBps` of what was quoted. */
-export function isAsQuoted(amounts: TradedAmounts, expected: TradedAmounts): boolean {
-  return isNear(amounts.baseAmount, expected.baseAmount) && isNear(amounts.traderQuote, expected.traderQuote);
-}
-
-function isNear(amount: bigint, quoted: bigint): boolean {
-  const difference = amount > quoted ? amount - quoted : quoted - amount;
-  // A single unit of rounding is none.
-  return difference <= 1n || difference * basisPoints <= quoted * maxDriftBps;
 }
 
 /** By the balances of the answer, which older nodes do not tell. */

@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { NodeAnswer, SimulationOutcome, SimulationRequest } from './read-simulation.ts';
-import { isAsQuoted } from './simulated-amounts.ts';
+import { isAsQuoted } from '../../quote/drift.ts';
 
 /** After an answer that is not enough the others are waited for no longer than this. */
 const othersWithinMs = 300;
