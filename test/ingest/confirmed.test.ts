@@ -4,7 +4,6 @@ import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
-import { reachedBy } from '@sluice/ingest/continuity/majority.ts';
 import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readSaid, type Said } from '@sluice/ingest/publisher/log-tail.ts';
@@ -86,10 +85,6 @@ describe('slots by what endpoints list', () => {
     expect(ledger.confirm(15)).toEqual({ alive: [15], dead: [] });
     expect(ledger.unlinked).toEqual({ from: 14, to: 14 });
     expect(ledger.settle(14, 14, lists([], [14], [14]))).toEqual({ alive: [14], dead: [] });
-  });
-
-  it('reach as far as the majority came', () => {
-    expect([[5], [9, 5], [1_000_000, 7, 6], [0, 7, 6]].map(reachedBy)).toEqual([5, 5, 7, 6]);
   });
 });
 

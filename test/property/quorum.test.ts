@@ -60,6 +60,7 @@ describe('votes', () => {
         expect(median <= most && (median >= least || values.length === 1)).toBe(true);
       }),
     );
+    expect([[5], [9, 5], [1_000_000, 7, 6], [0, 7, 6]].map(reachedBy)).toEqual([5, 5, 7, 6]);
     expect([lowerMedian([]), lowerMedian([7n]), lowerMedian([9n, 7n]), lowerMedian([1n, 900n, 8n])]).toEqual([null, 7n, 7n, 8n]);
   });
 });

@@ -1,4 +1,4 @@
-import { majorityOf } from './majority.ts';
+import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
 /** An endpoint that confirmed nothing for this long is not waited for: it was not asked, refuses to tell, or is away. */
 const silentAfterMs = 3_000;

@@ -4,6 +4,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import type { WholeReading } from '../pipeline/decode.ts';
@@ -16,7 +17,6 @@ import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/t
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
 import { answersOf, confirmedSlot, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
-import { reachedBy } from './majority.ts';
 import { SlotJudge } from './slot-judge.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import { Turns } from './turns.ts';

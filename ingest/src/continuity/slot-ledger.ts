@@ -1,4 +1,4 @@
-import { majorityOf } from './majority.ts';
+import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
 /**
  * Slots whose fate is kept: nearly half an hour. Beyond it the oldest is forgotten; what still was open then is counted.

@@ -15,7 +15,7 @@ import { createSettler, type Settler } from './settler.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import { pollStatuses, type PolledOrders } from './status-poller.ts';
 import { createStoredOrNull, type StoredOrNull } from './stored-or-null.ts';
-import { agreeing, findEvidence, tellsMore } from './tracked-order.ts';
+import { findEvidence, tellsMore } from './tracked-order.ts';
 import { createWaker, type Waker } from './waker.ts';
 
 /** How often every order is looked at, whatever was told of it: some things follow from silence; of one that is confirmed, few. */
@@ -30,6 +30,9 @@ const readFirstMs = 500;
  * many as the chain may be ahead of its finalized part.
  */
 const longestLifeBlocks = 150 + 512;
+
+/** That bound is reckoned once so many nodes have told their heights. */
+const leastHeights = 2;
 
 export interface FollowerOptions {
   readonly nodes: readonly SendNode[];
@@ -194,7 +197,7 @@ export class Follower {
   #onFinalized(node: number, { blockHeight }: FinalizedPoint): void {
     this.#heights[node] = blockHeight;
     const told = this.#heights.filter((height) => height !== null);
-    if (told.length < Math.min(agreeing, this.#heights.length)) return;
+    if (told.length < Math.min(leastHeights, this.#heights.length)) return;
     for (const followed of this.#followed.withMessage.values()) followed.lastValidBlockHeight ??= reachedBy(told) + longestLifeBlocks;
   }
 

@@ -1,10 +1,14 @@
+import { countVotes, type Vote } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Evidence, OrderError } from '../life.ts';
 import type { OrderFill, OpenOrder } from '../order.ts';
 import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
 
-/** Nodes that must say the same before an order ends by it; where fewer are set, all of them. */
-export const agreeing = 2;
-/** What a node said longer ago than this counts no more; and a node that is silent for so long is not waited for to confirm what another saw. */
+/** An order expires by the word of so many nodes at least; a single node must say it so many times. */
+const leastExpired = 2;
+/**
+ * A node that said nothing for so long is silent: where it had a transaction counts no more, and it is not waited for. That by its own chain a
+ * message can land no more still counts.
+ */
 const freshMs = 10_000;
 /** Where no node has answered for so long, nobody knows. */
 const silentAfterMs = 5_000;
@@ -67,87 +71,91 @@ export interface Finding {
   readonly read: Landing | null;
 }
 
-/** A view with what it shows. */
-interface Sighting extends NodeView {
-  readonly status: SignatureStatus;
-}
-
 function isFresh(view: NodeView | null, nowMs: number): view is NodeView {
   return view !== null && nowMs - view.atMs <= freshMs;
 }
 
-function rank(commitment: Commitment): number {
-  return commitments.indexOf(commitment);
-}
-
-/** Those of the sightings that say the same of slot and outcome, the most; null where as many say otherwise. */
-function mostAgreeing(sightings: readonly Sighting[]): readonly Sighting[] | null {
-  const groups = new Map<string, Sighting[]>();
-  for (const sighting of sightings) {
-    const { slot, err } = sighting.status;
-    const says = `${slot} ${err === null}`;
-    const group = groups.get(says);
-    if (group === undefined) groups.set(says, [sighting]);
-    else group.push(sighting);
+/**
+ * What more than half of the nodes say; where the others have been silent for ten seconds, what more than half of the rest say. Null where
+ * that is not known yet, or they contradict each other. `says`: null where this node has no opinion; it may still come to one while it answers.
+ */
+function agreedOn<T>(
+  { views, sinceMs }: TrackedOrder,
+  says: (view: NodeView) => T | null,
+  agree: (one: T, other: T) => boolean,
+  nowMs: number,
+): readonly Vote<T>[] | null {
+  const votes: Vote<T>[] = [];
+  let waiting = 0;
+  for (const [endpoint, view] of views.entries()) {
+    const value = view === null ? null : says(view);
+    if (value !== null) votes.push({ endpoint, value });
+    else if (isFresh(view, nowMs) || nowMs - sinceMs <= freshMs) waiting++;
   }
-  const [first, second] = [...groups.values()].sort((a, b) => b.length - a.length);
-  return first === undefined || first.length === second?.length ? null : first;
+  const verdict = countVotes(votes, { endpoints: views.length, waiting }, agree);
+  return verdict.kind === 'agreed' ? verdict.votes : null;
 }
 
-/** The sightings of at least this commitment that agree, if they are enough. */
-function agreed(tracked: TrackedOrder, sightings: readonly Sighting[], least: Commitment, nowMs: number): readonly Sighting[] | null {
-  const { views, sinceMs } = tracked;
-  const same = mostAgreeing(sightings.filter(({ status }) => rank(status.commitment) >= rank(least)));
-  if (same === null) return null;
-  if (same.length >= Math.min(agreeing, views.length)) return same;
-  // The others say nothing at all: what is left of the nodes is believed, as one alone would be.
-  const othersSilent = views.every((view) => !isFresh(view, nowMs) || same.some((sighting) => sighting === view));
-  return othersSilent && nowMs - sinceMs > freshMs ? same : null;
+function isSameLanding(one: SignatureStatus, other: SignatureStatus): boolean {
+  return one.slot === other.slot && (one.err === null) === (other.err === null);
 }
 
-function landed(tracked: TrackedOrder, sightings: readonly Sighting[], nowMs: number): Finding {
+/** Where the nodes agree that it is, among those that have it at this commitment or above. */
+function agreedLanding(tracked: TrackedOrder, least: Commitment, nowMs: number): Landing | null {
+  const has = (view: NodeView): SignatureStatus | null => {
+    const { status } = view;
+    return status !== null && isFresh(view, nowMs) && commitments.indexOf(status.commitment) >= commitments.indexOf(least) ? status : null;
+  };
+  return agreedOn(tracked, has, isSameLanding, nowMs)?.[0]?.value ?? null;
+}
+
+function landed(tracked: TrackedOrder, nowMs: number): Finding {
   // One that lies about having it must not keep it from being sent.
-  const broadcast = tracked.streamSlot !== null || agreed(tracked, sightings, 'processed', nowMs) !== null ? 'rest' : 'send';
+  const broadcast = tracked.streamSlot !== null || agreedLanding(tracked, 'processed', nowMs) !== null ? 'rest' : 'send';
   const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
-  const confirmed = agreed(tracked, sightings, 'confirmed', nowMs);
-  const [first] = confirmed ?? [];
+  const landing = agreedLanding(tracked, 'confirmed', nowMs);
   // One node's word alone is not reported: nothing of it may be true.
-  if (first === undefined) return { evidence: broadcast === 'rest' ? processed : null, broadcast, read: null };
-  const { slot, err } = first.status;
+  if (landing === null) return { evidence: broadcast === 'rest' ? processed : null, broadcast, read: null };
+  const { slot, err } = landing;
   const { reading } = tracked;
   if (reading === null || reading.slot !== slot || (reading.error === null) !== (err === null)) {
     // Whether it did what it should is not told before it is known; nor does an order end before its fill was looked for.
     const evidence: Evidence = err === null ? { ...processed, commitment: 'confirmed' } : processed;
     return { evidence, broadcast: 'rest', read: { slot, err } };
   }
-  const commitment = agreed(tracked, sightings, 'finalized', nowMs) === null ? 'confirmed' : 'finalized';
+  const commitment = agreedLanding(tracked, 'finalized', nowMs) === null ? 'confirmed' : 'finalized';
   return { evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill }, broadcast: 'rest', read: null };
 }
 
-function isExpired({ views }: TrackedOrder): boolean {
-  if (views.length === 1) return (views[0]?.absences ?? 0) >= agreeing;
-  return views.filter((view) => view !== null && view.absences > 0).length >= agreeing;
+/** A node that has the message says the contrary; one that cannot say yet is waited for. */
+function isExpired(tracked: TrackedOrder, nowMs: number): boolean {
+  const { views } = tracked;
+  if (views.length === 1) return (views[0]?.absences ?? 0) >= leastExpired;
+  const says = (view: NodeView): boolean | null => (view.absences > 0 ? true : view.status !== null && isFresh(view, nowMs) ? false : null);
+  const votes = agreedOn(tracked, says, (one, other) => one === other, nowMs);
+  return votes?.[0]?.value === true && votes.length >= leastExpired;
 }
 
-/** Nodes that look further than our stream did, and have nothing: its slot is no part of the chain. */
-function streamIsWrong({ views, streamSlot }: TrackedOrder, nowMs: number): boolean {
+/** The nodes look further than our stream did, and have nothing: its slot is no part of the chain. */
+function streamIsWrong(tracked: TrackedOrder, nowMs: number): boolean {
+  const { streamSlot } = tracked;
   if (streamSlot === null) return true;
-  const beyond = views.filter((view) => isFresh(view, nowMs) && view.contextSlot >= streamSlot + streamLeadSlots);
-  return beyond.length >= Math.min(agreeing, views.length);
+  const isBeyond = (view: NodeView): true | null =>
+    isFresh(view, nowMs) && view.contextSlot >= streamSlot + streamLeadSlots ? true : null;
+  return agreedOn(tracked, isBeyond, () => true, nowMs) !== null;
 }
 
 /** What is known of an order's message, from what the nodes and our own stream said. Pure. */
 export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
   const fresh = tracked.views.filter((view) => isFresh(view, nowMs));
-  const sightings = fresh.filter((view): view is Sighting => view.status !== null);
-  // One sighting against the finalized chains of two others is a lie.
-  const outweighed = sightings.length < agreeing && tracked.views.length > agreeing && isExpired(tracked);
-  if (sightings.length > 0 && !outweighed) return landed(tracked, sightings, nowMs);
+  const expired = isExpired(tracked, nowMs);
+  // A sighting against the finalized chains of more nodes is a lie.
+  if (!expired && fresh.some(({ status }) => status !== null)) return landed(tracked, nowMs);
   if (!streamIsWrong(tracked, nowMs)) {
     const evidence: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
     return { evidence, broadcast: 'rest', read: null };
   }
-  if (isExpired(tracked)) return { evidence: { kind: 'expired' }, broadcast: 'rest', read: null };
+  if (expired) return { evidence: { kind: 'expired' }, broadcast: 'rest', read: null };
   const { state } = tracked.order;
   const lastMs = Math.max(tracked.sinceMs, ...tracked.views.map((view) => view?.atMs ?? 0));
   const noneCanTell = fresh.length > 0 && fresh.every(({ isForgotten }) => isForgotten);
