@@ -279,8 +279,8 @@ describe('what is followed', () => {
         signal: new AbortController().signal,
       });
       states.push(state);
-      await until('the settings are followed', () => node.subscriptions('account') >= 5);
-      const settings = node.subscriptions('account');
+      const settings = new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? [])).size;
+      await until('the settings are followed', () => node.subscriptions('account') === settings);
       const coins = Array.from({ length: maxWarmedAhead + 10 }, () => launchCoin(chain).mint);
       for (const [i, mint] of coins.entries()) {
         // Beyond so many at a time it does not begin.

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
-import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';
 import { createAccountReader } from '../../chain/rpc-account-reader.ts';
@@ -12,7 +11,7 @@ import { FeeLevels, type FeeCounts } from './fee-levels.ts';
 import { HotMarkets, type HotMarketRead, type MarketCounts } from './hot-markets.ts';
 import { HotWallets, type WalletCounts, type WalletRead } from './hot-wallets.ts';
 import type { LinkCounts } from './link.ts';
-import { decodeRent, rentOf } from './rent.ts';
+import { Rent } from './rent.ts';
 import { pollSlots, type SlotPollCounts } from './slot-poll.ts';
 import { maxReadBehindSlots, WatchedAccounts, type WatchCounts } from './watched-accounts.ts';
 
@@ -70,7 +69,7 @@ export interface HotState {
   agreedWallet(publicKey: string, tokenAccounts: readonly string[]): Promise<WalletRead>;
   /** Micro-lamports for a compute unit, at once: what others pay to write to these accounts, with a cap. */
   feeLevel(writableAccounts: readonly string[]): bigint;
-  /** Lamports that keep an account of so many bytes; null where the rates are not known. */
+  /** Lamports that keep an account of so many bytes; null where the endpoints do not agree on it. */
   rent(bytes: number): bigint | null;
   counts(): HotStateCounts;
   close(): void;
@@ -90,10 +89,11 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
   });
   const watched = new WatchedAccounts({ urls: wsUrls, chain, log, signal: ended });
   const settings = [...new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
-  for (const address of [...settings, rentSysvar]) watched.hold(address);
+  for (const address of settings) watched.hold(address);
   const keeper = keepAccounts(watched, reader, ended);
   const slots = pollSlots(endpoints, chain, ended);
   const blockhashes = new Blockhashes(endpoints, chain, log, ended);
+  const rent = new Rent(endpoints, chain, ended);
   const markets = new HotMarkets({ watched, reader, endpoints: endpoints.length, venues, settings });
   const wallets = new HotWallets(watched, reader, endpoints.length);
   const fees = new FeeLevels({
@@ -106,6 +106,7 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
 
   watched.start();
   blockhashes.start();
+  rent.start();
   fees.look();
   const timers = [
     setInterval(() => fees.look(), feesLookEveryMs),
@@ -128,11 +129,7 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
     wallet: (publicKey, tokenAccounts = []) => wallets.read(publicKey, tokenAccounts),
     agreedWallet: (publicKey, tokenAccounts) => wallets.readAgreed(publicKey, tokenAccounts),
     feeLevel: (accounts) => fees.level(accounts),
-    rent(bytes) {
-      const account = watched.get(rentSysvar);
-      const rates = account === null ? null : decodeRent(account.owner, account.data);
-      return rates === null ? null : rentOf(rates, bytes);
-    },
+    rent: (bytes) => rent.of(bytes),
     counts: () => ({
       links: watched.links.map(({ counts, socket, slot }) => {
         const { connects, refusedSubscriptions, drops } = socket.counts;

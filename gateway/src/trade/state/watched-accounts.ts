@@ -157,18 +157,6 @@ export class WatchedAccounts {
     for (const link of this.links) link.unfollow(address);
   }
 
-  /** What most endpoints hold of it, at whatever slot: for what changes once in years. */
-  get(address: string): ChainAccount | null {
-    const watched = this.#watched.get(address);
-    let [best, most] = [null as AccountState | null, 0];
-    for (const { state } of watched?.views ?? []) {
-      const holders = watched!.views.filter((view) => view.state === state).length;
-      if (state !== null && (best === null || holders > most || (holders === most && state.isConfirmed && !best.isConfirmed)))
-        [best, most] = [state, holders];
-    }
-    return best?.account ?? null;
-  }
-
   /**
    * All of these accounts as one endpoint tells them that follows them all: the one whose every word another one confirms, or the newest.
    * Null where any must be read.
