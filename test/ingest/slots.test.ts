@@ -67,6 +67,18 @@ describe('the slot of the chain', () => {
     expect(chain.slot).toBe(5_000);
   });
 
+  it('is that of two, whatever a third one told before them', () => {
+    for (const before of [[], [1_000]]) {
+      const chain = new ChainSlot();
+      chain.judge([900_000_000], 0);
+      chain.judge([900_000_001, ...before], 100);
+      chain.judge([900_000_001, 1_001, 1_000], 200);
+      expect(chain.slot).toBe(1_001);
+      chain.judge([900_000_002, 1_002], 300);
+      expect(chain.slot).toBe(1_002);
+    }
+  });
+
   it('has a bound by the age of the network', () => {
     expect(newestPossibleSlot(Date.UTC(2026, 10, 1))).toBeGreaterThan(2 * 460_000_000);
     expect(newestPossibleSlot(nowMs)).toBeLessThan(2 ** 32);
@@ -153,6 +165,26 @@ describe('an endpoint that tells absurd slots', () => {
     });
     return { liar, honest, ingest, bus };
   }
+
+  it('makes no other lag though it was the first of three to tell one', async () => {
+    const nodes = [await startScriptedNode(), await startScriptedNode(), await startScriptedNode()];
+    const [liar, ...honest] = nodes;
+    for (const node of nodes) closers.push(() => node.close());
+    liar!.slot = 900_000_000;
+    for (const node of honest) node.tellsSlots = false;
+    const bus = createInProcessBus();
+    closers.push(() => bus.close());
+    const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
+    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+    const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    await until('the liar is believed', () => ingest.stats().slot > 900_000_000);
+    for (const node of honest) node.tellsSlots = true;
+    await until('the others are', () => ingest.stats().slot < 100_000);
+    await until('they do not lag', () =>
+      ingest.stats().endpoints.every(({ state, slot }, i) => i === 0 || (state === 'up' && slot > 1_020)),
+    );
+  });
 
   it('makes no other lag, and is told apart from a trade', async () => {
     const { liar, honest, ingest } = await start();

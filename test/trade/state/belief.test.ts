@@ -69,6 +69,32 @@ describe('the chain by several endpoints', () => {
   });
 });
 
+describe('the first slot of the chain', () => {
+  it('is never that of one of three, whoever tells first', () => {
+    for (const order of [
+      [0, 1, 2],
+      [1, 0, 2],
+      [1, 2, 0],
+    ]) {
+      const view = new ChainView(3);
+      for (const endpoint of order) {
+        view.tell(endpoint, 'pubsub', endpoint === 0 ? 900_000_000 : 1_000 + endpoint);
+        expect(view.slot).toBeLessThanOrEqual(1_002);
+      }
+      expect(view.slot).toBe(1_002);
+    }
+  });
+
+  it('is that of one alone once the HTTP of the others has failed', () => {
+    const view = new ChainView(3);
+    view.tell(2, 'http', 1_000);
+    view.tell(0, 'http', null);
+    expect(view.slot).toBe(0);
+    view.tell(1, 'http', null);
+    expect(view.slot).toBe(1_000);
+  });
+});
+
 describe('fees', () => {
   it('are read in their documented form alone', () => {
     expect(readFees([{ slot: 1, prioritizationFee: 7 }])).toEqual([7n]);

@@ -1,5 +1,6 @@
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot } from '@sluice/shared/solana/pubsub/chain-slot.ts';
+import { majorityOf, reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 
 /** Slots of which it is remembered when the chain passed them; of older ones, that it did so no later than the oldest. */
 const maxRememberedSlots = 64;
@@ -12,22 +13,20 @@ export interface EndpointSlots {
   http: number | null;
 }
 
-/** Of three or more, the one that is ahead of all others does not count: how far the chain is, two must tell. */
-function reached(told: readonly number[]): readonly number[] {
-  return told.length < 3 ? told : told.toSorted((a, b) => a - b).slice(0, -1);
-}
-
 /** How far the chain is, by what all endpoints tell of it, and when it passed each of the last slots. */
 export class ChainView {
   readonly #chain = new ChainSlot();
   readonly #endpoints: EndpointSlots[];
+  /** It told a slot, or its HTTP gave none: it is waited for no more. */
+  readonly #isHeard: boolean[];
   #passed: { readonly slot: number; readonly atMs: number }[] = [];
 
   constructor(endpoints: number) {
     this.#endpoints = Array.from({ length: endpoints }, () => ({ pubsub: null, http: null }));
+    this.#isHeard = this.#endpoints.map(() => false);
   }
 
-  /** 0 before the first was told. */
+  /** 0 before so many have told one as must agree; where the others give none, before the first. */
   get slot(): number {
     return this.#chain.slot;
   }
@@ -39,15 +38,26 @@ export class ChainView {
 
   tell(endpoint: number, by: keyof EndpointSlots, slot: number | null): void {
     const told = this.#endpoints[endpoint];
-    if (told === undefined || told[by] === slot) return;
+    if (told === undefined) return;
+    const wasHeard = this.#isHeard[endpoint] === true;
+    this.#isHeard[endpoint] ||= slot !== null || by === 'http';
+    if (told[by] === slot && wasHeard) return;
     told[by] = slot;
     const before = this.slot;
     const newest = this.#endpoints.map(({ pubsub, http }) => Math.max(pubsub ?? 0, http ?? 0)).filter((one) => one > 0);
-    this.#chain.judge(reached(newest), performance.now());
+    this.#chain.judge(this.#countedOf(newest), performance.now());
     if (this.slot < before) this.#passed = [];
     if (this.slot === before) return;
     this.#passed.push({ slot: this.slot, atMs: Date.now() });
     if (this.#passed.length > maxRememberedSlots) this.#passed.shift();
+  }
+
+  /** Of three or more endpoints: as far as a majority has come, and at first as far as both of two have. */
+  #countedOf(newest: readonly number[]): readonly number[] {
+    const all = this.#endpoints.length;
+    if (this.slot === 0 && newest.length < majorityOf(all) && this.#isHeard.includes(false)) return [];
+    const isVoted = newest.length >= 3 || (all >= 3 && newest.length === 2 && this.slot === 0);
+    return isVoted ? [reachedBy(newest)] : newest;
   }
 
   /** When the chain was first told to be past this slot (Unix milliseconds); `Infinity` where it was not. */
