@@ -94,13 +94,14 @@ function streamMetrics({ stats, connections, bufferedBytes, catchUps, fanout, di
   ];
 }
 
-function limitMetrics({ away, counters: { taken, refused, local, outages } }: CountingLimiter): Metric[] {
+function limitMetrics({ away, counters: { taken, refused, local, outages, overruled } }: CountingLimiter): Metric[] {
   return [
     gauge('limits_local', 'Limits are counted by this gateway alone: Redis does not answer.', away ? 1 : 0),
     counter('limit_admitted_total', 'Requests of keys admitted by their limits.', taken),
     counter('limit_refused_total', 'Requests of keys refused by their limits.', refused),
     counter('limit_local_total', 'Looks at limits that were counted locally.', local),
     counter('limit_outages_total', 'Times that Redis stopped answering for limits.', outages),
+    counter('limit_overruled_total', 'Requests that Redis admitted beyond what this gateway admits of a key by itself.', overruled),
   ];
 }
 

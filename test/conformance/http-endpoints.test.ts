@@ -88,7 +88,7 @@ const withheld = 'sluice_withheld';
 
 /** What a test wants the next decision to be. */
 class ScriptedLimiter implements CountingLimiter {
-  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly away = false;
   next: Partial<LimitDecision> = {};
   late = false;

@@ -4,6 +4,7 @@ import { sealedEvents } from '@sluice/gateway/stream/private-events.ts';
 import { orderEvent } from '@sluice/gateway/trade/order-object.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { allTradesTopic, ordersTopic } from '@sluice/shared/wire/topics.ts';
@@ -99,6 +100,29 @@ describe('a Redis that lies', () => {
       await write(ticket, record);
       expect(await statusOf(ticket)).toBe(401);
     });
+  });
+
+  it('about how much a key has asked for: the gateway admits its limit by itself, and not more', async () => {
+    const [key, other] = ['sluice_lied_to_hungry', 'sluice_lied_to_modest'];
+    for (const one of [key, other]) server.keys.add(one, { plan: { ...defaultPlans.standard, requestsPerMinute: 60, burst: 30 } });
+    const ask = (one: string): Promise<Response> => fetch(`http://${server.host}/usage`, { headers: { Authorization: `Bearer ${one}` } });
+    const beganMs = performance.now();
+    const answers: Response[] = [];
+    for (let i = 0; i < 80; i++) {
+      // It has never heard of the key.
+      await redis.command('DEL', `sluice:limit:key:${key}`);
+      answers.push(await ask(key));
+    }
+    const admitted = answers.filter(({ status }) => status === 200).length;
+    const rate = (performance.now() - beganMs) / 1_000;
+    // A burst, what the rate gave meanwhile, and a second's worth with one request that Redis may be ahead.
+    expect(admitted).toBeGreaterThanOrEqual(30);
+    expect(admitted).toBeLessThanOrEqual(30 + 2 + Math.ceil(rate));
+    const refused = answers.find(({ status }) => status !== 200)!;
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'RATE_LIMIT' } }]);
+    expect((await ask(other)).status).toBe(200);
+    const metrics = await (await fetch(`http://${server.host}/metrics`)).text();
+    expect(metrics).toMatch(/sluice_gateway_limit_overruled_total [1-9]/);
   });
 
   describe("about a key's own orders", () => {

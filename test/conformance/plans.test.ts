@@ -15,7 +15,7 @@ const checkUsage = validator(Usage);
 
 /** Admits everything, and answers many at a time. */
 class LimiterInTurns implements CountingLimiter {
-  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly away = false;
   #waiting: (() => void)[] = [];
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
-import { decisionOf, gcraOf, takeFrom, type Gcra } from '@sluice/gateway/ratelimit/gcra.ts';
+import { decisionOf, gcraOf, takeFrom, type Gcra, type Taken } from '@sluice/gateway/ratelimit/gcra.ts';
 import type { LimitClock } from '@sluice/gateway/ratelimit/limit-clock.ts';
 import type { LimitDecision, Quota } from '@sluice/gateway/ratelimit/limiter.ts';
 import { LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
@@ -353,6 +353,36 @@ describe('gateways that count together', () => {
         expect(world.answered.slice(-gatewayCount).map(({ decision }) => decision.counted)).toEqual(Array(gatewayCount).fill('shared'));
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe('a gateway whose Redis lies', () => {
+  const number = fc.oneof(fc.constantFrom(0, -1e15, 1e18, Number.NaN, Number.POSITIVE_INFINITY), fc.integer({ min: 0, max: 1e8 }));
+  const answers = fc.record({ admitted: fc.constantFrom(true, true, true, false), debtUs: number, waitUs: number });
+  const asks = fc.array(fc.record({ answer: answers, gapMs: fc.constantFrom(0, 0, 1, 50, 700), cost: fc.integer({ min: 0, max: 3 }) }), {
+    maxLength: 200,
+  });
+
+  it("admits its burst, its rate and a second's worth, whatever Redis answers, and says nothing that cannot be", async () => {
+    await fc.assert(
+      fc.asyncProperty(someQuota, asks, async (quota, list) => {
+        let nowUs = 1e9;
+        let answer: Taken = { admitted: true, debtUs: 0, waitUs: 0 };
+        const shared: SharedLimits = { take: () => Promise.resolve(answer), probe: () => Promise.resolve(), close: () => undefined };
+        const clock: LimitClock = { nowUs: () => nowUs, after: () => () => undefined };
+        const limiter = new SharedLimiter({ shared, gateways: () => 1, clock, log });
+        const admissions: Admission[] = [];
+        for (const ask of list) {
+          nowUs += ask.gapMs * 1000;
+          answer = ask.answer;
+          const { admitted, remaining, resetMs, retryAfterMs } = await limiter.take('key', quota, ask.cost);
+          expect([remaining, resetMs, retryAfterMs].every((one) => Number.isSafeInteger(one) && one >= 0)).toBe(true);
+          if (admitted && ask.cost > 0) admissions.push({ atUs: nowUs, cost: Math.min(ask.cost, quota.burst) });
+        }
+        expectWithin(admissions, gcraOf({ ...quota, burst: quota.burst + 1 + quota.perMinute / 60 }));
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -25,7 +25,7 @@ export async function createLimiter({ redisUrls, ...options }: LimiterOptions): 
 /** Counts in this process, at once. */
 export function inProcessLimiter(clock: Pick<LimitClock, 'nowUs'> = processClock): CountingLimiter {
   const limits = new LocalLimits();
-  const counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  const counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   return {
     counters,
     away: false,

@@ -31,6 +31,8 @@ export interface LimitCounters {
   readonly local: number;
   /** Times that Redis stopped answering. */
   readonly outages: number;
+  /** Admitted by Redis, and refused all the same: this gateway had admitted as much of the key as it may. */
+  readonly overruled: number;
 }
 
 export interface CountingLimiter extends RateLimiter {

@@ -12,6 +12,8 @@ const defaultAnswerWithinMs = 50;
 const probeEveryMs = 100;
 /** Takes that wait for Redis at one time; one more is counted here at once. */
 const maxPending = 10_000;
+/** Requests of a key that Redis may admit, and this gateway has to, beyond the burst: answers of Redis arrive late and together. */
+const ceilingSlackMs = 1_000;
 /** A refusal by Redis that is no outage is logged at most this often. */
 const refusalLogEveryUs = 60e6;
 
@@ -35,12 +37,18 @@ export interface SharedLimiterOptions {
  * Counts in Redis, with all gateways together. While Redis does not answer each gateway counts against its own share of the
  * quota, beginning with what it last knew the key to owe; what is taken meanwhile is not told to Redis afterwards. So an
  * outage gives a key at most one more burst. A take whose answer comes too late may count in both places.
+ *
+ * Redis may forget, or lie. So what this gateway itself admitted is counted beside it: whatever Redis answers, it admits no more of a key
+ * than the key's burst, its rate, and what the rate gives in a second. Of more keys than `LocalLimits` holds, the one looked at longest ago
+ * is forgotten, and begins anew.
  */
 export class SharedLimiter implements CountingLimiter {
-  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0 };
+  readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly #options: SharedLimiterOptions;
   readonly #answerWithinMs: number;
   readonly #local = new LocalLimits();
+  /** What this gateway admitted, whoever counted it. */
+  readonly #admitted = new LocalLimits();
   /** In the order of their times. */
   #pending: Pending[] = [];
   #stopTimer: (() => void) | null = null;
@@ -72,7 +80,7 @@ export class SharedLimiter implements CountingLimiter {
       const pending: Pending = { atUs, giveUp: () => settle(here), done: false };
       this.#wait(pending);
       shared.take(key, gcra, cost).then(
-        (taken) => settle(() => this.#counted(key, gcra, cost, taken)),
+        (taken) => settle(() => this.#counted(key, quota, cost, taken)),
         (error: unknown) => {
           this.#failed(error);
           settle(here);
@@ -88,22 +96,39 @@ export class SharedLimiter implements CountingLimiter {
     this.#options.shared.close();
   }
 
-  #counted(key: string, gcra: Gcra, cost: number, taken: Taken): LimitDecision {
+  #counted(key: string, quota: Quota, cost: number, taken: Taken): LimitDecision {
+    const gcra = gcraOf(quota);
+    if (!isPossible(taken, gcra)) {
+      this.#failed(new Error('The answer is no limit.'));
+      return this.#takeHere(key, quota, cost);
+    }
     if (cost > 0) this.#local.atLeast(key, taken.debtUs, this.#options.clock.nowUs());
-    return this.#told(decisionOf(taken, gcra, 'shared'), cost);
+    return this.#told(decisionOf(taken, gcra, 'shared'), key, quota, cost);
   }
 
-  #takeHere(key: string, { perMinute, burst }: Quota, cost: number): LimitDecision {
+  #takeHere(key: string, quota: Quota, cost: number): LimitDecision {
+    const { perMinute, burst } = quota;
     const gateways = Math.max(1, this.#options.gateways());
     const share = gcraOf({ perMinute: perMinute / gateways, burst: burst / gateways });
     this.counters.local++;
     const taken = this.#local.take(key, share, cost, this.#options.clock.nowUs());
-    return this.#told(decisionOf(taken, share, 'local'), cost);
+    return this.#told(decisionOf(taken, share, 'local'), key, quota, cost);
   }
 
-  #told(decision: LimitDecision, cost: number): LimitDecision {
-    if (cost > 0) this.counters[decision.admitted ? 'taken' : 'refused']++;
-    return decision;
+  #told(decision: LimitDecision, key: string, quota: Quota, cost: number): LimitDecision {
+    if (cost === 0) return decision;
+    const final = decision.admitted ? this.#underCeiling(decision, key, quota, cost) : decision;
+    this.counters[final.admitted ? 'taken' : 'refused']++;
+    return final;
+  }
+
+  /** The decision, or a refusal where this gateway has admitted as much as it may. */
+  #underCeiling(decision: LimitDecision, key: string, { perMinute, burst }: Quota, cost: number): LimitDecision {
+    const ceiling = gcraOf({ perMinute, burst: burst + 1 + (perMinute * ceilingSlackMs) / 60_000 });
+    const own = this.#admitted.take(key, ceiling, Math.min(cost, Math.max(1, burst)), this.#options.clock.nowUs());
+    if (own.admitted) return decision;
+    this.counters.overruled++;
+    return decisionOf(own, ceiling, decision.counted);
   }
 
   // --- Waiting.
@@ -181,4 +206,9 @@ export class SharedLimiter implements CountingLimiter {
     this.#away = false;
     this.#options.log.info({}, 'limits_counted_together');
   }
+}
+
+/** What an honest Redis may answer. */
+function isPossible({ debtUs, waitUs }: Taken, { intervalUs, burst }: Gcra): boolean {
+  return Number.isFinite(debtUs) && debtUs >= 0 && debtUs <= burst * intervalUs && Number.isFinite(waitUs) && waitUs >= 0;
 }
