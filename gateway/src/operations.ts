@@ -84,6 +84,7 @@ export function createOperations(of: OperationsParts): Operations {
       statuses: await fleet.statuses(),
       lag: lag(),
       parts: parts(),
+      rpc: counters.rpc(),
       orders: trading.report(),
     });
   let second: OperationsServer | null = null;

@@ -2,6 +2,7 @@ import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { partsTold, type Parts } from '@sluice/shared/operations/readiness.ts';
+import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import { apiVersion } from './http/answers.ts';
 import type { MarketHealth } from './reads/market-health.ts';
 import type { Hub } from './stream/hub.ts';
@@ -23,6 +24,8 @@ export interface StatusParts {
   readonly lag: Lag;
   /** What is wrong with each part. */
   readonly parts: Parts;
+  /** The RPC endpoints, in the order of the settings. */
+  readonly rpc: readonly EndpointHealth[];
   /** Null: this gateway does not trade. */
   readonly orders: OrderReport | null;
 }
@@ -42,7 +45,7 @@ export function lagOf(health: Pick<MarketHealth, 'slot' | 'slotAgeMs'>, ownSlot:
 
 /** The body of `/status`. Says nothing of keys, clients or addresses. */
 export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
-  const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, orders } = of;
+  const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, rpc, orders } = of;
   const { stats, fanout, dialect, history } = hub;
   const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
   return {
@@ -57,6 +60,7 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
     lag,
     parts: partsTold(parts),
     cluster: { simulated: simulatedBy(ingests) },
+    endpoints: rpc.map(({ offences, restMs }, index) => ({ endpoint: index + 1, offences, resting: restMs > 0, restMs })),
     bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.linkUp, caughtUp: hub.ready, epoch: hub.epoch },
     stream: {
       connections: hub.connections,

@@ -58,6 +58,8 @@ export interface EndpointHealth {
   readonly resting: boolean;
   /** Answers that were longer than the limit of their method, or nested too deep, over all clients of this process. */
   readonly offences: number;
+  /** Milliseconds until it is asked again after such an answer; 0 where it does not rest for one. */
+  readonly restMs: number;
 }
 
 export interface WatchedRpc extends Rpc {
@@ -200,7 +202,7 @@ function byHealth(endpoints: readonly Endpoint[]): readonly Endpoint[] {
 
 function healthOf({ calls, failed: failures, notBeforeMs, rest }: Endpoint): EndpointHealth {
   const nowMs = performance.now();
-  return { calls, failures, resting: notBeforeMs > nowMs || rest.isResting(nowMs), offences: rest.offences };
+  return { calls, failures, resting: notBeforeMs > nowMs || rest.isResting(nowMs), offences: rest.offences, restMs: rest.restMs(nowMs) };
 }
 
 /** Its answer is of no account, and a message is to reach everybody. */

@@ -25,6 +25,11 @@ export class EndpointRest {
     return nowMs < this.#untilMs;
   }
 
+  /** Milliseconds until it may be asked again; 0 where it may be asked. */
+  restMs(nowMs: number): number {
+    return Math.ceil(Math.max(0, this.#untilMs - nowMs));
+  }
+
   /** Answers to questions that were asked before the rest began prolong nothing. */
   offend(method: string, what: Offence['what'], nowMs: number): void {
     this.offences++;

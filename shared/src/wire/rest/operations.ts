@@ -54,6 +54,18 @@ const Status = Type.Object(
       { simulated: Type.Union([Type.Boolean(), Type.Null()], { description: 'The chain is simnet; null while no ingest tells.' }) },
       closed,
     ),
+    endpoints: Type.Array(
+      Type.Object(
+        {
+          endpoint: Type.Integer({ minimum: 1, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
+          offences: Count('Answers over HTTP since the start that were longer, or nested deeper, than any true one.'),
+          resting: Type.Boolean({ description: 'It sent such an answer, and is not asked for a while.' }),
+          restMs: Count('Time until it is asked again; 0 where it is not resting.'),
+        },
+        closed,
+      ),
+      { description: 'The RPC endpoints of this gateway; none of their addresses.' },
+    ),
     bus: Type.Object(
       {
         kind: Type.Enum(['in-process', 'redis']),
