@@ -27,7 +27,7 @@ import { Closers, stopOnSignals } from './lifecycle.ts';
 /** Key and wallet of the embedded start carry this label; the next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
 const airdropSol = 100n;
-/** 4 minutes of transactions at the default speed, some 15 KB each, and 20 minutes of coins. */
+/** 4 minutes of transactions at the default speed, about 15 KB each, and 20 minutes of coins. */
 const chainBounds = { history: { transactions: 2_000, blocks: 2_000 }, coins: { onCurve: 150, onPool: 50, retired: 300 } } as const;
 
 /** Everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */

@@ -17,7 +17,7 @@ import { venues } from '@sluice/shared/venues/registry.ts';
 import { nowUs } from './clock.ts';
 import { Continuity } from './continuity/continuity.ts';
 import { Unseen } from './continuity/unseen.ts';
-import { readWatermark } from './continuity/watermark.ts';
+import { readWatermark, watermarkOfOthers } from './continuity/watermark.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
 import { Keeper, type KeeperStats } from './market/keeper.ts';
 import { ThreadedKeeper } from './market/threaded-keeper.ts';
@@ -205,6 +205,8 @@ function openReading(parts: ReadingParts): RunningParts {
     pipeline,
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     slot: () => endpoints.slot,
+    // A bus in this process has no other process on it.
+    watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, ended)),
     onLoss,
     onUnseen,
     publish: (outgoing) => publisher.push(outgoing),

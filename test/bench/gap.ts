@@ -94,6 +94,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
     pipeline,
     transactions: new TransactionFetcher(rpcs[0]!),
     slot: () => tip,
+    watermarkOfOthers: async () => null,
     onLoss: () => undefined,
     onUnseen: () => undefined,
     publish: (outgoing) => publisher.push(outgoing),

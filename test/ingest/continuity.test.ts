@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import { watermarkOfOthers } from '@sluice/ingest/continuity/watermark.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import type { Chain } from '../simnet/chain.ts';
@@ -278,6 +279,24 @@ describe('what happened before the bus lost the watermark', () => {
     const second = await world.start({ bus: forgetful.bus });
     await running(world, 'it has rounds behind it', () => (second.stats().continuity?.gaps.rounds ?? 0) > 1);
     await expectWhole(world, second);
+  });
+});
+
+describe('a process that starts on a bus that lost everything', () => {
+  it('is given the newest watermark that another process remembers of the same chain', { timeout: 60_000 }, async () => {
+    const world = await createWorld();
+    const first = await world.start();
+    await warm(world, first);
+    const { genesis, watermark } = first.stats().continuity!;
+    const ended = new AbortController();
+    const statuses = async (): Promise<readonly BusStatus[]> => [
+      { name: 'ingest:new', value: { continuity: { genesis, watermark: 0 } } },
+      { name: 'ingest:elsewhere', value: { continuity: { genesis: 'another chain', watermark: watermark + 100 } } },
+      ...(await world.bus.statuses()),
+    ];
+    await world.bus.setStatus('ingest:first', { ...first.stats() }, 60_000);
+    expect(await watermarkOfOthers({ statuses }, genesis, ended.signal)).toBeGreaterThanOrEqual(watermark);
+    expect(await watermarkOfOthers({ statuses: async () => [] }, genesis, ended.signal)).toBeNull();
   });
 });
 

@@ -25,8 +25,8 @@ async function close(): Promise<void> {
   vi.useRealTimers();
 }
 
-function join(rpcs?: readonly Rpc[]): MortalHead {
-  const head = new MortalHead(bus, chain, rpcs);
+function join(rpcs?: readonly Rpc[], watermarkOfOthers?: () => Promise<number | null>): MortalHead {
+  const head = new MortalHead(bus, chain, rpcs, watermarkOfOthers);
   heads.push(head);
   return head;
 }
@@ -137,6 +137,17 @@ describe('a follower at `confirmed`', () => {
       return said?.kind === 'slots' && said.verdict.lost !== undefined ? [said.verdict.lost] : [];
     });
     expect(lost).toEqual([{ from: 2, to: 2, signatures: [] }]);
+  });
+
+  it('has what happened before the bus lost everything, from the watermark that another process remembers', async () => {
+    for (let at = 1; at <= 40; at++) block(at, at - 1, at);
+    chain.confirmed = 40;
+    const head = join(undefined, async () => 34);
+    await leads(head);
+    await head.round();
+    await leads(head);
+    // Each round also looks at the 24 slots before the watermark.
+    expect(await standing()).toEqual(tradesIn(chain.upTo(40).slice(10)));
   });
 
   it('has the trades of the first slots, which nobody heard of while subscribing', async () => {

@@ -102,7 +102,12 @@ export class MortalHead {
   #entriesLeft: number | null = null;
   dead = false;
 
-  constructor(bus: Bus, chain: ForkingChain, rpcs: readonly Rpc[] = [chain.rpc()]) {
+  constructor(
+    bus: Bus,
+    chain: ForkingChain,
+    rpcs: readonly Rpc[] = [chain.rpc()],
+    watermarkOfOthers = async (): Promise<number | null> => null,
+  ) {
     const log = recordingLog([]);
     const mortal = this.#mortal(bus);
     this.publisher = new Publisher(mortal, log);
@@ -116,6 +121,7 @@ export class MortalHead {
       pipeline: this.#pipeline,
       transactions: new TransactionFetcher(rpcs[0]!, { late: true }),
       slot: () => Math.max(0, ...chain.blocks.keys()),
+      watermarkOfOthers,
       onLoss: () => undefined,
       onUnseen: () => undefined,
       publish: (outgoing) => this.publisher.push(outgoing),

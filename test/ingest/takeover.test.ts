@@ -51,6 +51,7 @@ class Head {
       pipeline: this.#pipeline,
       transactions: new TransactionFetcher(silent),
       slot: () => 0,
+      watermarkOfOthers: async () => null,
       onLoss: () => undefined,
       onUnseen: () => undefined,
       publish: (outgoing) => this.publisher.push(outgoing),

@@ -6,6 +6,8 @@ import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts'
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
 
 export interface ContinuityStats {
+  /** Genesis hash of the chain that all of this is about. */
+  readonly genesis: string;
   /** The highest slot up to which everything is known to be complete, and the newest confirmed one; 0 before any. */
   readonly watermark: number;
   readonly confirmed: number;
@@ -25,9 +27,11 @@ export class Continuity {
   readonly #confirmations = new Confirmations();
   readonly #forks: Forks;
   readonly #filler: GapFiller;
+  readonly #genesis: string;
 
   constructor(parts: ContinuityParts) {
-    const { pipeline, publish } = parts;
+    const { pipeline, publish, genesis } = parts;
+    this.#genesis = genesis;
     const ledger = this.#ledger;
     this.#forks = new Forks({
       ledger,
@@ -48,7 +52,8 @@ export class Continuity {
     const { confirmed, counts } = this.#ledger;
     const { watermark } = this.#filler;
     const { outvoted } = this.#confirmations;
-    return { watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks: { ...this.#forks.counts } };
+    const forks = { ...this.#forks.counts };
+    return { genesis: this.#genesis, watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks };
   }
 
   /** To be called before anything is subscribed to. */

@@ -67,6 +67,8 @@ export interface GapFillerParts {
   readonly forks: Forks;
   /** The newest slot that endpoints tell. */
   readonly slot: () => number;
+  /** The newest watermark that another ingest process remembers; null if none does. Asked if neither the bus nor this process has one. */
+  readonly watermarkOfOthers: () => Promise<number | null>;
   readonly onLoss: (loss: Loss) => void;
   /** Slots of which nothing is to be had. */
   readonly onUnseen: (loss: SlotLoss) => void;
@@ -223,7 +225,7 @@ export class GapFiller {
     const stored = await readWatermark(bus, genesis);
     // The ledger may be ahead of the log: what it counts as complete may still have waited to be stored.
     const remembered = Math.max(this.#written, this.#lastRead);
-    const known = stored ?? (remembered > 0 ? remembered : null);
+    const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
     const watermark = known ?? Math.min(beforeOldest(standing), (await this.#began) ?? (await this.#confirmedSlot()));
     // At once: whoever comes next has to know from where on everything was to be told.
     if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable('It lost the lead.');

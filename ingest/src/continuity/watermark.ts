@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { isSlot } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Publisher } from '../publisher/publisher.ts';
 
 const statusName = 'watermark';
@@ -15,4 +16,22 @@ export async function readWatermark(bus: Pick<Bus, 'statuses'>, genesis: string)
 /** False where the lead with this fence is over: whoever leads now says where it stands. */
 export function writeWatermark(publisher: Publisher, fence: number, genesis: string, slot: number): Promise<boolean> {
   return publisher.setStatus(fence, statusName, { genesis, slot }, ttlMs);
+}
+
+/** Every ingest process sets its status once a second. */
+const statusesCompleteAfterMs = 1_500;
+
+/**
+ * The newest watermark of this chain in the statuses of ingest processes; null if none has one. It waits until each process that runs has
+ * set its status: a Redis that was flushed has none of them at first. Rejects if the signal aborts.
+ */
+export async function watermarkOfOthers(bus: Pick<Bus, 'statuses'>, genesis: string, signal: AbortSignal): Promise<number | null> {
+  await pause(statusesCompleteAfterMs, undefined, { signal, ref: false });
+  let newest = 0;
+  for (const { name, value } of await bus.statuses()) {
+    const continuity = value['continuity'];
+    if (!name.startsWith('ingest:') || !isRecord(continuity) || continuity['genesis'] !== genesis) continue;
+    if (isSlot(continuity['watermark'])) newest = Math.max(newest, continuity['watermark']);
+  }
+  return newest > 0 ? newest : null;
 }

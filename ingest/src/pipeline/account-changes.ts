@@ -7,7 +7,7 @@ import type { AccountState } from '../sources/source.ts';
 import { isTold, type AccountChange } from './account-ticks.ts';
 import type { Emitter } from './emit.ts';
 import type { Pool, PoolBook } from './pools.ts';
-import { Recent } from './recent.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Pools whose vaults are being read; beyond it a change is counted as untold. */
 const maxReads = 100;

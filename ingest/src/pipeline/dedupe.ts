@@ -1,5 +1,5 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
-import { Recent } from './recent.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** The first sight of every transaction, over all endpoints and subscriptions. Whether it was told whole is the pipeline's to know. */
 export class Dedupe {

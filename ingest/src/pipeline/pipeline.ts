@@ -13,7 +13,7 @@ import { Dedupe } from './dedupe.ts';
 import { Emitter } from './emit.ts';
 import { Lines } from './order.ts';
 import { PoolBook, type Pool } from './pools.ts';
-import { Recent } from './recent.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 import { Supplies } from './supplies.ts';

@@ -2,7 +2,7 @@ import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import type { VenueName } from '@sluice/shared/wire/events.ts';
-import { Recent } from './recent.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Venues that mint their coins themselves, all with the same decimals; elsewhere the mint account tells. */
 const mintedDecimals: Partial<Record<VenueName, number>> = { pump: 6 };

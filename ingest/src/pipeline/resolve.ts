@@ -4,7 +4,7 @@ import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/account-fetcher.ts';
 import type { AccountState } from '../sources/source.ts';
 import type { Pool, PoolBook, Token } from './pools.ts';
-import { Recent } from './recent.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Accounts to be read before events of a pool can be told. */
 export interface Need {

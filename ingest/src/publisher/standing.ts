@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '../clock.ts';
-import { Recent } from '../pipeline/recent.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readSaid } from './log-tail.ts';
 import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type Told } from './outgoing.ts';
 

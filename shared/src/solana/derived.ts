@@ -1,6 +1,7 @@
+import { Recent } from '../collections/recent.ts';
 import { associatedTokenAddress } from './pda.ts';
 
-/** Addresses kept by one derivation, about 0.4 KB each; when full, the oldest goes and is derived again when it is asked for. */
+/** Addresses that one derivation remembers, about 0.4 KB each. A forgotten one is derived again. */
 const maxDerived = 20_000;
 
 /**
@@ -11,16 +12,12 @@ export function keepDerived<Parts extends readonly string[]>(
   derive: (...parts: Parts) => string,
   max = maxDerived,
 ): (...parts: Parts) => string {
-  const kept = new Map<string, string>();
+  const kept = new Recent<string>(max);
   return (...parts) => {
     const key = parts.length === 1 ? parts[0]! : parts.join(' ');
     const known = kept.get(key);
     if (known !== undefined) return known;
     const address = derive(...parts);
-    if (kept.size >= max) {
-      const oldest = kept.keys().next();
-      if (oldest.done !== true) kept.delete(oldest.value);
-    }
     kept.set(key, address);
     return address;
   };
