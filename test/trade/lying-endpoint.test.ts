@@ -7,11 +7,11 @@ import { createSimulator } from '@sluice/gateway/trade/send/simulator.ts';
 import type { HotState } from '@sluice/gateway/trade/state/hot-state.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { recordingLog, type LogLine } from '../ingest/harness.ts';
 import { curveOf } from '../simnet/programs/addresses.ts';
 import { until } from '../support/gateway.ts';
-import { trader } from '../support/quoted-trades.ts';
+import { tokensOf, trader, tradeOnChain } from '../support/quoted-trades.ts';
 import { startLyingPubsub, type AccountFrame, type LyingPubsub, type Say } from './lying-pubsub.ts';
 import { startTamperedNode, type TamperedNode } from './send/tampered-node.ts';
 import { startTradedWorld, type TradedWorld } from './state/traded-world.ts';
@@ -214,6 +214,41 @@ describe('one of two endpoints', patient, () => {
     },
   );
 });
+
+/** A token account of the coin's program with half as many tokens again; other accounts stay as they are. */
+function grown<T extends AccountFrame['params']['result']['value']>(account: T): T {
+  const data = Buffer.from(account.data[0], 'base64');
+  if (account.owner !== world.curve.tokenProgram || data.length < 165) return account;
+  data.writeBigUInt64LE((data.readBigUInt64LE(64) * 3n) / 2n, 64);
+  return { ...account, data: [data.toString('base64'), 'base64'] };
+}
+
+test.each([2, 3])(
+  'one of %i endpoints lies about what a wallet holds: half of it is no more than half',
+  { timeout: 40_000 },
+  async (endpoints) => {
+    await start(endpoints);
+    tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
+    const amount = { kind: 'part', ppm: 500_000n, publicKey: trader.publicKey } as const;
+    const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
+    liar.lie = (frame, say) =>
+      say(retold(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
+    nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+      return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && grown(one)) } : told;
+    };
+    let passed = 0;
+    for (const endMs = performance.now() + 3_000; performance.now() < endMs;) {
+      const made = await order(sell);
+      if ('error' in made) continue;
+      passed++;
+      expect(Number(made.prepared.quoted.trade.amount) / Number(tokensOf(world.chain, world.curve))).toBeLessThan(0.51);
+    }
+    if (endpoints === 3) expect(passed).toBeGreaterThan(0);
+    [liar.lie, nodes[0]!.tampering] = [null, null];
+    await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
+  },
+);
 
 /** Every answer of the first node: false curves, and simulations that pass whatever they are shown, or fail. */
 function lieOverHttp(): void {

@@ -6,7 +6,14 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const read = (slot: number): WalletRead => ({ slot, askedAtMs: 0, lamports: 0n, tokenAccounts: new Map(), soleSources: 0 });
+const read = (slot: number): WalletRead => ({
+  slot,
+  askedAtMs: 0,
+  lamports: 0n,
+  tokenAccounts: new Map(),
+  soleSources: 0,
+  isDisputed: false,
+});
 
 it('an order behind one that landed waits for the state that has it, and no longer than a second', async () => {
   const orders = new OwnOrders();

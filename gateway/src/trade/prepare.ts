@@ -205,7 +205,10 @@ async function readStanding(
   const told = landedSlot > 0 ? awaitOwnOrders(state, publicKey, accounts, landedSlot) : state.wallet(publicKey, accounts);
   let wallet = told instanceof Promise ? await told : told;
   // A part of what is held: no simulation shows that it was a part of something else.
-  if (amount.kind === 'part' && wallet.soleSources !== 0) wallet = await state.agreedWallet(publicKey, accounts);
+  if (amount.kind === 'part' && wallet.soleSources !== 0) {
+    wallet = await state.agreedWallet(publicKey, accounts);
+    if (wallet.isDisputed) return unavailable('The nodes of the chain contradict each other about what the wallet holds.');
+  }
   return { market, wallet, baseAccount: wallet.tokenAccounts.get(address) ?? null };
 }
 

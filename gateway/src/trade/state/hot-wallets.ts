@@ -20,6 +20,8 @@ export interface WalletRead {
   readonly tokenAccounts: ReadonlyMap<string, TokenAccount | null>;
   /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
   readonly soleSources: number;
+  /** Endpoints that were asked report different states of it, and no two the same. */
+  readonly isDisputed: boolean;
 }
 
 interface HotWallet {
@@ -62,7 +64,7 @@ export class HotWallets {
     this.counts.hits++;
     const { slot, asOfMs, states, soleSources } = current;
     const accounts = states.map(({ account }) => account);
-    return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources });
+    return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources, isDisputed: false });
   }
 
   /** Read anew, until two endpoints tell the same; as one tells it where they do not within a moment. Rejects with an `RpcError`. */
@@ -84,7 +86,8 @@ export class HotWallets {
     this.counts.reads++;
     const read = await this.#reader.read(addresses);
     this.#watched.take(addresses, read);
-    return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints) });
+    const isDisputed = read.disputed.length > 0;
+    return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints), isDisputed });
   }
 
   #use(publicKey: string, tokenAccounts: readonly string[]): void {
@@ -117,7 +120,7 @@ export class HotWallets {
 function walletOf(
   [, ...tokenAddresses]: readonly string[],
   [wallet, ...tokens]: readonly (ChainAccount | null)[],
-  { slot, askedAtMs, soleSources }: Pick<WalletRead, 'slot' | 'askedAtMs' | 'soleSources'>,
+  { slot, askedAtMs, soleSources, isDisputed }: Omit<WalletRead, 'lamports' | 'tokenAccounts'>,
 ): WalletRead {
   const tokenAccounts = new Map(
     tokenAddresses.map((address, i) => {
@@ -125,5 +128,5 @@ function walletOf(
       return [address, account === null ? null : decodeTokenAccount(account.owner, account.data)] as const;
     }),
   );
-  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, soleSources };
+  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, soleSources, isDisputed };
 }
