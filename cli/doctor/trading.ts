@@ -53,7 +53,7 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
   // Told by the check of the passphrase.
   if (file === null) return fail('signer', 'it cannot start without a passphrase');
   try {
-    const unsafe = filesFault({ program: null, passphraseFile: file, auditFolder: signerFolder(config) });
+    const unsafe = filesFault({ program: null, passphraseFile: file, dataDir: config.dataDir, auditFolder: signerFolder(config) });
     if (unsafe !== null) return fail('signer', unsafe);
     const passphrase = readPassphraseFile(file);
     const key = passphrase === null ? null : await unlockKeystore(name, keystore, passphrase);

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, sym
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathFault } from '@sluice/gateway/signer/trusted-path.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { newSignerPlace, type SignerPlace } from './harness.ts';
 
 const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -34,6 +34,23 @@ describe('what the signing process runs and reads', { timeout: 60_000 }, () => {
     });
     chmodSync(path, 0o700);
     expect(await place.signer().started).toEqual({ ok: true });
+  });
+
+  it('is not the store that others may write, where the audit logs are elsewhere', async () => {
+    await place.wallet();
+    const elsewhere = mkdtempSync(join(tmpdir(), 'sluice-elsewhere-'));
+    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    const signerDir = join(elsewhere, 'signer');
+    // Of no interest: the store is in the data folder.
+    writeFileSync(join(elsewhere, 'sluice.db'), '');
+    chmodSync(join(elsewhere, 'sluice.db'), 0o666);
+    for (const path of [join(place.dataDir, 'sluice.db'), place.dataDir]) {
+      chmodSync(path, 0o722);
+      const start = await place.signer({ signerDir }).started;
+      expect(start).toMatchObject({ reason: 'unsafe_files', what: expect.stringContaining(`${path} can be written`) });
+      chmodSync(path, 0o700);
+    }
+    expect(await place.signer({ signerDir }).started).toEqual({ ok: true });
   });
 
   it.skipIf(!isRoot)("is no audit log of another user's", async () => {

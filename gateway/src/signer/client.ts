@@ -252,9 +252,10 @@ function sourceOf(options: SignerOptions): Source | StartFault {
   if (signerSocket !== null) return { link: () => connectSigner(signerSocket), place: null };
   if (passphraseFile === null) return { ok: false, reason: 'no_passphrase', what: 'KEYSTORE_PASSPHRASE_FILE is not set' };
   try {
-    const place = takeAuditPlace(signerFolder({ dataDir: store.dataDir, signerDir }), keystore);
+    const { dataDir } = store;
+    const place = takeAuditPlace(signerFolder({ dataDir, signerDir }), keystore);
     if (place === null) return { ok: false, reason: 'no_slot', what: 'as many signing processes as there may be run on DATA_DIR' };
-    const terms = startTerms({ place, keystore, passphraseFile, limits, segmentBytes: options.segmentBytes });
+    const terms = startTerms({ place, keystore, passphraseFile, dataDir, limits, segmentBytes: options.segmentBytes });
     return { link: () => startSigner(terms), place };
   } catch (error) {
     return { ok: false, reason: 'audit_unwritable', what: reasonOf(error) };

@@ -203,7 +203,8 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.
 process.stdout.on('error', () => process.exit(1));
 try {
   const terms = JSON.parse(process.argv[2] ?? '') as StartTerms;
-  const files = { program: import.meta.filename, passphraseFile: terms.passphraseFile, auditFolder: terms.folder };
+  const { passphraseFile, dataDir, folder: auditFolder } = terms;
+  const files = { program: import.meta.filename, passphraseFile, dataDir, auditFolder };
   const unsafe = orFault(() => filesFault(files), 'unsafe_files');
   if (unsafe !== null) throw new Fault('unsafe_files', unsafe);
   await serve(terms);

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { isCode } from '../store/system-error.ts';
 import { foldersAbove, pathFault, type Owner } from './trusted-path.ts';
 
@@ -7,7 +7,9 @@ export interface FilesRead {
   /** The compiled program; null: not looked at. It lies in a build's folder, and that in `.build`. */
   readonly program: string | null;
   readonly passphraseFile: string;
-  /** Folder of the audit logs, in `DATA_DIR`. */
+  /** `DATA_DIR` of the gateway that started the process; null: the process runs for gateways of another user, and reads nothing of theirs. */
+  readonly dataDir: string | null;
+  /** Folder of the audit logs, the operator's policy and the mark of the halt. */
   readonly auditFolder: string;
 }
 
@@ -20,15 +22,13 @@ const storeFiles = ['sluice.db', 'sluice.db-wal', 'sluice.db-shm'];
  * What lets another user change the program of the signing process, its passphrase, limits, store or audit logs; null: nothing does.
  * Throws the system's error where something cannot be looked at.
  */
-export function filesFault({ program, passphraseFile, auditFolder }: FilesRead): string | null {
+export function filesFault({ program, passphraseFile, dataDir, auditFolder }: FilesRead): string | null {
   const owner: Owner = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
-  const dataDir = dirname(auditFolder);
   const paths = [
     ...(program === null ? [] : [program, ...foldersAbove(program, 2)]),
     passphraseFile,
     settingsFile,
-    dataDir,
-    ...storeFiles.map((name) => join(dataDir, name)),
+    ...(dataDir === null ? [] : [dataDir, ...storeFiles.map((name) => join(dataDir, name))]),
     auditFolder,
     ...namesIn(auditFolder).map((name) => join(auditFolder, name)),
   ];

@@ -90,7 +90,7 @@ function take(socket: Socket, options: ServiceOptions, open: Set<Open>): void {
       return void socket.destroy();
     }
     lock = place.lock;
-    const child = spawnSigner(startTerms({ ...options, place }), [socket, socket, 'inherit']);
+    const child = spawnSigner(startTerms({ ...options, dataDir: null, place }), [socket, socket, 'inherit']);
     const one = { socket, child };
     open.add(one);
     const end = (): void => {

@@ -9,6 +9,8 @@ export interface StartTerms {
   /** Name of the keystore whose wallets it holds. */
   readonly keystore: string;
   readonly passphraseFile: string;
+  /** `DATA_DIR` of the gateway that starts it; null: it is started for a gateway of another user. */
+  readonly dataDir: string | null;
   /** Where the audit logs, the halt's mark and the policy are. */
   readonly folder: string;
   /** Which of the folder's logs is its own. */
@@ -25,15 +27,17 @@ export interface TermsOptions {
   readonly place: AuditPlace;
   readonly keystore: string;
   readonly passphraseFile: string;
+  readonly dataDir: string | null;
   readonly limits: SigningLimits;
   readonly segmentBytes?: number | undefined;
 }
 
 export function startTerms(options: TermsOptions): StartTerms {
-  const { place, keystore, passphraseFile, limits } = options;
+  const { place, keystore, passphraseFile, dataDir, limits } = options;
   return {
     keystore,
     passphraseFile: resolve(passphraseFile),
+    dataDir: dataDir === null ? null : resolve(dataDir),
     folder: place.folder,
     slot: place.slot,
     maxOrderLamports: limits.maxOrderLamports.toString(),
