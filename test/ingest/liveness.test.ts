@@ -13,12 +13,15 @@ const slotMs = 400;
 let bus: Bus;
 let chain: ForkingChain;
 const heads: MortalHead[] = [];
-beforeEach(() => {
+beforeEach(open);
+afterEach(close);
+
+function open(): void {
   vi.useFakeTimers({ toFake: ['performance', 'Date'] });
   bus = createInProcessBus();
   chain = new ForkingChain();
-});
-afterEach(close);
+}
+
 async function close(): Promise<void> {
   await Promise.all(heads.splice(0).map((head) => head.end()));
   await bus.close();
@@ -56,6 +59,12 @@ class ConfirmedFollower {
   /** Slot of the first event that waits; null where none does. */
   get waitsFor(): number | null {
     return this.#waiting[0]?.slot ?? null;
+  }
+
+  /** What passed, and what is sure to pass once the events of newer slots that are before it in the log are decided. */
+  get decided(): readonly string[] {
+    const behind = this.#waiting.filter(({ slot, processed }) => !processed || this.#slots.fateOfSlot(slot) === 'pass');
+    return [...this.passed, ...behind.map(({ id }) => id)];
   }
 }
 
@@ -167,6 +176,8 @@ describe('a follower at `confirmed`', () => {
 
 describe('over any chain with forks, any drops and delays, and any kills of whoever leads', () => {
   const [slots, calmSlots] = [36, 6];
+  /** In these the last round finds a trade that belongs behind events of slots that are not confirmed. */
+  const lateStories = [156_828_606, 1_520_037_663];
 
   /** Numbers from 0 up to `below`, all from one seed. */
   function dice(seed: number): (below: number) => number {
@@ -260,27 +271,29 @@ describe('over any chain with forks, any drops and delays, and any kills of whoe
     { timeout: 240_000 },
     async () => {
       await fc.assert(
-        fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => {
-          await new Story(seed).tell();
-          const wanted = tradesIn(chain.upTo(chain.confirmed)).toSorted();
-          const follower = await followedFrom(0);
-          expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
-          expect(follower.passed.toSorted()).toEqual(wanted);
-          const unconfirmed = new Set([...chain.blocks.keys()].filter((at) => at > chain.confirmed).flatMap((at) => tradesIn([at])));
-          const left = (await standing()).filter((id) => wanted.includes(id) || !unconfirmed.has(id));
-          expect(left.toSorted()).toEqual(wanted);
-          // Whoever comes to read the log in its middle waits for nothing either.
-          const { length } = await bus.tail(32_768);
-          for (let from = 0; from < length; from += 7) {
-            expect((await followedFrom(from)).waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
-          }
-          await close();
-          vi.useFakeTimers({ toFake: ['performance', 'Date'] });
-          bus = createInProcessBus();
-          chain = new ForkingChain();
-        }),
+        // Another number is another story, not a simpler one.
+        fc
+          .asyncProperty(fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 })), async (story) => {
+            await new Story(story).tell();
+            const wanted = tradesIn(chain.upTo(chain.confirmed)).toSorted();
+            const follower = await followedFrom(0);
+            expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
+            expect(follower.decided.toSorted()).toEqual(wanted);
+            const unconfirmed = new Set([...chain.blocks.keys()].filter((at) => at > chain.confirmed).flatMap((at) => tradesIn([at])));
+            const left = (await standing()).filter((id) => wanted.includes(id) || !unconfirmed.has(id));
+            expect(left.toSorted()).toEqual(wanted);
+            // Whoever comes to read the log in its middle waits for nothing either.
+            const { length } = await bus.tail(32_768);
+            for (let from = 0; from < length; from += 7) {
+              expect((await followedFrom(from)).waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
+            }
+          })
+          .beforeEach(async () => {
+            await close();
+            open();
+          }),
         // The same stories in each run of the gate; LIVENESS_SEED tells others.
-        { numRuns: 100, seed: Number(process.env['LIVENESS_SEED'] ?? 1) },
+        { numRuns: 100, seed: Number(process.env['LIVENESS_SEED'] ?? 1), examples: lateStories.map((story) => [story]) },
       );
     },
   );
