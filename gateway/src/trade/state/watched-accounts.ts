@@ -1,5 +1,6 @@
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { AccountsRead, ChainAccount } from '../../chain/account-reader.ts';
+import { isSameAccount } from '../../chain/voted-accounts.ts';
 import { AccountView, contradict, votedReaders, type AccountState } from './account-view.ts';
 import type { ChainView } from './chain-view.ts';
 import { LinkTrust } from './link-trust.ts';
@@ -28,6 +29,8 @@ const maxDoubts = 3;
 const verifyEveryMs = 500;
 /** What was read is held against the endpoints that come as far within so long. */
 const truthForMs = 5_000;
+/** Slots that the chain may be ahead of a read that is held against endpoints: what they told before is not remembered. */
+const maxTruthBehindSlots = 4;
 
 interface Watched {
   readonly address: string;
@@ -38,7 +41,15 @@ interface Watched {
   differsSinceMs: number | null;
   verifiedAtMs: number;
   /** What more than half of the endpoints answered when they were asked; null where all have been held against it. */
-  truth: { readonly state: AccountState; readonly slot: number; readonly atMs: number } | null;
+  truth: Truth | null;
+}
+
+interface Truth {
+  readonly state: AccountState;
+  readonly slot: number;
+  readonly atMs: number;
+  /** Links that have not been held against it. */
+  readonly waiting: Set<Link>;
 }
 
 /** Accounts as one endpoint tells them. */
@@ -199,8 +210,8 @@ export class WatchedAccounts {
         const isNewer = slot >= view.slot && !view.isTold;
         if (isNewer && (view.state === state || (isVoted && view.state?.isConfirmed !== true))) view.base(slot, state);
       }
-      if (!isVoted || (watched.truth !== null && watched.truth.slot >= slot)) continue;
-      watched.truth = { state, slot, atMs: Date.now() };
+      if (!isVoted || slot < this.#chain.slot - maxTruthBehindSlots || (watched.truth !== null && watched.truth.slot >= slot)) continue;
+      watched.truth = { state, slot, atMs: Date.now(), waiting: new Set(this.links) };
       this.#judged.add(watched);
     }
   }
@@ -315,6 +326,7 @@ export class WatchedAccounts {
       if (before === state) continue;
       // Somebody says that it has changed: who read it before does not say that it has not.
       if (before !== null) before.readers = 0;
+      if (watched.truth !== null && watched.truth.state !== state && slot >= watched.truth.slot) watched.truth.state.readers = 0;
       state.isConfirmed ||=
         this.links.length === 1 || watched.views.some((other, i) => i !== index && other.isTold && other.state === state);
       if (watched.differsSinceMs !== null || this.links.length === 1) continue;
@@ -337,36 +349,38 @@ export class WatchedAccounts {
 
   /** Finds out who did not tell what the chain has, as far as the endpoints have come that far. */
   #judge(watched: Watched, nowMs: number): void {
-    const { address, views } = watched;
-    const { state, slot, atMs } = watched.truth!;
-    let waiting = false;
-    for (const link of this.links) {
-      const view = views[link.index]!;
-      if (!view.isCovered) continue;
-      if (!link.isLive(nowMs) || link.appliedSlot <= slot) {
-        waiting = true;
-        continue;
-      }
-      if (view.state === state || (view.slot > slot && view.knows(state))) {
-        view.doubts = 0;
-        continue;
-      }
-      if (view.slot >= slot && ++view.doubts < maxDoubts) continue;
-      // A state that two told was true once: the change from it was left out.
-      const isLost = view.state?.isConfirmed === true;
-      this.counts[isLost ? 'untold' : 'untrue']++;
-      this.#trust[link.index]!.distrust(address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
-      // It is followed anew, from a read.
-      view.doubts = 0;
-      view.isCovered = false;
+    const { slot, atMs, waiting } = watched.truth!;
+    for (const link of waiting) {
+      const { isCovered } = watched.views[link.index]!;
+      if (isCovered && (!link.isLive(nowMs) || link.appliedSlot <= slot)) continue;
+      waiting.delete(link);
+      if (isCovered) this.#hold(watched, watched.truth!, link, nowMs);
     }
-    if (waiting && nowMs - atMs < truthForMs) return;
+    if (waiting.size > 0 && nowMs - atMs < truthForMs) return;
     watched.truth = null;
     this.#judged.delete(watched);
   }
 
-  /** The state with these bytes that some endpoint told, or a new one. */
-  #stateOf({ views }: Watched, account: ChainAccount | null): AccountState {
+  /** Holds one endpoint that has told all of the read's slot against what was read. */
+  #hold({ address, views }: Watched, { state, slot }: Truth, { index }: Link, nowMs: number): void {
+    const view = views[index]!;
+    if (view.state === state || (view.slot > slot && view.knows(state))) {
+      view.doubts = 0;
+      return;
+    }
+    if (view.slot >= slot && ++view.doubts < maxDoubts) return;
+    // A state that two told was true once: the change from it was left out.
+    const isLost = view.state?.isConfirmed === true;
+    this.counts[isLost ? 'untold' : 'untrue']++;
+    this.#trust[index]!.distrust(address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
+    // It is followed anew, from a read.
+    view.doubts = 0;
+    view.isCovered = false;
+  }
+
+  /** The state with these bytes that some endpoint told, or that was read, before the endpoints told it; or a new one. */
+  #stateOf({ views, truth }: Watched, account: ChainAccount | null): AccountState {
+    if (truth !== null && isSameAccount(truth.state.account, account)) return truth.state;
     for (const view of views) {
       const known = view.find(account);
       if (known !== null) return known;
