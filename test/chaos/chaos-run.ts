@@ -6,6 +6,7 @@ import { linkFaults, memoryFaults, processFaults } from './faults.ts';
 import { Judge } from './judge.ts';
 import { Readers, type ReadersReport } from './readers.ts';
 import { historyOf, ResumingClient, type FaultKind, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
+import { settle } from './settle.ts';
 
 export interface ChaosReport {
   /** Empty where nothing was lost in silence, doubled, or invented. */
@@ -61,9 +62,8 @@ const chaosPlagues: Plagues = { first: processFaults, later: memoryFaults, besid
 
 const minSol = 0.5;
 const settleWithinMs = 60_000;
-/** A busy machine reads a long outage again slowly: as long as frames come, the end is waited for, up to this. */
-const settleAtMostMs = 240_000;
-const lookEveryMs = 250;
+/** A busy machine reads a long outage again slowly. Quiet for longer than a round of the gap filler takes to begin. */
+const settleTimes = { quietMs: 5_000, giveUpMs: settleWithinMs, atMostMs: 240_000, lookEveryMs: 250 };
 /** Longest pause between two faults of a kind. */
 const maxPauseMs = 1_500;
 const maxMemoryPauseMs = 6_000;
@@ -236,23 +236,11 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     await world.sighted();
     await delay(1_000);
     world.rest();
-    await settled(audience);
+    await settle({ isSettled: () => audience.isSettled(), frames: () => audience.judge.frames }, settleTimes);
     return await report(world, audience, done);
   } finally {
     world.simnet.chain.stop();
     audience.close();
-  }
-}
-
-/** Resolves when everybody has everything, or when that is not to be expected any more. */
-async function settled(audience: Audience): Promise<void> {
-  const endMs = performance.now() + settleAtMostMs;
-  let frames = 0;
-  let quietAtMs = performance.now() + settleWithinMs;
-  while (performance.now() < Math.min(quietAtMs, endMs) && !(await audience.isSettled())) {
-    if (audience.judge.frames > frames) quietAtMs = performance.now() + settleWithinMs;
-    frames = audience.judge.frames;
-    await delay(lookEveryMs);
   }
 }
 

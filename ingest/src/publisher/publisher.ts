@@ -74,6 +74,8 @@ export class Publisher {
   #term: Term | null = null;
   /** Holding in which the bus refused to store: it is over, though the lease may not know yet. */
   #fenced = 0;
+  /** Fence of the lease under which the last takeover failed. */
+  #failedFence: number | null = null;
   /** When the first event came since another leads; null where none does, or none came. */
   #otherSinceUs: number | null = null;
   /** When the batch under way was handed over; null where none is. */
@@ -226,7 +228,9 @@ export class Publisher {
     } catch (error) {
       if (error instanceof BusError && error.code === 'FENCED') this.#fenced = fence;
       else {
-        this.#log.error({ err: error }, 'takeover_failed');
+        // It is tried again every few milliseconds: one line for each lease.
+        if (this.#failedFence !== fence) this.#log.error({ err: error }, 'takeover_failed');
+        this.#failedFence = fence;
         await this.#pause(firstPauseMs);
       }
       return null;

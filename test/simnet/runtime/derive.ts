@@ -3,7 +3,7 @@ import { addressBytes as decodeAddress, findProgramAddress } from '@sluice/share
 import { associatedTokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Addresses that each cache here remembers, about 0.4 KB each. A forgotten one is derived again, in about 30 µs. */
-const maxRemembered = 16_384;
+const maxRemembered = 8_192;
 
 export interface Derived {
   readonly address: string;
