@@ -159,6 +159,24 @@ describe('a follower at `confirmed`', () => {
     expect(await standing()).toEqual(tradesIn(chain.upTo(40).slice(10)));
   });
 
+  it('misses nothing that a process had read and not stored when it ended: its watermark is what stands in the log', async () => {
+    const head = join();
+    await leads(head);
+    for (let at = 1; at <= 10; at++) block(at, at - 1, at);
+    chain.confirmed = 10;
+    await head.round();
+    await leads(head);
+    const { watermark } = head.continuity.stats;
+    expect(watermark).toBe(10);
+    for (let at = 11; at <= 20; at++) block(at, at - 1, at);
+    chain.confirmed = 20;
+    head.stall();
+    head.continuity.sighted();
+    await untilTurn('all was read', () => head.publisher.buffered >= 10);
+    await turns(50);
+    expect(head.continuity.stats.watermark).toBe(10);
+  });
+
   it('has the trades of the first slots, which nobody heard of while subscribing', async () => {
     block(1, 0, 1);
     chain.confirmed = 1;

@@ -100,6 +100,7 @@ export class MortalHead {
   #lease: Lease | null = null;
   /** Entries that it still writes; null while it is well. */
   #entriesLeft: number | null = null;
+  #stalled = false;
   dead = false;
 
   constructor(
@@ -161,6 +162,11 @@ export class MortalHead {
     });
   }
 
+  /** From now on the bus does not answer what it writes. */
+  stall(): void {
+    this.#stalled = true;
+  }
+
   /** Of what it writes next, the first so many entries come into the log; then nothing of it is heard any more. */
   async kill(entries: number): Promise<void> {
     this.#entriesLeft = entries;
@@ -181,7 +187,7 @@ export class MortalHead {
   #mortal(bus: Bus): Bus {
     const never = new Promise<never>(() => undefined);
     const publishOf = (publish: (entries: readonly BusEntry[]) => Promise<void>) => async (entries: readonly BusEntry[]) => {
-      if (this.dead) return never;
+      if (this.dead || this.#stalled) return never;
       if (this.#entriesLeft === null) return publish(entries);
       const written = entries.slice(0, this.#entriesLeft);
       this.#entriesLeft -= written.length;

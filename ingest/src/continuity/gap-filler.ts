@@ -126,9 +126,12 @@ export class GapFiller {
     this.#wake?.();
   }
 
-  /** Up to here everything is known to be complete, by this process or the one that leads; 0 before any was. */
+  /**
+   * Up to here everything stands in the log, by this process or the one that leads; 0 before any does. The ledger may be ahead of it: what it
+   * counts as complete may still wait to be stored.
+   */
   get watermark(): number {
-    return Math.max(this.#parts.ledger.watermark, this.#lastRead);
+    return Math.max(this.#written, this.#lastRead);
   }
 
   /** An event was published. */
@@ -223,8 +226,7 @@ export class GapFiller {
     const standing = new Standing(tail, tail.length < busLimits.maxTailEntries);
     readTold(standing, term);
     const stored = await readWatermark(bus, genesis);
-    // The ledger may be ahead of the log: what it counts as complete may still have waited to be stored.
-    const remembered = Math.max(this.#written, this.#lastRead);
+    const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
     const watermark = known ?? Math.min(beforeOldest(standing), (await this.#began) ?? (await this.#confirmedSlot()));
     // At once: whoever comes next has to know from where on everything was to be told.
