@@ -31,7 +31,7 @@ const lamports = 400_000n * 10n ** 9n;
 const rawUsdc = 10n ** 13n;
 const rawOther = 10n ** 16n;
 /** An order is final after a second and a quarter, and its blockhash lives for six. */
-const slotMs = 40;
+const usualSlotMs = 40;
 /** How long, and how often, a client asks again. A fifth of what answers say: the test goes on the sooner. */
 const patienceMs = 45_000;
 export const againAfterMs = 200;
@@ -69,6 +69,7 @@ export interface TradingWorldOptions {
   readonly ingest?: boolean;
   /** Wallets with SOL and USDC, beside the custodial ones, by label. */
   readonly funded?: readonly Keypair[];
+  readonly slotMs?: number;
 }
 
 interface WorldParts {
@@ -268,7 +269,11 @@ async function answered(answer: Response): Promise<Answered> {
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
 }
 
-export async function startTradingWorld({ ingest = false, funded = [] }: TradingWorldOptions = {}): Promise<TradingWorld> {
+export async function startTradingWorld({
+  ingest = false,
+  funded = [],
+  slotMs = usualSlotMs,
+}: TradingWorldOptions = {}): Promise<TradingWorld> {
   const closers: (() => Promise<unknown>)[] = [];
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-trading-'));
   closers.push(async () => rmSync(dataDir, { recursive: true, force: true }));

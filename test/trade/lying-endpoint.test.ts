@@ -250,6 +250,47 @@ test.each([2, 3])(
   },
 );
 
+/** A curve of which these bytes are others; other accounts stay as they are. */
+function changed<T extends AccountFrame['params']['result']['value']>(account: T, change: (data: Buffer) => void): T {
+  if (!isCurve(account)) return account;
+  const data = Buffer.from(account.data[0], 'base64');
+  change(data);
+  return { ...account, data: [data.toString('base64'), 'base64'] };
+}
+
+const impossible: readonly (readonly [string, (data: Buffer) => void])[] = [
+  ['has no SOL to pay for anything', (data) => void data.writeBigUInt64LE(0n, 32)],
+  ['is complete', (data) => void data.writeUInt8(1, 48)],
+];
+
+describe.each([2, 3])('one of %i endpoints', (endpoints) => {
+  it.each(impossible)('says that the curve %s: no sale is refused for that', { timeout: 40_000, retry: 2 }, async (_, lie) => {
+    await start(endpoints);
+    tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
+    const amount = { kind: 'ui', value: 1_000 } as const;
+    const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
+    await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
+    liar.lie = (frame, say) => {
+      const { value, context } = frame.params.result;
+      say(retold(frame, Buffer.from(changed(value, lie).data[0], 'base64'), context.slot));
+    };
+    nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+      return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && changed(one, lie)) } : told;
+    };
+    const refused = new Set<string>();
+    let passed = 0;
+    for (const endMs = performance.now() + 3_000; performance.now() < endMs;) {
+      const made = await order(sell);
+      if ('error' in made) refused.add(made.error);
+      else passed++;
+    }
+    refused.delete('UPSTREAM_UNAVAILABLE');
+    expect([...refused]).toEqual([]);
+    if (endpoints === 3) expect(passed).toBeGreaterThan(0);
+  });
+});
+
 /** Every answer of the first node: false curves, and simulations that pass whatever they are shown, or fail. */
 function lieOverHttp(): void {
   let asked = 0;

@@ -21,12 +21,12 @@ it('an order behind one that landed waits for the state that has it, and no long
   orders.landed('wallet', 103);
   expect([orders.landedIn('wallet'), orders.landedIn('another')]).toEqual([105, 0]);
   let slot = 103;
-  const comes = awaitOwnOrders({ wallet: () => read(slot) }, 'wallet', [], orders.landedIn('wallet'));
+  const comes = awaitOwnOrders(() => read(slot), orders.landedIn('wallet'));
   await vi.advanceTimersByTimeAsync(300);
   slot = 106;
   await vi.advanceTimersByTimeAsync(10);
   expect((await comes).slot).toBe(106);
-  const never = awaitOwnOrders({ wallet: () => read(104) }, 'wallet', [], 105);
+  const never = awaitOwnOrders(() => read(104), 105);
   await vi.advanceTimersByTimeAsync(1_010);
   expect((await never).slot).toBe(104);
   await vi.advanceTimersByTimeAsync(30_001);

@@ -1,21 +1,17 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
-import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
-import { rawAmount } from '../quote/amounts.ts';
-import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/quoted.ts';
+import type { QuotedOrder, QuoteRefusal } from '../quote/quoted.ts';
 import type { BuiltMessage, MessageBuilder } from './build/message-builder.ts';
 import type { LaneTip } from './build/surround.ts';
+import { priceOrder, unavailable, type PriceParts, type Standing } from './price-order.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from './send/failure.ts';
 import type { ExpectedTrade } from './send/simulated-amounts.ts';
 import type { Blockhash } from './state/blockhashes.ts';
 import { awaitMarket } from './state/await-market.ts';
-import type { HotMarketRead } from './state/hot-markets.ts';
 import type { HotState } from './state/hot-state.ts';
 import type { WalletRead } from './state/hot-wallets.ts';
-import { awaitOwnOrders, type OwnOrders } from './state/own-orders.ts';
 
 /** A trade that only has to be signed: what was quoted, and the message that does it. */
 export interface PreparedTrade {
@@ -42,20 +38,11 @@ export interface PreparedTrade {
   readonly buildMs: number;
 }
 
-export interface PrepareParts {
-  readonly state: Pick<HotState, 'market' | 'agreedMarket' | 'wallet' | 'agreedWallet' | 'blockhash' | 'feeLevel' | 'rent'>;
-  /** Slots in which the orders of wallets landed. */
-  readonly ownOrders: Pick<OwnOrders, 'landedIn'>;
+export interface PrepareParts extends PriceParts {
+  readonly state: PriceParts['state'] & Pick<HotState, 'blockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
   /** What is paid for the lanes that want a tip. */
   readonly laneTips?: readonly LaneTip[];
-}
-
-/** A market and a wallet of about one moment. */
-interface Standing {
-  readonly market: HotMarketRead;
-  readonly wallet: WalletRead;
-  readonly baseAccount: TokenAccount | null;
 }
 
 /** Without a simulation nothing else says that the quote is right: on state that two endpoints tell alike. Rejects with an `RpcError`. */
@@ -78,13 +65,10 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const startedMs = performance.now();
   const blockhash = state.blockhash();
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
-  const standing = await readStanding(request, parts, agreed);
-  if ('error' in standing) return standing;
+  const priced = await priceOrder(request, parts, agreed);
+  if ('error' in priced) return priced;
+  const { standing, quoted, bounds } = priced;
   const { market, baseAccount } = standing;
-  const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
-  if ('error' in quoted) return soldBeyond(request, standing, quoted) ?? quoted;
-  const bounds = boundsOf(request, quoted);
-  if ('error' in bounds) return bounds;
   const quotedMs = performance.now();
   const { pool, trade, quote } = quoted;
   const { publicKey, priorityFeeLamports: fixed } = request;
@@ -185,64 +169,6 @@ function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string,
   return { have: tokenAccounts.get(account)?.amount ?? 0n, need };
 }
 
-/** Token accounts follow from the coins' token programs, which the market tells. */
-async function readStanding(
-  { order: { mint, side, amount }, publicKey }: TradeRequest,
-  { state, ownOrders }: PrepareParts,
-  agreed: boolean,
-): Promise<Standing | QuoteRefusal> {
-  const read = agreed ? state.agreedMarket(mint) : state.market(mint);
-  const market = read instanceof Promise ? await read : read;
-  const { result } = market;
-  if (result.kind !== 'market') return quotedRefusal(result.kind);
-  const address = tokenAddress(publicKey, mint, result.market.tokenProgram);
-  // What a purchase is paid with, where that is not SOL.
-  const paying = result.market.pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
-    side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
-  );
-  const accounts = [...new Set([address, ...paying])];
-  const landedSlot = side === 'sell' ? ownOrders.landedIn(publicKey) : 0;
-  const told = landedSlot > 0 ? awaitOwnOrders(state, publicKey, accounts, landedSlot) : state.wallet(publicKey, accounts);
-  let wallet = told instanceof Promise ? await told : told;
-  // A part of what is held: no simulation shows that it was a part of something else.
-  if (amount.kind === 'part' && wallet.soleSources !== 0) {
-    wallet = await state.agreedWallet(publicKey, accounts);
-    if (wallet.isDisputed) return unavailable('The nodes of the chain contradict each other about what the wallet holds.');
-  }
-  return { market, wallet, baseAccount: wallet.tokenAccounts.get(address) ?? null };
-}
-
-function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {
-  return kind === 'no_mint' ? { error: 'INVALID_MINT' } : unavailable('The state of the pool cannot be read.');
-}
-
-/** The tighter of what the slippage gives and what was named. */
-function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOut: bigint; maxIn: bigint } | QuoteRefusal {
-  const { minOut, maxIn } = slippageBounds(trade, quote, request.order.slippageBps);
-  // Of exact tokens to get, what they cost is bounded, and not the amount.
-  const given = trade.exact === 'baseOut' ? quote.traderQuote : trade.amount;
-  if (request.maxIn !== null && request.maxIn < given) return wrongFields({ maxIn: 'is less than the amount to give' });
-  const out = trade.exact === 'baseIn' ? quote.traderQuote : quote.baseAmount;
-  if (request.minOut !== null && request.minOut > out) {
-    return { error: 'SLIPPAGE_EXCEEDED', details: { quoted: String(out), actual: String(out), bound: String(request.minOut) } };
-  }
-  const most = trade.exact === 'baseOut' && request.maxIn !== null && request.maxIn < maxIn ? request.maxIn : maxIn;
-  return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };
-}
-
-/** Of an amount that the pool cannot trade, and the wallet does not hold: whoever sells more than is held is told that first. */
-function soldBeyond(
-  { order: { side, amount } }: TradeRequest,
-  { market: { result }, baseAccount }: Standing,
-  { details }: QuoteRefusal,
-): QuoteRefusal | null {
-  const fields = details?.['fields'] as Readonly<Record<string, string>> | undefined;
-  if (side !== 'sell' || amount.kind !== 'ui' || result.kind !== 'market' || fields?.['amount'] === undefined) return null;
-  const { decimals } = result.market;
-  const [raw, have] = [rawAmount(amount.value, decimals), baseAccount?.amount ?? 0n];
-  return raw.ok && raw.raw > have ? tooLittle('tokens', have, raw.raw, decimals) : null;
-}
-
 /** Rent of what the transaction makes at most; accounts of the program may be there already. Null where the rates are not known. */
 function rentOf(
   { trade: { programAccounts, quoteAccount, quoteMint } }: BuiltMessage,
@@ -264,8 +190,4 @@ function rentOf(
 function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, fees: bigint, rent: bigint): bigint {
   const spent = exact !== 'baseIn' && quoteMint === wrappedSolMint ? maxIn : 0n;
   return spent + lamportsOfSignature + fees + rent;
-}
-
-function unavailable(message: string): QuoteRefusal {
-  return { error: 'UPSTREAM_UNAVAILABLE', message };
 }

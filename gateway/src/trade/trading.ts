@@ -138,8 +138,11 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   const publisher = createOrderPublisher({ bus, events, simulated, log });
   const stats = new OrderStats();
   const ownOrders = new OwnOrders();
-  const tell = (order: ToldOrder): void => {
-    if (order.terms !== null && landedStates.has(order.state)) ownOrders.landed(order.terms.publicKey, order.fill?.slot ?? state.slot());
+  const tell = (order: ToldOrder, landedSlot: number | null = null): void => {
+    if (order.terms !== null && landedStates.has(order.state)) {
+      const slot = order.fill?.slot ?? landedSlot ?? state.slot();
+      ownOrders.landed(order.terms.publicKey, Math.min(slot, state.newestSlot()));
+    }
     stats.changed(order);
     publisher.tell(order);
   };

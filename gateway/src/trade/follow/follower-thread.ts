@@ -45,9 +45,9 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
       onTaken: (order) => tell({ op: 'taken', order: toldOf(order) }),
       onGone: (id) => tell({ op: 'gone', id }),
-      onChange: ({ id, state, fill, error, updatedAtMs, version }) => {
+      onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
         // What changes in one turn is told at once.
-        if (changed.push({ id, state, fill, error, updatedAtMs, version }) === 1) setImmediate(tellChanges);
+        if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(tellChanges);
       },
       log,
     });

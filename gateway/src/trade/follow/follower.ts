@@ -15,7 +15,7 @@ import { createSettler, type Settler } from './settler.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import { pollStatuses, type PolledOrders } from './status-poller.ts';
 import { createStoredOrNull, type StoredOrNull } from './stored-or-null.ts';
-import { findEvidence, tellsMore } from './tracked-order.ts';
+import { findEvidence, landedSlotOf, tellsMore } from './tracked-order.ts';
 import { createWaker, type Waker } from './waker.ts';
 
 /** How often every order is looked at, whatever was told of it: some things follow from silence; of one that is confirmed, few. */
@@ -39,8 +39,8 @@ export interface FollowerOptions {
   readonly broadcaster: Pick<Broadcaster, 'send' | 'keepSending' | 'stop'>;
   readonly orders: Pick<OrderTable, 'advanceAll' | 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gatewayId: string;
-  /** After every change that was stored. Must not throw. */
-  readonly onChange: (order: OpenOrder) => void;
+  /** After every change that was stored, with the slot that it is known to have landed in. Must not throw. */
+  readonly onChange: (order: OpenOrder, landedSlot: number | null) => void;
   /** An order was taken up from the store. Must not throw. */
   readonly onTaken?: (order: OpenOrder) => void;
   /** An order that was followed is not in the store any more, or somebody else has ended it. Must not throw. */
@@ -232,7 +232,7 @@ export class Follower {
     }
     followed.order = outcome.order;
     this.counters[outcome.kind]++;
-    if (outcome.kind === 'advanced') onChange(outcome.order);
+    if (outcome.kind === 'advanced') onChange(outcome.order, landedSlotOf(followed, performance.now()));
     const hasEnded = endStates.has(outcome.order.state);
     if (hasEnded && outcome.kind === 'stale') onGone?.(outcome.order.id);
     if (hasEnded) this.#remove(followed);

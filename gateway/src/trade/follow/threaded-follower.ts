@@ -35,8 +35,10 @@ export type ToThread =
   | { readonly op: 'chain'; readonly newestSlot: number; readonly blockHeight: number | null }
   | { readonly op: 'close' };
 
-/** All of an order that changes. */
-export type OrderChanges = Pick<ToldOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'>;
+/** All of an order that changes, and the slot that it is known to have landed in. */
+export type OrderChanges = Pick<ToldOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'> & {
+  readonly landedSlot: number | null;
+};
 
 export type FromThread =
   | { readonly op: 'started' }
@@ -49,8 +51,8 @@ export type FromThread =
   | { readonly op: 'report'; readonly report: FollowReport };
 
 export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash'> {
-  /** After every change that was stored. Must not throw. */
-  readonly onChange: (order: ToldOrder) => void;
+  /** After every change that was stored, with the slot that it is known to have landed in. Must not throw. */
+  readonly onChange: (order: ToldOrder, landedSlot: number | null) => void;
   /** How far the chain is, as the gateway knows it. */
   readonly newestSlot: () => number;
   readonly blockHeight: () => number | null;
@@ -192,13 +194,13 @@ export class ThreadedFollower implements OrderFollower {
     }
   }
 
-  #change(changes: OrderChanges): void {
+  #change({ landedSlot, ...changes }: OrderChanges): void {
     const order = this.#open.get(changes.id);
     if (order === undefined) return;
     const changed = { ...order, ...changes };
     if (endStates.has(changed.state)) this.#forget(changed.id);
     else this.#open.set(changed.id, changed);
-    this.#options.onChange(changed);
+    this.#options.onChange(changed, landedSlot);
   }
 }
 

@@ -109,6 +109,11 @@ function agreedLanding(tracked: TrackedOrder, least: Commitment, nowMs: number):
   return agreedOn(tracked, has, isSameLanding, nowMs)?.[0]?.value ?? null;
 }
 
+/** Slot that it landed in, as far as nodes agree on one or our own stream told it; null where neither does. */
+export function landedSlotOf(tracked: TrackedOrder, nowMs: number): number | null {
+  return tracked.reading?.slot ?? agreedLanding(tracked, 'processed', nowMs)?.slot ?? tracked.streamSlot;
+}
+
 function landed(tracked: TrackedOrder, nowMs: number): Finding {
   // One that lies about having it must not keep it from being sent.
   const broadcast = tracked.streamSlot !== null || agreedLanding(tracked, 'processed', nowMs) !== null ? 'rest' : 'send';

@@ -1,11 +1,10 @@
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountReader } from '../../chain/account-reader.ts';
 import type { MarketRead } from '../../quote/markets.ts';
 import { assembleMarket, narrowPlan, planMarket, usualQuotes, type AssembledMarket, type MarketPlan } from '../../quote/token-market.ts';
 import type { AccountState } from './account-view.ts';
-import { maxAgreeing, agreeingPauseMs, soleSourceOf } from './sole-sources.ts';
+import { readUntilAgreed, soleSourceOf } from './sole-sources.ts';
 import type { WatchedAccounts } from './watched-accounts.ts';
 
 /** Coins whose accounts are followed; the one that was asked for longest ago is let go. */
@@ -38,6 +37,8 @@ interface HotMarket {
 export interface HotMarketRead extends MarketRead {
   /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
   readonly soleSources: number;
+  /** Endpoints that were asked report different states of it, and no two the same. */
+  readonly isDisputed: boolean;
 }
 
 export interface MarketCounts {
@@ -95,14 +96,10 @@ export class HotMarkets {
     return this.#readShared(market);
   }
 
-  /** Read anew, until two endpoints tell the same of all its accounts; as one tells it where they do not within a moment. Rejects with an `RpcError`. */
-  async readAgreed(mint: string): Promise<HotMarketRead> {
+  /** Read anew, until two endpoints tell the same of `slot` or later; as it is read last where they do not within a moment. Rejects with an `RpcError`. */
+  readAgreed(mint: string, slot: number): Promise<HotMarketRead> {
     const market = this.#use(mint);
-    for (let left = maxAgreeing; ; left--) {
-      const read = await this.#readFresh(market);
-      if (read.soleSources === 0 || left <= 1) return read;
-      await pause(agreeingPauseMs);
-    }
+    return readUntilAgreed(() => this.#readFresh(market), slot);
   }
 
   /** Follows a coin that may soon be asked for. */
@@ -178,7 +175,7 @@ export class HotMarkets {
     // A coin that just left its curve trades in accounts that are not followed yet.
     if (assembled.kind !== 'market' || assembled.market.pools.every(({ pool }) => pool.complete)) return null;
     const asOf = { slot: current.slot, askedAtMs: current.asOfMs };
-    return { result: assembled, settings: asOf, soleSources, ...asOf };
+    return { result: assembled, settings: asOf, soleSources, isDisputed: false, ...asOf };
   }
 
   #readShared(market: HotMarket): Promise<HotMarketRead> {
@@ -208,7 +205,7 @@ export class HotMarkets {
       }
       this.#adopt(market, result, found);
       const asOf = { slot: read.slot, askedAtMs: read.askedAtMs };
-      return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), ...asOf };
+      return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), isDisputed: read.disputed.length > 0, ...asOf };
     }
     const asOf = { slot: 0, askedAtMs: Date.now() };
     return {
@@ -216,6 +213,7 @@ export class HotMarkets {
       result: { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' },
       settings: asOf,
       soleSources: 0,
+      isDisputed: false,
     };
   }
 

@@ -60,13 +60,14 @@ export interface HotState {
   newestSlot(): number;
   /** At once where its accounts are followed. Rejects with an `RpcError`; throws TypeError where the mint is no address. */
   market(mint: string): HotMarketRead | Promise<HotMarketRead>;
-  /** Read anew, as two endpoints tell it; as one does where they do not agree within a moment. */
-  agreedMarket(mint: string): Promise<HotMarketRead>;
+  /** Read anew, as two endpoints tell it of `slot` or later; as it is read last where they do not within a moment. */
+  agreedMarket(mint: string, slot: number): Promise<HotMarketRead>;
   /** Begins to follow a coin that may be asked for soon, a new one say. */
   warm(mint: string): void;
   /** Lamports, and these token accounts. At once where they are followed. Rejects with an `RpcError`. */
   wallet(publicKey: string, tokenAccounts?: readonly string[]): WalletRead | Promise<WalletRead>;
-  agreedWallet(publicKey: string, tokenAccounts: readonly string[]): Promise<WalletRead>;
+  /** Read anew, as two endpoints tell it of `slot` or later; as it is read last where they do not within a moment. */
+  agreedWallet(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead>;
   /** Micro-lamports for a compute unit, at once: what others pay to write to these accounts, with a cap. */
   feeLevel(writableAccounts: readonly string[]): bigint;
   /** Lamports that keep an account of so many bytes; null where the endpoints do not agree on it. */
@@ -124,10 +125,10 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
     slot: () => chain.slot,
     newestSlot: () => chain.newestSlot,
     market: (mint) => markets.read(mint),
-    agreedMarket: (mint) => markets.readAgreed(mint),
+    agreedMarket: (mint, slot) => markets.readAgreed(mint, slot),
     warm: (mint) => markets.warm(mint),
     wallet: (publicKey, tokenAccounts = []) => wallets.read(publicKey, tokenAccounts),
-    agreedWallet: (publicKey, tokenAccounts) => wallets.readAgreed(publicKey, tokenAccounts),
+    agreedWallet: (publicKey, tokenAccounts, slot) => wallets.readAgreed(publicKey, tokenAccounts, slot),
     feeLevel: (accounts) => fees.level(accounts),
     rent: (bytes) => rent.of(bytes),
     counts: () => ({

@@ -1,7 +1,6 @@
 import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/token-account.ts';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
-import { agreeingPauseMs, maxAgreeing, soleSourceOf } from './sole-sources.ts';
+import { readUntilAgreed, soleSourceOf } from './sole-sources.ts';
 import type { WatchedAccounts } from './watched-accounts.ts';
 
 /** Wallets that are followed; the one that was asked for longest ago is let go. */
@@ -67,13 +66,9 @@ export class HotWallets {
     return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources, isDisputed: false });
   }
 
-  /** Read anew, until two endpoints tell the same; as one tells it where they do not within a moment. Rejects with an `RpcError`. */
-  async readAgreed(publicKey: string, tokenAccounts: readonly string[]): Promise<WalletRead> {
-    for (let left = maxAgreeing; ; left--) {
-      const read = await this.#readFresh([publicKey, ...tokenAccounts]);
-      if (read.soleSources === 0 || left <= 1) return read;
-      await pause(agreeingPauseMs);
-    }
+  /** Read anew, until two endpoints tell the same of `slot` or later; as it is read last where they do not within a moment. Rejects with an `RpcError`. */
+  readAgreed(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead> {
+    return readUntilAgreed(() => this.#readFresh([publicKey, ...tokenAccounts]), slot);
   }
 
   /** Lets go what nobody asks for; called now and then. */

@@ -1,6 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HotState } from './hot-state.ts';
-import type { WalletRead } from './hot-wallets.ts';
 
 /** Wallets whose last order is remembered; the one that was noted longest ago is forgotten. */
 const maxWallets = 4_096;
@@ -21,7 +19,7 @@ export class OwnOrders {
 
   landed(publicKey: string, slot: number): void {
     const known = this.#landed.get(publicKey);
-    if (known !== undefined && known.slot >= slot) return;
+    if (known !== undefined && known.slot >= slot && performance.now() - known.atMs <= forgetAfterMs) return;
     this.#landed.delete(publicKey);
     this.#landed.set(publicKey, { slot, atMs: performance.now() });
     if (this.#landed.size > maxWallets) this.#landed.delete(this.#landed.keys().next().value!);
@@ -34,17 +32,20 @@ export class OwnOrders {
   }
 }
 
-/** A wallet as of `slot` or a later one; as it is known after a second, where no endpoint has come so far. Rejects with an `RpcError`. */
-export async function awaitOwnOrders(
-  state: Pick<HotState, 'wallet'>,
-  publicKey: string,
-  accounts: readonly string[],
+/** Until when an order that comes now waits. */
+export function ownOrdersDeadlineMs(): number {
+  return performance.now() + withinMs;
+}
+
+/** What is read, as of `slot` or a later one; as it is known at the deadline, where no endpoint has come so far. Rejects as `read` does. */
+export async function awaitOwnOrders<T extends { readonly slot: number }>(
+  read: () => T | Promise<T>,
   slot: number,
-): Promise<WalletRead> {
-  const deadlineMs = performance.now() + withinMs;
+  deadlineMs = ownOrdersDeadlineMs(),
+): Promise<T> {
   for (;;) {
-    const wallet = await state.wallet(publicKey, accounts);
-    if (wallet.slot >= slot || performance.now() >= deadlineMs) return wallet;
+    const found = await read();
+    if (found.slot >= slot || performance.now() >= deadlineMs) return found;
     await pause(stepMs);
   }
 }
