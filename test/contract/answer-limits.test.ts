@@ -62,6 +62,11 @@ describe('an endpoint that answers more than it may', () => {
       response.end();
     },
     'sixty megabytes, packed': (id, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(padded(id))),
+    'one byte at a time': (_id, response) => {
+      response.socket!.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      response.socket!.write('1\r\n \r\n'.repeat(3_500));
+    },
+    'heads without end': (_id, response) => void response.socket!.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100_000)),
     'lists in lists': (id, response) => void response.end(nested(id, 1_000)),
   };
 

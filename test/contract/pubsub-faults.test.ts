@@ -76,6 +76,8 @@ const floods: readonly (readonly [string, (node: ScriptedNode) => void])[] = [
         `{"method":"accountNotification","params":{"subscription":${idOfAccount(node)},"result":${'['.repeat(500)}${']'.repeat(500)}}}`,
     ),
   ],
+  ['pongs', (node) => sockets(node).forEach((socket) => many(() => '')({ ...node, send: () => socket.pong() }))],
+  ['pings', (node) => sockets(node).forEach((socket) => many(() => '')({ ...node, send: () => socket.ping() }))],
   ['answers to nothing', many(() => '{"jsonrpc":"2.0","id":123456,"result":1}')],
   [
     'well-formed frames without end',

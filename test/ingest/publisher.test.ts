@@ -230,7 +230,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('keep the events of the last five seconds while another leads, and all while nobody does', async () => {
+  it('keep the events of the last twelve seconds while another leads, and all while nobody does', async () => {
     const { bus, leader, standby, push } = await startTwo();
     const [event] = someEvents(1) as [PublishableEvent];
     const secondly = (from: number, count: number): PublishableEvent[] =>
@@ -240,29 +240,29 @@ describe('two publishers', () => {
         ts: { received: (from + second) * 1e6, published: 0 },
       }));
     push(secondly(0, 60), standby.publisher);
-    expect(standby.publisher.buffered).toBe(6);
+    expect(standby.publisher.buffered).toBe(13);
     expect(standby.publisher.counts.dropped).toBe(0);
     await standby.publisher.withdraw();
     push(secondly(60, 60), standby.publisher);
-    expect(standby.publisher.buffered).toBe(66);
+    expect(standby.publisher.buffered).toBe(73);
     await leader.publisher.withdraw();
     standby.publisher.stand();
-    await until('published', () => standby.publisher.counts.published === 66);
-    await expect(idsOn(bus)).resolves.toEqual([...secondly(54, 66)].map(({ id }) => id));
+    await until('published', () => standby.publisher.counts.published === 73);
+    await expect(idsOn(bus)).resolves.toEqual([...secondly(47, 73)].map(({ id }) => id));
     await bus.close();
   });
 
-  it('keep what gathered while nobody led until another has led for five seconds', async () => {
+  it('keep what gathered while nobody led until another has led for twelve seconds', async () => {
     const { bus, standby, push } = await startTwo();
     const [event] = someEvents(1) as [PublishableEvent];
     const at = (second: number): PublishableEvent => ({ ...event, id: `${second}`, ts: { received: second * 1e6, published: 0 } });
     await standby.publisher.withdraw();
     for (let second = 0; second < 60; second++) push([at(second)], standby.publisher);
     standby.publisher.stand();
-    for (let second = 60; second < 65; second++) push([at(second)], standby.publisher);
-    expect(standby.publisher.buffered).toBe(65);
-    push([at(65)], standby.publisher);
-    expect(standby.publisher.buffered).toBe(6);
+    for (let second = 60; second < 72; second++) push([at(second)], standby.publisher);
+    expect(standby.publisher.buffered).toBe(72);
+    push([at(72)], standby.publisher);
+    expect(standby.publisher.buffered).toBe(13);
     await bus.close();
   });
 

@@ -13,8 +13,11 @@ import { Standing, type StandingCounts } from './standing.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
-/** How long an event waits where another process leads, and how long that one must have led before any is dropped: it takes over well within. */
-const standbyKeepsUs = 5_000_000;
+/**
+ * How long an event waits where another process leads, and how long that one must have led before any is dropped. It holds the lease before it
+ * publishes: where Redis stands still in between, it takes over seconds later, or loses the lease having published part of what it kept.
+ */
+const standbyKeepsUs = 12_000_000;
 /** Entries of the log that are read first at a takeover, beside two for each event that waits. */
 const takeoverEntries = 2_000;
 /** Entries handed to the bus at one time. */

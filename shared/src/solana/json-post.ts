@@ -14,6 +14,11 @@ const https = new HttpsAgent({ keepAlive: true, maxSockets, maxFreeSockets });
 const newHttp = new HttpAgent({ keepAlive: false, maxSockets });
 const newHttps = new HttpsAgent({ keepAlive: false, maxSockets });
 const unzip = promisify(gunzip);
+/** Heads with a status of 1xx before the answer; no node of Solana sends any. */
+const maxInterimHeads = 4;
+/** Pieces of an answer: so many, and one more for each `leastPieceBytes` of the longest answer. Pieces of one byte cost a thousand times their length. */
+const minPieces = 1_024;
+const leastPieceBytes = 256;
 /** How a host ends a connection that it has kept open long enough. */
 const closedByHost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
@@ -82,13 +87,18 @@ function once(request: ClientRequest, body: string, bounds: PostBounds, signal: 
     };
     request.on('error', fail);
     if (signal !== undefined) forget = whenAborted(signal, () => cut('aborted'));
+    let interimHeads = 0;
+    request.on('information', () => {
+      if (++interimHeads > maxInterimHeads) cut('too_long');
+    });
     request.on('response', (response) => {
       isAnswered = true;
       const chunks: Buffer[] = [];
+      const maxPieces = minPieces + maxAnswerBytes / leastPieceBytes;
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > maxAnswerBytes) cut('too_long');
+        if (bytes > maxAnswerBytes || chunks.length >= maxPieces) cut('too_long');
         else chunks.push(chunk);
       });
       response.on('error', fail);

@@ -25,6 +25,9 @@ const heldMs = 600_000;
 /** Allowances are counted over so long: a process that stood still finds what came meanwhile. */
 const burstSeconds = 4;
 
+/** Pings and pongs in a second. Nodes send one in several seconds. */
+const controlFramesPerSecond = 8;
+
 /** What the subscriptions of a connection may bring about in a second. */
 export interface FrameAllowance {
   readonly bytesPerSecond: number;
@@ -41,6 +44,8 @@ export class FrameFaults {
   #bytes = 0;
   #frames = 0;
   #framesAtMs = 0;
+  #controlFrames = 0;
+  #controlAtMs = 0;
 
   constructor(allowance: FrameAllowance | null) {
     this.#allowance = allowance;
@@ -64,12 +69,20 @@ export class FrameFaults {
     return this.#bytes > bytesPerSecond * burstSeconds || this.#frames > framesPerSecond * burstSeconds;
   }
 
+  /** Counts a ping or a pong; true where there were more than a node has reason to send. */
+  isControlFlood(nowMs: number): boolean {
+    const seconds = (nowMs - this.#controlAtMs) / 1_000;
+    this.#controlAtMs = nowMs;
+    this.#controlFrames = Math.max(0, this.#controlFrames - seconds * controlFramesPerSecond) + 1;
+    return this.#controlFrames > controlFramesPerSecond * burstSeconds;
+  }
+
   /** The endpoint is dropped. Answers how long it is left alone, and begins anew with its faults. */
   rest(nowMs: number): number {
     this.#rests = nowMs - this.#restedUntilMs > heldMs ? 0 : this.#rests;
     const restMs = Math.min(maxRestMs, firstRestMs * 2 ** Math.min(this.#rests++, 10));
     this.#restedUntilMs = nowMs + restMs;
-    this.#faults = this.#bytes = this.#frames = 0;
+    this.#faults = this.#bytes = this.#frames = this.#controlFrames = 0;
     return restMs;
   }
 }

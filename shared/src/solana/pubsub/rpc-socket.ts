@@ -191,6 +191,7 @@ export class RpcSocket {
     this.#socket = socket;
     socket.on('open', () => this.#subscribe(socket));
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
+    for (const kind of ['ping', 'pong'] as const) socket.on(kind, () => this.#onControl());
     socket.on('error', (error) => this.#onError(socket, error));
     socket.on('close', (code) => this.#onFault(socket, `closed with ${code}`));
     this.#timer = setTimeout(() => this.#watch(), watchEveryMs);
@@ -216,6 +217,10 @@ export class RpcSocket {
     this.#ending.add(id);
     const ending = method.replace(/Subscribe$/, 'Unsubscribe');
     this.#socket?.send(JSON.stringify({ jsonrpc: '2.0', id, method: ending, params: [subscriptionId] }));
+  }
+
+  #onControl(): void {
+    if (this.#faults.isControlFlood(performance.now())) this.fault('flood');
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
