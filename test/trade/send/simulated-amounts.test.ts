@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ExpectedTrade } from '@sluice/gateway/trade/send/simulated-amounts.ts';
 import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
 import { isAsQuoted, maxDriftBps } from '@sluice/gateway/quote/drift.ts';
@@ -55,6 +56,8 @@ const halved = instead(({ logs }) => ({
   }),
 }));
 
+const failing = instead(() => ({ err: { InstructionError: [2, { Custom: 6002 }] }, logs: [] }));
+
 describe('what a simulation gives', () => {
   test('is what was quoted, to the last unit', async () => {
     const prepared = world.prepare(buy);
@@ -73,7 +76,7 @@ describe('what a simulation gives', () => {
 
   const liars: readonly (readonly [string, Tampering])[] = [
     ['a false amount', halved],
-    ['a failure that is none', instead(() => ({ err: { InstructionError: [2, { Custom: 6002 }] }, logs: [] }))],
+    ['a failure that is none', failing],
     ['nothing of what it gives', instead(() => ({ logs: [] }))],
     ['token balances that are not those of its log', instead(() => ({ preTokenBalances: [], postTokenBalances: [] }))],
     ['nothing at all', () => Promise.resolve(silent)],
@@ -82,6 +85,16 @@ describe('what a simulation gives', () => {
   test.each(liars)('is told by another node where one tells %s', async (_what, tampering) => {
     world.nodes[0]!.tampering = tampering;
     expect(await simulate()).toMatchObject({ kind: 'passed', amounts: {} });
+  });
+
+  test('is told by nodes that are 400 ms late, where one says at once that it fails', { retry: 2 }, async () => {
+    const late: Tampering = async (_call, answer) => {
+      await pause(400);
+      return await answer();
+    };
+    for (const node of world.nodes) node.tampering = late;
+    world.nodes[0]!.tampering = failing;
+    expect((await simulate()).kind).toBe('passed');
   });
 
   test('a node that says something else of the same state is reported, once, and asked last', async () => {

@@ -2,8 +2,8 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { NodeAnswer, SimulationOutcome, SimulationRequest } from './read-simulation.ts';
 import { isAsQuoted } from '../../quote/drift.ts';
 
-/** After an answer that is not enough the others are waited for no longer than this. */
-const othersWithinMs = 300;
+/** After an answer that is not enough the others are waited for no longer than this: as long as for one that votes on accounts. */
+const othersWithinMs = 600;
 /** Where none of the endpoints that are to be asked gives a sign of itself for so long, those that are to be avoided are asked as well. */
 const signWithinMs = 700;
 /** An endpoint that could not be reached, or that was contradicted, is asked behind the others for so long. */
