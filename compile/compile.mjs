@@ -13,9 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { build } from 'esbuild';
 import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
-import { assets, external, programs, signer } from './programs.mjs';
+import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, refusePnpManifests } from './inside-project.mjs';
+import { assets, programs, signer } from './programs.mjs';
 
 /**
  * Compiles the programs into a folder of their own under `.build`, and makes it the one that is run. A program that runs goes on with its own
@@ -43,27 +43,35 @@ const options = {
   sourcesContent: false,
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
+  plugins: [packages],
+  // A `tsconfig.json` is not looked for, in no folder.
+  tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
 };
 
 /** Packages in CommonJS ask for Node's own modules by `require`. */
 const requireForPackages =
   "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url);";
-/** Accelerators that a package tries to load, and does without. */
-const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare'];
 
 /** @param {string} outdir */
 async function compileInto(outdir) {
-  await Promise.all([
+  refusePnpManifests();
+  checkMachineCode('esbuild', `@esbuild/${process.platform}-${process.arch}`);
+  checkMachineCode('libsql', `@libsql/${process.platform}-${process.arch}`);
+  /** @type {typeof import('esbuild')} */
+  const { build } = loadOwn('esbuild/lib/main.js');
+  const results = await Promise.all([
     build({
       ...options,
       outdir,
       entryPoints: programs,
       splitting: true,
-      external: [...external, ...optional],
       banner: { js: requireForPackages },
     }),
     build({ ...options, outdir, entryPoints: signer }),
   ]);
+  for (const { metafile } of results) checkOrigin(metafile);
+  refusePnpManifests();
   for (const path of assets) writeFileSync(join(outdir, basename(path)), readFileSync(join(root, path)));
 }
 
@@ -127,8 +135,10 @@ process.umask(umask);
 try {
   if (!isFresh()) await compile();
 } catch (error) {
-  if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS') || !(error instanceof Error)) throw error;
-  console.error(`The sources are newer than what was compiled of them, and ${buildsFolder} cannot be written: ${error.message}.
+  if (error instanceof ForeignCodeError) console.error(error.message);
+  else if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS') || !(error instanceof Error)) throw error;
+  else
+    console.error(`The sources are newer than what was compiled of them, and ${buildsFolder} cannot be written: ${error.message}.
 Compile them as the owner of ${root}: npx -y pnpm@12 run build`);
   process.exitCode = 1;
 }

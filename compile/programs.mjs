@@ -25,5 +25,7 @@ export const assets = ['api-keys.css', 'api-keys.js', 'page.css', 'page.html', '
 export const sourceFolders = ['cli', 'compile', 'gateway/src', 'ingest/src', 'shared/src', 'test/simnet'];
 export const sourceFiles = ['gateway/package.json', 'ingest/package.json', 'package.json', 'pnpm-lock.yaml', 'shared/package.json'];
 
-/** Loaded from `node_modules`: they bring machine code. */
-export const external = ['libsql', 'uWebSockets.js'];
+/** Loaded from the project's `node_modules`, because they bring machine code: the package, and the module that it begins with. */
+export const native = { libsql: 'index.js' };
+/** Packages that others try to load, and do without. No program has them. */
+export const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color'];

@@ -1,29 +1,16 @@
 import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sourceFiles, sourceFolders } from '../../compile/programs.mjs';
+import { sourceFolders } from '../../compile/programs.mjs';
+import { copyProject } from '../support/project-copy.ts';
 
 const project = join(import.meta.dirname, '../..');
 let root: string;
 beforeAll(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-build-')));
-  for (const path of [...sourceFiles, ...sourceFolders, 'run.mjs']) cpSync(join(project, path), join(root, path), { recursive: true });
-  for (const folder of ['', 'shared', 'ingest', 'gateway', 'test']) {
-    symlinkSync(join(project, folder, 'node_modules'), join(root, folder, 'node_modules'));
-  }
+  copyProject(root);
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 

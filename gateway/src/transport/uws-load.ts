@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type * as UwsModule from 'uWebSockets.js';
 import { uwsBinaries } from './uws-binaries.ts';
 
@@ -20,6 +21,10 @@ export type UwsLoad =
     };
 
 const require = createRequire(import.meta.url);
+/** Its place in the project, seen from this source or from a build: by its name alone it would be looked for in every folder above too. */
+const place = fileURLToPath(
+  new URL(`${import.meta.url.endsWith('.ts') ? '../../..' : '../..'}/node_modules/uWebSockets.js`, import.meta.url),
+);
 
 /** Loads the native server after its one binary was found to be the pinned one; otherwise says why not. */
 export function loadUws(platform = `${process.platform}_${process.arch}_${process.versions.modules}`, pinned = uwsBinaries): UwsLoad {
@@ -27,14 +32,14 @@ export function loadUws(platform = `${process.platform}_${process.arch}_${proces
   if (expected === undefined) return { kind: 'unavailable', reason: 'not_pinned', detail: platform };
   let actual: string;
   try {
-    const file = join(dirname(require.resolve('uWebSockets.js')), `uws_${platform}.node`);
+    const file = join(dirname(require.resolve(place)), `uws_${platform}.node`);
     actual = createHash('sha256').update(readFileSync(file)).digest('hex');
   } catch (error) {
     return { kind: 'unavailable', reason: 'not_readable', detail: String(error) };
   }
   if (actual !== expected) return { kind: 'unavailable', reason: 'hash_mismatch', detail: actual };
   try {
-    const uws = require('uWebSockets.js') as Uws & Readonly<Record<typeof configure, (text: string) => void>>;
+    const uws = require(place) as Uws & Readonly<Record<typeof configure, (text: string) => void>>;
     uws[configure](withoutMark);
     return { kind: 'loaded', uws };
   } catch (error) {

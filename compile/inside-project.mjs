@@ -1,0 +1,132 @@
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
+import { dirname, join, resolve, sep } from 'node:path';
+import { root } from './build-folder.mjs';
+import { native, optional } from './programs.mjs';
+
+/**
+ * A build holds code from the project alone. esbuild and Node.js look for packages and settings in every folder above the project too, and in a
+ * shared one (`/tmp`) another user can put some there.
+ */
+export class ForeignCodeError extends Error {}
+
+/** Manifests of Yarn that esbuild obeys. */
+const pnpNames = ['.pnp.data.json', '.pnp.cjs', '.pnp.js'];
+const optionalNamespace = 'optional';
+/** As seen from a build, `.build/<digest>`: an absolute or relative path is not searched for in folders above. */
+const nativePaths = Object.entries(native).map(([name, main]) => ({ name, path: `../../node_modules/${name}/${main}` }));
+
+/** The project, and what its owner linked into it, without links. */
+const ownFolders = ['.', 'node_modules', 'node_modules/.pnpm'].flatMap((path) => {
+  try {
+    return [realpathSync(join(root, path))];
+  } catch {
+    return [];
+  }
+});
+
+/** @param {string} path */
+function isOwn(path) {
+  return ownFolders.some((folder) => path.startsWith(folder + sep));
+}
+
+/** Such a manifest says where each package is, and may stand in any folder above. */
+export function refusePnpManifests() {
+  const folders = new Set(ownFolders.flatMap(withFoldersAbove));
+  for (const path of [...folders].flatMap((folder) => pnpNames.map((name) => join(folder, name)))) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) continue;
+    throw new ForeignCodeError(`${path} would decide which packages are compiled. Nothing was compiled.
+Remove the file, or move the project to a folder above which no other user can write.`);
+  }
+}
+
+/** @param {string} folder @returns {string[]} */
+function withFoldersAbove(folder) {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...withFoldersAbove(above)];
+}
+
+/**
+ * Loads a package of the project, never one from a folder above.
+ * @param {string} path
+ */
+export function loadOwn(path) {
+  const require = createRequire(join(root, 'package.json'));
+  return require(resolveFrom(join(root, 'node_modules', path)));
+}
+
+/** @param {string} path */
+function resolveFrom(path) {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    throw new ForeignCodeError(`${path} is missing. Install the packages of the project: npx -y pnpm@12 install`, { cause: error });
+  }
+}
+
+/**
+ * Packages with machine code keep it in a package for each platform. If that is missing, Node.js would take one from a folder above.
+ * @param {string} name @param {string} platformPackage how the name of the package with the machine code begins
+ */
+export function checkMachineCode(name, platformPackage) {
+  const manifest = resolveFrom(join(root, 'node_modules', name, 'package.json'));
+  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'));
+  const require = createRequire(manifest);
+  /** @param {string} needed */
+  const pathOf = (needed) => {
+    const path = require.resolve
+      .paths(needed)
+      ?.map((folder) => join(folder, needed))
+      .find((each) => existsSync(each));
+    return path === undefined ? null : realpathSync(path);
+  };
+  const forPlatform = Object.keys(optionalDependencies).filter((each) => each.startsWith(platformPackage));
+  const found = [...Object.keys(dependencies), ...forPlatform].map((needed) => ({ needed, path: pathOf(needed) }));
+  for (const { needed, path } of found) {
+    if (path !== null && !isOwn(path)) {
+      throw new ForeignCodeError(`${name} would load ${path}, which is no part of the project, because ${needed} is missing.
+Install the packages of the project: npx -y pnpm@12 install`);
+    }
+  }
+}
+
+/** @type {import('esbuild').Plugin} */
+export const packages = {
+  name: 'packages',
+  setup(build) {
+    // Each is looked for by a package that does without it: it finds none, wherever one may be.
+    build.onResolve({ filter: exactly(optional) }, ({ path }) => ({ path, namespace: optionalNamespace }));
+    build.onLoad({ filter: /^/, namespace: optionalNamespace }, ({ path }) => ({
+      contents: `throw Object.assign(new Error("Cannot find module '${path}'"), { code: 'MODULE_NOT_FOUND' });`,
+    }));
+    build.onResolve({ filter: exactly(Object.keys(native)) }, ({ path }) => ({
+      path: nativePaths.find(({ name }) => name === path)?.path ?? path,
+      external: true,
+    }));
+  },
+};
+
+/** @param {readonly string[]} names */
+function exactly(names) {
+  return new RegExp(`^(?:${names.map((name) => name.replaceAll('.', '\\.')).join('|')})$`);
+}
+
+/**
+ * Refuses a build that holds code from elsewhere, or would look for a package when it runs.
+ * @param {import('esbuild').Metafile | undefined} metafile
+ */
+export function checkOrigin(metafile) {
+  if (metafile === undefined) throw new TypeError('esbuild did not say what it compiled.');
+  const { inputs, outputs } = metafile;
+  for (const input of Object.keys(inputs).filter((name) => !name.startsWith(`${optionalNamespace}:`))) {
+    const path = realpathSync(resolve(root, input));
+    if (isOwn(path)) continue;
+    throw new ForeignCodeError(`${path} is no part of the project, and would be compiled into its programs. The build was removed.
+Install the packages of the project again (npx -y pnpm@12 install), or move it to a folder above which no other user can write.`);
+  }
+  for (const { path, external } of Object.values(outputs).flatMap(({ imports }) => imports)) {
+    if (!external || isBuiltin(path) || nativePaths.some((each) => each.path === path)) continue;
+    throw new ForeignCodeError(`A package of the project looks for ${path} when it runs, in every folder above too. The build was removed.
+Add ${path} to the packages of the project, or to \`optional\` in compile/programs.mjs.`);
+  }
+}

@@ -1,0 +1,131 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { copyProject } from '../support/project-copy.ts';
+
+/**
+ * The project stands in a folder that others may write. There Node.js looks for packages, and esbuild for packages and settings, that are not
+ * found in the project. What is planted there makes the file `ran` if it is run.
+ */
+const project = join(import.meta.dirname, '../..');
+let folder: string;
+let root: string;
+let ran: string;
+let children: ChildProcess[];
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-above-')));
+  [root, ran] = [join(folder, 'sluice'), join(folder, 'ran')];
+  children = [];
+  mkdirSync(root);
+  copyProject(root);
+});
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function plant(path: string): void {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  const text = `appendFileSync(${JSON.stringify(ran)}, ${JSON.stringify(`${path}\n`)});`;
+  writeFileSync(file, `const { appendFileSync } = process.getBuiltinModule('node:fs'); ${text} module.exports = {};`);
+}
+
+/** Runs `run.mjs` of the copy to its end, or until it says `until`. */
+async function run(args: readonly string[], until?: string): Promise<{ readonly code: number | null; readonly output: string }> {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [join(root, 'run.mjs'), ...args], {
+    cwd: root,
+    env: { ...(PATH && { PATH }), NO_COLOR: '1', HOME: folder, DATA_DIR: join(root, 'data'), PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (until !== undefined && !child.killed && output.includes(until)) child.kill('SIGTERM');
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+const whatRan = (): string => (existsSync(ran) ? readFileSync(ran, 'utf8') : '');
+const builds = (): readonly string[] => readdirSync(join(root, '.build'));
+const refused = (...parts: readonly string[]) => ({
+  code: 1,
+  output: expect.stringMatching(new RegExp(parts.map((part) => part.replaceAll('.', '\\.')).join('.*'), 's')),
+});
+
+it('runs no package and obeys no settings from a folder above', { timeout: 180_000 }, async () => {
+  for (const name of ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color', 'libsql']) {
+    plant(`node_modules/${name}/index.js`);
+  }
+  plant('ioredis.js');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths: { ioredis: ['./ioredis.js'] } } }));
+  // The genuine machine code, so that its hash is the right one, and other code around it.
+  const server = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
+  plant('node_modules/uWebSockets.js/index.js');
+  symlinkSync(join(project, 'node_modules/uWebSockets.js', server), join(folder, 'node_modules/uWebSockets.js', server));
+  rmSync(join(root, 'node_modules/uWebSockets.js'));
+
+  const started = await run(['start'], 'signer_ready');
+  expect(started).toEqual({ code: 0, output: expect.stringContaining('signer_ready') });
+  expect(started.output).toContain('not_readable');
+  expect(whatRan()).toBe('');
+
+  // Compiled already, and gone since.
+  rmSync(join(root, 'node_modules/libsql'));
+  expect(await run(['start'])).toEqual(refused(`Cannot find module '${root}/node_modules/libsql/index.js'`));
+  expect(whatRan()).toBe('');
+});
+
+it('compiles with no compiler from a folder above', { timeout: 60_000 }, async () => {
+  const compiler = join(root, 'node_modules/esbuild');
+  rmSync(compiler);
+  for (const module of ['index.js', 'lib/main.js']) plant(`node_modules/esbuild/${module}`);
+  expect(await run(['build'])).toEqual(refused(`${compiler}/package.json is missing`, 'pnpm@12 install'));
+
+  // A compiler without its machine code.
+  for (const path of ['package.json', 'lib']) {
+    cpSync(join(project, 'node_modules/esbuild', path), join(compiler, path), { recursive: true });
+  }
+  const planted = `node_modules/@esbuild/${process.platform}-${process.arch}`;
+  plant(`${planted}/bin/esbuild`);
+  expect(await run(['build'])).toEqual(refused(`esbuild would load ${folder}/${planted}`, 'pnpm@12 install'));
+  expect(builds()).toEqual([]);
+  expect(whatRan()).toBe('');
+});
+
+it('refuses to compile what is no part of the project, and what a manifest above names', { timeout: 120_000 }, async () => {
+  for (const name of ['.pnp.data.json', '.pnp.cjs', '.pnp.js']) {
+    plant(name);
+    expect(await run(['build'])).toEqual(refused(`${folder}/${name} would decide`, 'Nothing was compiled', 'Remove the file'));
+    rmSync(join(folder, name));
+  }
+  const genuine = join(root, 'gateway/node_modules/typebox');
+  renameSync(genuine, join(folder, 'kept'));
+  cpSync(join(project, 'gateway/node_modules/typebox'), join(folder, 'node_modules/typebox'), { recursive: true, dereference: true });
+  expect(await run(['build'])).toEqual(refused(`${folder}/node_modules/typebox/`, 'is no part of the project', 'The build was removed'));
+  expect(builds()).toEqual([]);
+
+  renameSync(join(folder, 'kept'), genuine);
+  expect(await run(['build'])).toEqual({ code: 0, output: '' });
+  expect(builds()).toHaveLength(2);
+});
