@@ -39,6 +39,9 @@ const seed = 20261121;
 
 /** Signature, rent that the venue may take, and the priority fee of 200,000 units at 1,000 micro-lamports. */
 const aroundTrade = 5_000n + 4_078_560n + 200n;
+/** Rent of token accounts that a message makes, as the policy counts it: of SPL Token, and of Token-2022 with all extensions. */
+const madeAccount = 2_039_280n;
+const made2022Account = 2_282_880n;
 
 function ruleOf(verdict: Verdict): Rule | 'signed' {
   return verdict.ok ? 'signed' : verdict.rule;
@@ -51,6 +54,20 @@ describe('the policy', () => {
     expect(judge(tipped, wallet)).toMatchObject({ ok: true, lamports: aroundTrade + 1_070_000n });
     expect(judge(wrappingBuyMessage(wallet, mint, 70_000n), wallet)).toMatchObject({ ok: true, lamports: aroundTrade + 70_000n });
     expect(judge(sellMessage(wallet, mint), wallet)).toMatchObject({ ok: true, lamports: aroundTrade });
+  });
+
+  it('counts the rent of each token account that the message makes, with the extensions that its mint may ask for', () => {
+    const sum = (...made: readonly Instruction[]): bigint => {
+      const verdict = judge(messageOf(wallet, [...made, onPool]), wallet);
+      return verdict.ok ? verdict.lamports : -1n;
+    };
+    const [coins, wrapped] = [
+      makeAccount(wallet, wallet, mint, token2022Program),
+      makeAccount(wallet, wallet, wrappedSolMint, tokenProgram),
+    ];
+    expect(sum(wrapped) - sum()).toBe(madeAccount);
+    expect(sum(coins) - sum()).toBe(made2022Account);
+    expect(sum(coins, wrapped) - sum()).toBe(madeAccount + made2022Account);
   });
 
   it('takes the most units there are where no limit is named, and no more where a higher one is', () => {
@@ -94,7 +111,7 @@ describe('the policy', () => {
         const verdict = judge(message, one.user);
         const spent = isSell || one.quoteMint !== wrappedSolMint ? 0n : order.maxIn;
         const fee = (price * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
-        const known = 5_000n + 4_078_560n + fee + (tips ? 7n : 0n) + spent;
+        const known = 5_000n + 4_078_560n + rentOfMade(message) + fee + (tips ? 7n : 0n) + spent;
         expect(
           verdict.ok,
           JSON.stringify(verdict, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
@@ -108,6 +125,15 @@ describe('the policy', () => {
 
 const trade = pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 1n] });
 const onPool = ammTrade('buyExactQuoteIn', { wallet, mint, amounts: [1_000n, 1n] });
+
+/** Of the token accounts that the message makes, read by @solana/web3.js. */
+function rentOfMade(bytes: Uint8Array): bigint {
+  const { staticAccountKeys, compiledInstructions } = MessageV0.deserialize(bytes);
+  const keyAt = (index: number | undefined): string | undefined => staticAccountKeys[index ?? -1]?.toBase58();
+  return compiledInstructions
+    .filter(({ programIdIndex }) => keyAt(programIdIndex) === associatedTokenProgram)
+    .reduce((sum, { accountKeyIndexes }) => sum + (keyAt(accountKeyIndexes[5]) === token2022Program ? made2022Account : madeAccount), 0n);
+}
 
 /** A good trade whose accounts or data are changed. */
 function changed(good: Instruction, at: number, address: string): Instruction {

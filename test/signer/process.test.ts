@@ -99,8 +99,8 @@ describe('the signing process', { timeout: 60_000 }, () => {
 
   it('lets no more SOL out of a wallet for one order, and on one day, than it may, also after it ended', async () => {
     const [wallet, other] = [await place.wallet(), await place.wallet()];
-    // Beside 1 SOL each message may take the fee, rent and priority: less than 0.005 SOL.
-    const limits = { maxOrderLamports: sol + 5_000_000n, maxDayLamports: 3n * sol + 50_000_000n };
+    // Beside 1 SOL each message may take the fee, rent and priority: less than 0.007 SOL.
+    const limits = { maxOrderLamports: sol + 7_000_000n, maxDayLamports: 3n * sol + 50_000_000n };
     const first = place.signer({ limits });
     await first.started;
     const sign = (signer: typeof first, publicKey: string, lamports: bigint): Promise<SignOutcome> =>

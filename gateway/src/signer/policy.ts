@@ -29,6 +29,12 @@ const microLamports = 1_000_000n;
  */
 const venueRent = 2n * (128n + 165n) * 6_960n;
 const growthRent = 300n * 6_960n;
+/**
+ * Rent of a token account of the wallet that the message makes, whether it is there already or not: 165 bytes, and 200 under
+ * Token-2022, where the mint's extensions ask for up to 195: 166, the owner that cannot change (4), transfer fees (12), a transfer hook
+ * (5), no transfers (4), a pause (4).
+ */
+const madeRent = (program: string): bigint => (128n + (program === token2022Program ? 200n : 165n)) * 6_960n;
 
 const takers = ['jito', 'sender'] as const;
 /** Who holds no key but has this process sign could otherwise give a wallet away to whoever makes blocks: 0.05 SOL. */
@@ -89,12 +95,13 @@ interface Around {
   readonly tips: Map<keyof typeof tipAccounts, bigint>;
   wrapped: bigint | null;
   made: number;
+  madeRent: bigint;
   closed: number;
   grown: bigint;
 }
 
 function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: Trade, wallet: string): Verdict {
-  const around: Around = { unitLimit: null, unitPrice: null, tips: new Map(), wrapped: null, made: 0, closed: 0, grown: 0n };
+  const around: Around = { unitLimit: null, unitPrice: null, tips: new Map(), wrapped: null, made: 0, madeRent: 0n, closed: 0, grown: 0n };
   for (const instruction of instructions) {
     const fault = instruction === theTrade ? null : faultAround(instruction, trade, wallet, around);
     if (fault !== null) return fault;
@@ -105,7 +112,7 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   if (priorityFee > mostPriorityFee) return refused('compute_budget', 'a larger priority fee than any trade is worth');
   const tips = [...around.tips.values()].reduce((sum, lamports) => sum + lamports, 0n);
   const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
-  const lamports = signatureFee + priorityFee + venueRent + around.grown + tips + traded;
+  const lamports = signatureFee + priorityFee + venueRent + around.madeRent + around.grown + tips + traded;
   return { ok: true, lamports, mint: trade.baseMint, venue: trade.programId };
 }
 
@@ -178,6 +185,7 @@ function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wal
     return refused('token_account', "a token account is made that is not the wallet's own of the trade's coins");
   }
   around.made++;
+  around.madeRent += madeRent(own.program);
   return around.made > mostAccountsMade ? refused('token_account', 'more token accounts are made than a trade has') : null;
 }
 
