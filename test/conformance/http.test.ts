@@ -135,7 +135,17 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     for (const name of [...ofStream, ...ofReads]) {
       expect(text).toMatch(new RegExp(`^sluice_gateway_${name} \\d+`, 'm'));
     }
-    expect((await get('/metrics', { headers: { 'X-Forwarded-For': '203.0.113.9' } })).status).toBe(404);
+    const statusWith = async (...lines: readonly string[]): Promise<string[]> =>
+      statusesIn((await raw(port, [`GET /metrics HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`])).text);
+    for (const host of ['localhost', 'LOCALHOST:8080', '127.0.0.1', `127.0.0.1:${port}`, '[::1]', '[::1]:8080']) {
+      expect([host, ...(await statusWith(`Host: ${host}`))]).toEqual([host, '200']);
+    }
+    for (const host of ['evil.example', `evil.example:${port}`, 'localhost.evil.example', '127.0.0.1.evil.example', '203.0.113.9']) {
+      expect([host, ...(await statusWith(`Host: ${host}`))]).toEqual([host, '404']);
+    }
+    for (const header of ['X-Forwarded-For: 203.0.113.9', 'Forwarded: for=203.0.113.9', 'X-Real-IP: 203.0.113.9', 'Via: 1.1 proxy']) {
+      expect([header, ...(await statusWith('Host: localhost', header))]).toEqual([header, '404']);
+    }
   });
 
   it.each([

@@ -4,11 +4,17 @@ import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
 const loopback = /^(127\.|::1$|0000:0000:0000:0000:0000:0000:0000:0001$|(::|0000:0000:0000:0000:0000:)ffff:(127\.|7f))/i;
 
-/** `/metrics` in Prometheus' text form, for callers on this machine; a proxy here does not make others such. */
+/** A page whose own name leads to this machine (DNS rebinding) still sends that name. */
+const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+/** What a proxy on this machine adds to the requests of others. */
+const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
+
+/** `/metrics` in Prometheus' text form, for callers on this machine; neither a proxy nor a web page here makes others such. */
 export function metricsBinding(metrics: () => Promise<readonly Metric[]>): BoundEndpoint {
   return bindEndpoint(metricsEndpoint, async ({ request }) => {
-    const forwarded = request.headers.has('x-forwarded-for') || request.headers.has('forwarded') || request.headers.has('x-real-ip');
-    if (forwarded || !loopback.test(request.remoteAddress)) return { error: 'NOT_FOUND' };
+    const { headers, remoteAddress } = request;
+    const isLocal = loopback.test(remoteAddress) && loopbackHost.test(headers.get('host') ?? '');
+    if (!isLocal || proxyHeaders.some((name) => headers.has(name))) return { error: 'NOT_FOUND' };
     return { file: { contentType: metricsEndpoint.contentType, body: metricsText(await metrics()), headers: {} } };
   });
 }
