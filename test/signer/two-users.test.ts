@@ -67,9 +67,11 @@ function ownFolder(path: string, uid: number, gid = uid, mode = 0o700): string {
 function installation(folder: string): string {
   const build = currentBuild();
   if (build === null) throw new Error('nothing was compiled');
-  const copy = join(folder, 'product');
+  // Two folders deep, as in a project: a build finds its packages by its own place.
+  const builds = join(folder, '.build');
+  const copy = join(builds, 'product');
   cpSync(build, copy, { recursive: true });
-  chmodSync(copy, 0o755);
+  for (const made of [builds, copy]) chmodSync(made, 0o755);
   for (const name of readdirSync(copy)) chmodSync(join(copy, name), 0o644);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   return join(copy, 'sluice.js');
