@@ -61,6 +61,19 @@ describe('an account that one endpoint lies about', () => {
     expect(await voted(honest(0, 131), honest(10, 100))).toMatchObject({ slot: 100, aloneBy: null });
   });
 
+  it('is not dated ahead by one either, where an account that is read with it differs at each endpoint', async () => {
+    const endpoints = [131, 100, 101].map((slot) => ({
+      call: async () => {
+        const told = (lamports: number) => ({ owner: systemProgram, lamports, data: ['', 'base64'], executable: false });
+        return { context: { slot }, value: [told(500), told(slot)] };
+      },
+    }));
+    const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, signal: new AbortController().signal });
+    const [still, moving] = await Promise.all([reader.read([address('still')]), reader.read([address('moving')])]);
+    expect(still).toMatchObject({ slot: 101, aloneBy: null });
+    expect(moving).toMatchObject({ slot: 131, aloneBy: 0 });
+  });
+
   it('is nobody`s without a second endpoint that says the same, and is reported so', async () => {
     expect(await voted(lie(0))).toMatchObject({ lamports: 900, aloneBy: 0 });
     expect(await voted(lie(0), honest(50))).toMatchObject({ contradicted: 1, aloneBy: expect.any(Number) });

@@ -4,7 +4,7 @@ import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
 import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
 import type { AccountReader, ChainAccount } from './account-reader.ts';
-import { chooseAnswer, haveSameAccounts, reportedAlone, type AccountsAnswer, type ChosenAnswer } from './voted-accounts.ts';
+import { chooseAnswer, haveSameAccounts, reportedAlone, reportedSlot, type AccountsAnswer, type ChosenAnswer } from './voted-accounts.ts';
 
 /** Accounts of one `getMultipleAccounts`, as nodes limit it. */
 const maxAccountsACall = 100;
@@ -115,12 +115,12 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
         counters.refused++;
         throw new RpcError('unreachable', 0, 'Too many reads wait for the RPC.');
       }
-      const { answer, others, slot, askedAtMs } = await call.done;
+      const { answer, others, askedAtMs } = await call.done;
       const places = addresses.map((address) => call.addresses.get(address)!);
       const isAlone = reportedAlone(answer, others, places);
       const atPlaces = ({ accounts }: AccountsAnswer): readonly (ChainAccount | null)[] => places.map((at) => accounts[at] ?? null);
       return {
-        slot,
+        slot: reportedSlot(answer, others, places),
         askedAtMs,
         accounts: atPlaces(answer),
         aloneBy: isAlone ? answer.endpoint : null,

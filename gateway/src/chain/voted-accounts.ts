@@ -10,8 +10,6 @@ export interface AccountsAnswer {
 
 /** The answer that counts, and those that it can be held against. */
 export interface ChosenAnswer {
-  /** No later than what two endpoints report. */
-  readonly slot: number;
   readonly answer: AccountsAnswer;
   readonly others: readonly AccountsAnswer[];
 }
@@ -25,22 +23,32 @@ export function haveSameAccounts({ accounts: some }: AccountsAnswer, { accounts:
   return some.every((account, index) => isSameAccount(account, others[index] ?? null));
 }
 
+/**
+ * The slot of the accounts at these places. Where others report the same, a slot that most of them have reached: no endpoint can date accounts
+ * ahead. Where nobody else reports all of them, the answer's own.
+ */
+export function reportedSlot(answer: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): number {
+  if (places.length === 0 || reportedAlone(answer, others, places)) return answer.slot;
+  return Math.min(
+    ...places.map((at) => reachedBy([answer, ...others.filter((other) => !reportedAlone(answer, [other], [at]))].map(({ slot }) => slot))),
+  );
+}
+
 /** Whether nobody else reports the accounts at these places as this answer does. */
 export function reportedAlone({ accounts }: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): boolean {
   return !places.every((at) => others.some((other) => isSameAccount(accounts[at] ?? null, other.accounts[at] ?? null)));
 }
 
 /**
- * Null where there is none. Of answers that agree the slot is one that a majority of them has reached, so that no endpoint can date the accounts
- * ahead. Where no majority agrees on all accounts (some change with every slot), the answer of which most accounts are confirmed by others
- * counts, of two the newer; all accounts come from one answer, for those of one pool belong together.
+ * Null where there is none. Where no majority agrees on all accounts (some change with every slot), the answer counts of which most accounts are
+ * confirmed by others, of two the newer; all accounts come from one answer, for those of one pool belong together.
  */
 export function chooseAnswer(verdict: Verdict<AccountsAnswer>): ChosenAnswer | null {
   if (verdict.kind !== 'agreed' && verdict.kind !== 'contradicted') return null;
   const answers = verdict.votes.map(({ value }) => value);
   const [first] = answers;
   if (first === undefined) return null;
-  if (verdict.kind === 'agreed') return { slot: reachedBy(answers.map(({ slot }) => slot)), answer: first, others: answers.slice(1) };
+  if (verdict.kind === 'agreed') return { answer: first, others: answers.slice(1) };
   const places = first.accounts.map((_, index) => index);
   const confirmed = (answer: AccountsAnswer): number =>
     places.filter((at) => !reportedAlone(answer, besides(answer, answers), [at])).length;
@@ -48,7 +56,7 @@ export function chooseAnswer(verdict: Verdict<AccountsAnswer>): ChosenAnswer | n
   const { answer } = ranked.reduce((best, one) =>
     one.confirmed > best.confirmed || (one.confirmed === best.confirmed && one.answer.slot > best.answer.slot) ? one : best,
   );
-  return { slot: answer.slot, answer, others: besides(answer, answers) };
+  return { answer, others: besides(answer, answers) };
 }
 
 function besides(answer: AccountsAnswer, answers: readonly AccountsAnswer[]): readonly AccountsAnswer[] {
