@@ -5,6 +5,7 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
+import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
 
 /** As on the network; the clock moves by it with every slot and stands still otherwise. */
@@ -16,8 +17,12 @@ const heads: MortalHead[] = [];
 beforeEach(open);
 afterEach(close);
 
+let endPauses: () => void;
+
 function open(): void {
+  // Nothing is done because time passed: a round of the gap filler is made where a test asks for it.
   vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  endPauses = holdPauses();
   bus = createInProcessBus();
   chain = new ForkingChain();
 }
@@ -25,6 +30,7 @@ function open(): void {
 async function close(): Promise<void> {
   await Promise.all(heads.splice(0).map((head) => head.end()));
   await bus.close();
+  endPauses();
   vi.useRealTimers();
 }
 
