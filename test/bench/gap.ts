@@ -8,7 +8,8 @@ import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
 import { createHarness, until } from '../ingest/harness.ts';
-import { ammProgram, ammTradeEventBytes, dataLine, invoked, keyOf } from '../ingest/pump-frames.ts';
+import { ammProgram, dataLine, invoked, keyOf } from '../ingest/pump-frames.ts';
+import { poolBuy } from '../ingest/some-trades.ts';
 import type { BenchRow } from './row.ts';
 import { ms } from './stream-rig.ts';
 
@@ -79,7 +80,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
     const slot = slotAt(index);
     pipeline.dedupe.see(signature, slot);
     if (index % (listed / waiting) !== 0) continue;
-    const event = ammTradeEventBytes({ ...trade, pool: keyOf(`pool ${index % 97}`) });
+    const event = poolBuy({ pool: keyOf(`pool ${index % 97}`) });
     pipeline.takeNew({ signature, slot, logs: invoked(ammProgram, 1, [dataLine(event)]), receivedUs: 1 });
   }
   if (pipeline.waiting !== waiting) throw new Error(`${pipeline.waiting} events wait`);
@@ -116,16 +117,6 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   await bus.close();
   return longest;
 }
-
-const trade = {
-  side: 'buy',
-  trader: keyOf('trader'),
-  baseAmount: 7n,
-  quoteAmount: 5_000n,
-  baseBefore: 1_000_000n,
-  quoteBefore: 5_000_000n,
-  timestamp: 1_791_485_924,
-} as const;
 
 /** What a round of the gap filler, which compares all that nodes list with what was told, keeps the event loop from. */
 export async function run(): Promise<BenchRow[]> {

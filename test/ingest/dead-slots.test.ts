@@ -8,7 +8,6 @@ import { createHarness, until, type Harness } from './harness.ts';
 import {
   addressOf,
   ammProgram,
-  ammTradeEventBytes,
   dataLine,
   invoked,
   keyOf,
@@ -16,36 +15,15 @@ import {
   poolAccountBytes,
   pumpProgram,
   signatureOf,
-  tradeEventBytes,
 } from './pump-frames.ts';
+import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 
 const [dead, alive] = [100, 101];
 const receivedUs = 1_791_485_924_000_000;
-const timestamp = 1_791_485_924;
-const curveTrade = (solAmount: bigint): Buffer =>
-  tradeEventBytes({
-    mint: keyOf('coin'),
-    trader: keyOf('trader'),
-    side: 'buy',
-    solAmount,
-    tokenAmount: 34_612_903_225_806n,
-    virtualSol: 31_000_000_000n,
-    virtualToken: 1_038_387_096_774_194n,
-    timestamp,
-  });
-const poolTrade = (baseAmount: bigint): Buffer =>
-  ammTradeEventBytes({
-    side: 'buy',
-    pool: keyOf('pool'),
-    trader: keyOf('trader'),
-    baseAmount,
-    quoteAmount: 5_000n,
-    baseBefore: 1_000_000n,
-    quoteBefore: 5_000_000n,
-    timestamp,
-  });
+const curveTrade = (solAmount: bigint): Buffer => curveBuy({ solAmount });
+const poolTrade = (baseAmount: bigint): Buffer => poolBuy({ baseAmount });
 
 /** Answers nothing before it is opened. */
 function gate(): { readonly opened: Promise<void>; open: () => void } {

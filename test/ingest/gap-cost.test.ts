@@ -2,17 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Listed } from '@sluice/ingest/continuity/listing.ts';
 import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
 import { createHarness } from './harness.ts';
-import { ammProgram, ammTradeEventBytes, dataLine, invoked, keyOf, signatureOf } from './pump-frames.ts';
-
-const trade = {
-  side: 'buy',
-  trader: keyOf('trader'),
-  baseAmount: 7n,
-  quoteAmount: 5_000n,
-  baseBefore: 1_000_000n,
-  quoteBefore: 5_000_000n,
-  timestamp: 1_791_485_924,
-} as const;
+import { ammProgram, dataLine, invoked, keyOf, signatureOf } from './pump-frames.ts';
+import { poolBuy } from './some-trades.ts';
 
 /** The same object; `count` is called for each read of its signature. */
 function counted<T extends { readonly signature: string }>(value: T, count: () => void): T {
@@ -34,7 +25,7 @@ describe('what the gap filler asks of each listed transaction', () => {
     let reads = 0;
     for (let index = 0; index < waiting; index++) {
       const pool = keyOf(`pool ${index % 7}`);
-      const logs = invoked(ammProgram, 1, [dataLine(ammTradeEventBytes({ ...trade, pool }))]);
+      const logs = invoked(ammProgram, 1, [dataLine(poolBuy({ pool }))]);
       const seen = { signature: signatureOf(`waiting ${index}`), slot: 100, logs, receivedUs: 1 };
       const { transaction } = harness.pipeline.decoder.fromLogs(seen);
       harness.pipeline.take(counted(transaction, () => reads++));

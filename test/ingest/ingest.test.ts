@@ -20,9 +20,9 @@ import {
   pumpProgram,
   routedTradeLogs,
   signatureOf,
-  tradeEventBytes,
   whirlpoolBytes,
 } from './pump-frames.ts';
+import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { toldBy } from '../support/told-events.ts';
 
@@ -75,20 +75,7 @@ const up =
     ingest.stats().endpointsUp === count;
 
 /** Logs of a buy of a coin of its own. */
-function buyLogs(name: string): string[] {
-  return routedTradeLogs(
-    tradeEventBytes({
-      mint: keyOf(name),
-      trader: keyOf('trader'),
-      side: 'buy',
-      solAmount: 1_000_000_000n,
-      tokenAmount: 34_612_903_225_806n,
-      virtualSol: 31_000_000_000n,
-      virtualToken: 1_038_387_096_774_194n,
-      timestamp: 1_791_485_924,
-    }),
-  );
-}
+const buyLogs = (name: string): string[] => routedTradeLogs(curveBuy({ mint: keyOf(name) }));
 
 /** Both nodes tell it for the same slot, as nodes do. */
 const send = (to: ScriptedNode, name: string): void => to.logs(signatureOf(name), buyLogs(name), { slot: 1_000 });

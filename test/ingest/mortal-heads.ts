@@ -6,7 +6,8 @@ import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
 import { createHarness, recordingLog } from './harness.ts';
-import { dataLine, invoked, keyOf, pumpProgram, signatureOf, tradeEventBytes } from './pump-frames.ts';
+import { dataLine, invoked, keyOf, pumpProgram, signatureOf } from './pump-frames.ts';
+import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 
 /** Turns of the event loop that anything takes at most: nothing here waits for a clock. */
@@ -23,17 +24,7 @@ export async function untilTurn(what: string, met: () => boolean): Promise<void>
   }
 }
 
-const eventOf = (transaction: number): Buffer =>
-  tradeEventBytes({
-    mint: keyOf(`coin ${transaction}`),
-    trader: keyOf('trader'),
-    side: 'buy',
-    solAmount: 1_000_000_000n,
-    tokenAmount: 34_612_903_225_806n,
-    virtualSol: 31_000_000_000n,
-    virtualToken: 1_038_387_096_774_194n,
-    timestamp: 1_791_485_924,
-  });
+const eventOf = (transaction: number): Buffer => curveBuy({ mint: keyOf(`coin ${transaction}`) });
 const signatureAt = (transaction: number): string => signatureOf(`mortal ${transaction}`);
 export const tradeOf = (transaction: number): string => `${signatureAt(transaction)}:0`;
 

@@ -21,11 +21,10 @@ import {
   poolAccountBytes,
   pumpProgram,
   signatureOf,
-  tradeEventBytes,
   virtualReservesEventBytes,
   whirlpoolBytes,
-  type PumpTrade,
 } from './pump-frames.ts';
+import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 
@@ -35,20 +34,6 @@ const mint = keyOf('coin');
 const mintAddress = addressOf('coin');
 const curveAddress = bondingCurveAddress(mintAddress);
 const trader = keyOf('trader');
-
-function buy(overrides: Partial<PumpTrade> = {}): Buffer {
-  return tradeEventBytes({
-    mint,
-    trader,
-    side: 'buy',
-    solAmount: 1_000_000_000n,
-    tokenAmount: 34_612_903_225_806n,
-    virtualSol: 31_000_000_000n,
-    virtualToken: 1_038_387_096_774_194n,
-    timestamp: 1_791_485_924,
-    ...overrides,
-  });
-}
 
 let serial = 0;
 
@@ -92,10 +77,10 @@ describe('curves', () => {
   it('values a trade without its market until the supply is known, then with it', async () => {
     const accounts = new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]);
     const harness = createHarness({ solUsd, accounts });
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy()));
     expect(harness.events[0]).toMatchObject({ type: 'trade', marketCapSol: null, priceUsd: expect.any(Number) as number });
     await until('the curve was read', () => harness.pipeline.book.token(mintAddress).supply !== null);
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy()));
     const trade = harness.events[2] as TradeEvent;
     expect(trade.marketCapSol).toBeCloseTo(trade.priceSol! * 1e9, 6);
     expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 6);
@@ -104,8 +89,8 @@ describe('curves', () => {
 
   it('marks the trade that completed the curve, and no other', () => {
     const harness = createHarness();
-    take(harness, pump(buy(), buy(), completeEventBytes(mint, addressBytes(curveAddress), trader, 1)));
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy(), curveBuy(), completeEventBytes(mint, addressBytes(curveAddress), trader, 1)));
+    take(harness, pump(curveBuy()));
     expect(harness.events.filter((event) => event.type === 'trade').map((event) => event.curveCompleted)).toEqual([
       undefined,
       true,
@@ -129,9 +114,9 @@ describe('curves', () => {
       harness,
       pump(
         creation,
-        buy({ virtualSol: 31_000_000_000n }),
-        buy({ virtualSol: 32_000_000_000n }),
-        buy({ trader: keyOf('a sniper'), virtualSol: 40_000_000_000n }),
+        curveBuy({ virtualSol: 31_000_000_000n }),
+        curveBuy({ virtualSol: 32_000_000_000n }),
+        curveBuy({ trader: keyOf('a sniper'), virtualSol: 40_000_000_000n }),
       ),
     );
     expect(kinds(harness.events)).toEqual(['newToken', 'trade', 'price', 'trade', 'price', 'trade', 'price']);
@@ -153,7 +138,7 @@ describe('curves', () => {
     const harness = createHarness({ accounts });
     const curve = addressBytes(curveAddress);
     take(harness, pump(createEventBytes({ mint, curve, trader, name: 'a', symbol: 'b', uri: 'c', timestamp: 5, tokenProgram: null })));
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy()));
     expect(harness.events).toEqual([]);
     await until('the mint was read', () => harness.events.length === 3);
     expect(kinds(harness.events)).toEqual(['newToken', 'trade', 'price']);
@@ -162,7 +147,7 @@ describe('curves', () => {
 
   it('tells changed virtual reserves as a price of their transaction', () => {
     const harness = createHarness({ solUsd });
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy()));
     const signature = take(harness, pump(virtualReservesEventBytes(mint, 10n ** 15n, 50_000_000_000n, 77)));
     expect(harness.events.at(-1)).toMatchObject({
       type: 'price',
@@ -177,17 +162,17 @@ describe('curves', () => {
 
   it('counts a trade that does not follow from the one before it', () => {
     const harness = createHarness();
-    take(harness, pump(buy({ virtualToken: 10n ** 15n, tokenAmount: 10n })));
-    take(harness, pump(buy({ virtualToken: 10n ** 15n - 10n, tokenAmount: 10n })));
+    take(harness, pump(curveBuy({ virtualToken: 10n ** 15n, tokenAmount: 10n })));
+    take(harness, pump(curveBuy({ virtualToken: 10n ** 15n - 10n, tokenAmount: 10n })));
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
-    take(harness, pump(buy({ virtualToken: 10n ** 15n - 30n, tokenAmount: 10n })));
+    take(harness, pump(curveBuy({ virtualToken: 10n ** 15n - 30n, tokenAmount: 10n })));
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(1);
   });
 
   it('labels all events of simnet, and only those', () => {
     for (const simulated of [true, false]) {
       const harness = createHarness({ simulated });
-      take(harness, pump(buy()));
+      take(harness, pump(curveBuy()));
       expect(harness.events.map((event) => 'simulated' in event)).toEqual([simulated, simulated]);
     }
   });
@@ -196,7 +181,7 @@ describe('curves', () => {
 describe('accounts', () => {
   it('prices reserves that no trade told, once, and not those that one did', async () => {
     const harness = createHarness({ solUsd });
-    take(harness, pump(buy()), 100);
+    take(harness, pump(curveBuy()), 100);
     const ticks = (): PriceEvent[] =>
       harness.events.filter((event) => event.type === 'price' && event.source === 'account') as PriceEvent[];
     account(harness, curveAddress, pumpProgram, curveAccountBytes(1_038_387_096_774_194n, 31_000_000_000n), 100);
@@ -223,10 +208,10 @@ describe('accounts', () => {
 
   it('lets the trade tell its price where its account came first', () => {
     const harness = createHarness();
-    take(harness, pump(buy()), 100);
+    take(harness, pump(curveBuy()), 100);
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 101);
     harness.pipeline.ticks.release();
-    take(harness, pump(buy({ virtualToken: 10n ** 15n, virtualSol: 32_000_000_000n })), 101);
+    take(harness, pump(curveBuy({ virtualToken: 10n ** 15n, virtualSol: 32_000_000_000n })), 101);
     harness.pipeline.ticks.release(0);
     expect(harness.events.filter((event) => event.type === 'price').map((event) => event.source)).toEqual(['trade', 'trade']);
   });
@@ -236,15 +221,15 @@ describe('accounts', () => {
     account(harness, curveAddress, pumpProgram, curveAccountBytes());
     harness.pipeline.ticks.release();
     expect(harness.events).toEqual([]);
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy()));
     expect((harness.events[0] as TradeEvent).marketCapSol).not.toBeNull();
     expect(harness.calls).toEqual([]);
   });
 
   it('tells no price of a trade older than the last one', () => {
     const harness = createHarness();
-    take(harness, pump(buy()), 100);
-    take(harness, pump(buy()), 99);
+    take(harness, pump(curveBuy()), 100);
+    take(harness, pump(curveBuy()), 99);
     expect(kinds(harness.events)).toEqual(['trade', 'price', 'trade']);
   });
 
@@ -271,7 +256,7 @@ describe('pools', () => {
   it('asks once for an unknown pool while its events wait in their order, and others pass', async () => {
     const harness = createHarness({ accounts: known, solUsd });
     const signatures = [1n, 2n, 3n].map((n) => take(harness, amm(ammBuy({ baseAmount: n }))));
-    const between = take(harness, pump(buy()));
+    const between = take(harness, pump(curveBuy()));
     expect(harness.events.map((event) => (event as TradeEvent).signature)).toEqual([between, between]);
     await until('the pool is known', () => harness.events.length === 8);
     const trades = harness.events.filter((event) => event.type === 'trade').slice(1);
@@ -455,14 +440,14 @@ describe('pools', () => {
 describe('look-alikes and faults', () => {
   it('takes no event that another program logged', () => {
     const harness = createHarness();
-    take(harness, invoked(addressOf('an impostor'), 1, [dataLine(buy())]));
-    take(harness, invoked(pumpProgram, 1, invoked(addressOf('an impostor'), 2, [dataLine(buy())])));
+    take(harness, invoked(addressOf('an impostor'), 1, [dataLine(curveBuy())]));
+    take(harness, invoked(pumpProgram, 1, invoked(addressOf('an impostor'), 2, [dataLine(curveBuy())])));
     expect(harness.events).toEqual([]);
   });
 
   it('counts what it cannot decode by venue and kind', () => {
     const harness = createHarness();
-    take(harness, pump(Buffer.from('0011223344556677', 'hex'), buy().subarray(0, 60), buy()));
+    take(harness, pump(Buffer.from('0011223344556677', 'hex'), curveBuy().subarray(0, 60), curveBuy()));
     expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 1, ignored: 0, unknown: 1, malformed: 1 });
     expect(harness.faults.map(({ kind }) => kind)).toEqual(['unknown', 'malformed']);
     expect(kinds(harness.events)).toEqual(['trade', 'price']);
@@ -470,9 +455,9 @@ describe('look-alikes and faults', () => {
 });
 
 describe('cut logs', () => {
-  const first = buy({ solAmount: 1n });
-  const second = buy({ solAmount: 2n });
-  const third = buy({ solAmount: 3n });
+  const first = curveBuy({ solAmount: 1n });
+  const second = curveBuy({ solAmount: 2n });
+  const third = curveBuy({ solAmount: 3n });
   const cut = [...pump(first), 'Program log: much text', 'Log truncated'];
 
   it('tells what stood before the cut at once, and the rest from the transaction, each once', async () => {
@@ -527,7 +512,7 @@ describe('cut logs', () => {
       tokenProgram: addressBytes(token2022Program),
     });
     const harness = createHarness({
-      answer: (method, params) => (method === 'getTransaction' ? wholeTransaction(String(params[0]), [creation, buy()]) : undefined),
+      answer: (method, params) => (method === 'getTransaction' ? wholeTransaction(String(params[0]), [creation, curveBuy()]) : undefined),
     });
     take(harness, [...pump(creation), 'Log truncated']);
     expect(harness.events).toEqual([]);
@@ -551,7 +536,7 @@ describe('SOL/USD', () => {
 
   it('values nothing by a price older than a minute', () => {
     const harness = createHarness({ solUsd: { price: 150, slot: 9, atMs: nowMs - 60_001 } });
-    take(harness, pump(buy()));
+    take(harness, pump(curveBuy()));
     expect(harness.events[0]).toMatchObject({ priceUsd: null, priceSol: expect.any(Number) as number });
     expect(harness.events[1]).toMatchObject({ solUsd: null });
   });

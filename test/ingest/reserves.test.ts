@@ -26,9 +26,9 @@ import {
   pumpProgram,
   signatureOf,
   tokenAccountBytes,
-  tradeEventBytes,
   virtualReservesEventBytes,
 } from './pump-frames.ts';
+import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
 import { unpack } from '../support/msgpack.ts';
 
@@ -41,19 +41,6 @@ const pool = keyOf('pool');
 const poolAddress = addressOf('pool');
 const sol = addressBytes(wrappedSolMint);
 const timestamp = 1_791_485_924;
-
-const buy = (overrides: Partial<Parameters<typeof tradeEventBytes>[0]> = {}): Buffer =>
-  tradeEventBytes({
-    mint,
-    trader,
-    side: 'buy',
-    solAmount: 1_000_000_000n,
-    tokenAmount: 34_612_903_225_806n,
-    virtualSol: 31_000_000_000n,
-    virtualToken: 1_038_387_096_774_194n,
-    timestamp,
-    ...overrides,
-  });
 
 /** Leaves 999 tokens and 2.004 SOL in the vaults (0.004 of the LP fee). */
 const ammBuy = (overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {}): Buffer =>
@@ -272,14 +259,14 @@ describe('the account of a curve whose coin was not seen', () => {
 describe('reserves without a price', () => {
   it('of a mayhem coin whose quote the event does not tell wait for the account, and are not malformed', () => {
     const harness = createHarness();
-    take(harness, pumpProgram, [buy()]);
+    take(harness, pumpProgram, [curveBuy()]);
     take(harness, pumpProgram, [virtualReservesEventBytes(mint, 10n ** 15n, 0n, timestamp)], 101);
     expect(kinds(harness)).toEqual(['trade', 'price']);
     expect(harness.faults).toEqual([]);
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 50_000_000_000n), 101);
     expect(lastPrice(harness)).toMatchObject({ source: 'account', slot: 101, priceSol: 5e-8 });
     // The next trade follows from the new reserves.
-    take(harness, pumpProgram, [buy({ virtualToken: 10n ** 15n - 34_612_903_225_806n })], 102);
+    take(harness, pumpProgram, [curveBuy({ virtualToken: 10n ** 15n - 34_612_903_225_806n })], 102);
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
   });
 
@@ -330,8 +317,8 @@ describe('reserves without a price', () => {
 describe('the buy that empties a curve', () => {
   it('leads into its pool without a trade missing', () => {
     const harness = createHarness();
-    take(harness, pumpProgram, [buy({ virtualToken: 280_900_000_000_000n })], 99);
-    const end = buy({ virtualToken: 279_900_000_000_000n, tokenAmount: 1_000_000_000_000n });
+    take(harness, pumpProgram, [curveBuy({ virtualToken: 280_900_000_000_000n })], 99);
+    const end = curveBuy({ virtualToken: 279_900_000_000_000n, tokenAmount: 1_000_000_000_000n });
     const beyond = postCompleteBuyEventBytes({
       mint,
       curve,

@@ -14,28 +14,16 @@ import {
   curveAccountBytes,
   dataLine,
   invoked,
-  keyOf,
   pumpProgram,
   routedTradeLogs,
   signatureOf,
-  tradeEventBytes,
   whirlpoolBytes,
 } from './pump-frames.ts';
+import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 
 const absurd = Number.MAX_SAFE_INTEGER;
 const nowMs = Date.now();
-
-const bought = tradeEventBytes({
-  mint: keyOf('coin'),
-  trader: keyOf('trader'),
-  side: 'buy',
-  solAmount: 1_000_000_000n,
-  tokenAmount: 34_612_903_225_806n,
-  virtualSol: 31_000_000_000n,
-  virtualToken: 1_038_387_096_774_194n,
-  timestamp: 1_791_485_924,
-});
 
 describe('the slot of the chain', () => {
   it('is the newest that endpoints tell, as fast as it may move', () => {
@@ -89,7 +77,7 @@ describe('an absurd slot', () => {
   let serial = 0;
   const take = (harness: Harness, slot: number): void => {
     const signature = signatureOf(`slot ${serial++}`);
-    harness.pipeline.takeNew({ signature, slot, logs: invoked(pumpProgram, 1, [dataLine(bought)]), receivedUs: nowMs * 1000 });
+    harness.pipeline.takeNew({ signature, slot, logs: invoked(pumpProgram, 1, [dataLine(curveBuy())]), receivedUs: nowMs * 1000 });
   };
   const kinds = (harness: Harness): string[] => harness.events.map((event) => event.type);
 
@@ -197,7 +185,7 @@ describe('an endpoint that tells absurd slots', () => {
     liar.notify('slotNotification', 'slotSubscribe', { slot: 900_000_000, parent: 1, root: 1 });
     const account = { context: { slot: absurd }, value: accountJson(whirlpoolProgram, whirlpoolBytes(9_999)) };
     liar.notify('accountNotification', 'accountSubscribe', account, ([address]) => address === solUsdcWhirlpool);
-    liar.logs(signatureOf('liar'), routedTradeLogs(bought), { slot: absurd });
+    liar.logs(signatureOf('liar'), routedTradeLogs(curveBuy()), { slot: absurd });
     await until('three were refused', () => malformed() === 3);
     const slotThen = ingest.stats().slot;
     await until('the chain goes on', () => ingest.stats().slot > slotThen + 20);
@@ -205,7 +193,7 @@ describe('an endpoint that tells absurd slots', () => {
     expect(ingest.stats().endpoints[1]).toMatchObject({ state: 'up' });
     expect(ingest.stats().solUsd).toMatchObject({ price: expect.closeTo(150, 6) as number });
     // The same transaction, told by the other one.
-    honest.logs(signatureOf('liar'), routedTradeLogs(bought));
+    honest.logs(signatureOf('liar'), routedTradeLogs(curveBuy()));
     await until('the trade was told', () => ingest.stats().events.trades === 1);
     honest.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
     await until('the price was told', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);

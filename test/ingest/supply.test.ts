@@ -18,8 +18,8 @@ import {
   poolAccountBytes,
   pumpProgram,
   signatureOf,
-  tradeEventBytes,
 } from './pump-frames.ts';
+import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
 
 const mint = keyOf('coin');
@@ -28,17 +28,6 @@ const curveAddress = bondingCurveAddress(mintAddress);
 const trader = keyOf('trader');
 const pool = keyOf('pool');
 const timestamp = 1_791_485_924;
-
-const bought = tradeEventBytes({
-  mint,
-  trader,
-  side: 'buy',
-  solAmount: 1_000_000_000n,
-  tokenAmount: 34_612_903_225_806n,
-  virtualSol: 31_000_000_000n,
-  virtualToken: 1_038_387_096_774_194n,
-  timestamp,
-});
 
 function sold(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {}): Buffer {
   const amounts = { baseAmount: 1_000_000n, quoteAmount: 2_000_000n, baseBefore: 1_000_000_000n, quoteBefore: 2_000_000_000n };
@@ -91,7 +80,7 @@ describe('the supply of a mayhem coin', () => {
 
   it('is that of its mint in every event: the part of the agent counts', () => {
     const harness = createHarness();
-    take(harness, pumpProgram, [created, bought]);
+    take(harness, pumpProgram, [created, curveBuy()]);
     expect(last(harness, 'newToken')).toMatchObject({ supply: '2000000000000000', flags: { mayhemMode: true } });
     harness.pipeline.takeAccount({
       address: curveAddress,
@@ -115,10 +104,10 @@ describe('the supply of a mayhem coin', () => {
       [mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_500_000_000_000_000n))],
     ]);
     const harness = createHarness({ accounts });
-    take(harness, pumpProgram, [bought]);
+    take(harness, pumpProgram, [curveBuy()]);
     expect(last(harness, 'trade').marketCapSol).toBeNull();
     await until('the mint was read', () => supplyOf(harness) !== null);
-    take(harness, pumpProgram, [bought]);
+    take(harness, pumpProgram, [curveBuy()]);
     expect(worth(last(harness, 'trade'))).toBe(1_500_000_000);
     expect(worth(last(harness, 'price'))).toBe(1_500_000_000);
   });
@@ -127,12 +116,12 @@ describe('the supply of a mayhem coin', () => {
     const accounts = new Map([[mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_200_000_000_000_000n))]]);
     const harness = createHarness({ accounts });
     take(harness, pumpProgram, [created]);
-    take(harness, pumpProgram, [bought], 30_000);
+    take(harness, pumpProgram, [curveBuy()], 30_000);
     expect(harness.calls).toEqual([]);
-    take(harness, pumpProgram, [bought], 61_000);
+    take(harness, pumpProgram, [curveBuy()], 61_000);
     expect(worth(last(harness, 'trade'))).toBe(2_000_000_000);
     await until('the mint was read', () => supplyOf(harness) === 1_200_000_000_000_000n);
-    take(harness, pumpProgram, [bought]);
+    take(harness, pumpProgram, [curveBuy()]);
     expect(worth(last(harness, 'trade'))).toBe(1_200_000_000);
     expect(askedFor(harness, mintAddress)).toBe(1);
   });
@@ -152,9 +141,9 @@ describe('the supply of a mayhem coin', () => {
 describe('the supply of other coins', () => {
   it('is the curve`s, asked for once', async () => {
     const harness = createHarness({ accounts: new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]) });
-    take(harness, pumpProgram, [bought]);
+    take(harness, pumpProgram, [curveBuy()]);
     await until('the curve was read', () => supplyOf(harness) !== null);
-    take(harness, pumpProgram, [bought], 3_600_000);
+    take(harness, pumpProgram, [curveBuy()], 3_600_000);
     expect(worth(last(harness, 'trade'))).toBe(1_000_000_000);
     expect(harness.calls).toHaveLength(1);
   });

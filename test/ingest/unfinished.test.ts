@@ -11,7 +11,6 @@ import { createHarness, recordingLog, until, type Harness } from './harness.ts';
 import {
   addressOf,
   ammProgram,
-  ammTradeEventBytes,
   completeEventBytes,
   createEventBytes,
   dataLine,
@@ -21,9 +20,8 @@ import {
   poolAccountBytes,
   pumpProgram,
   signatureOf,
-  tradeEventBytes,
-  type PumpTrade,
 } from './pump-frames.ts';
+import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { toldBy } from '../support/told-events.ts';
@@ -35,22 +33,8 @@ const receivedUs = 1_791_485_924_000_000;
 /** Virtual token reserves at which a curve holds no real tokens any more. */
 const emptyCurve = 279_900_000_000_000n;
 
-function buy(overrides: Partial<PumpTrade> = {}): Buffer {
-  return tradeEventBytes({
-    mint,
-    trader,
-    side: 'buy',
-    solAmount: 1_000_000_000n,
-    tokenAmount: 34_612_903_225_806n,
-    virtualSol: 31_000_000_000n,
-    virtualToken: 1_038_387_096_774_194n,
-    timestamp: 1_791_485_924,
-    ...overrides,
-  });
-}
-
-const first = buy({ solAmount: 1n });
-const second = buy({ solAmount: 2n });
+const first = curveBuy({ solAmount: 1n });
+const second = curveBuy({ solAmount: 2n });
 const unknownEvent = Buffer.from('00112233445566778899', 'hex');
 const creation = createEventBytes({
   mint,
@@ -180,11 +164,11 @@ function withoutHeights(answer: ReturnType<typeof wholeTransaction>): ReturnType
 }
 
 describe('what a cut may hide', () => {
-  const emptying = buy({ virtualToken: emptyCurve, virtualSol: 115_000_000_000n });
+  const emptying = curveBuy({ virtualToken: emptyCurve, virtualSol: 115_000_000_000n });
   const complete = completeEventBytes(mint, curve, trader, 1);
 
   it('lets the buy that emptied its curve wait for the completion behind the cut, and nothing else', async () => {
-    const other = buy({ mint: keyOf('another coin') });
+    const other = curveBuy({ mint: keyOf('another coin') });
     const answering: (() => void)[] = [];
     const harness = harnessOf(async (signature) => {
       await new Promise<void>((resolve) => answering.push(resolve));
@@ -207,7 +191,7 @@ describe('what a cut may hide', () => {
   });
 
   it('lets a creation wait for further buys of its wallet, though one stands before the cut', async () => {
-    const harness = harnessOf((signature) => wholeTransaction(signature, [creation, first, buy()]));
+    const harness = harnessOf((signature) => wholeTransaction(signature, [creation, first, curveBuy()]));
     tell(harness, 'a', cut(creation, first));
     expect(harness.events).toEqual([]);
     await until('completed', completed(harness));
@@ -405,17 +389,7 @@ describe('two endpoints', () => {
       await until('completed', () => ingest.stats().pipeline.completed === index + 1);
     }
     expect(trades(events)).toHaveLength(2 * answers.length);
-    const event = ammTradeEventBytes({
-      side: 'buy',
-      pool,
-      trader,
-      baseAmount: 1_000n,
-      quoteAmount: 5_000n,
-      baseBefore: 1_000_000n,
-      quoteBefore: 5_000_000n,
-      timestamp: 1_791_485_924,
-    });
-    b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(event)]));
+    b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(poolBuy({ pool }))]));
     await until('told', () => trades(events).includes(`${signatureOf('amm')}:0`));
     expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, completedByOthers: 0 });
   });
@@ -428,17 +402,7 @@ describe('two endpoints', () => {
     // Each has one of the two in a form that can be used.
     a.onCall = accountAnswers(new Map(accountsOf(pool, wrong)), 1_000);
     b.onCall = accountAnswers(new Map(accountsOf(wrong, mintAccount)), 1_000);
-    const event = ammTradeEventBytes({
-      side: 'buy',
-      pool: keyOf('pool'),
-      trader,
-      baseAmount: 1_000n,
-      quoteAmount: 5_000n,
-      baseBefore: 1_000_000n,
-      quoteBefore: 5_000_000n,
-      timestamp: 1_791_485_924,
-    });
-    b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(event)]));
+    b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(poolBuy())]));
     await until('told', () => trades(events).length === 1);
     expect(ingest.stats().pipeline.lostEvents).toBe(0);
   });
