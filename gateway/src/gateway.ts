@@ -42,7 +42,6 @@ import { createAdmission } from './stream/admission.ts';
 import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/private-events.ts';
-import { noSeenLog, openSeenLog } from './stream/seen-log.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
 import { orderEndpoints } from './trade/order-endpoints.ts';
 import { openTrading, type Custody } from './trade/trading.ts';
@@ -109,8 +108,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket(config.memory.market);
   const store = keys.dashboard?.store ?? null;
-  const seenLog = store === null || config.redisUrls === null ? noSeenLog : openSeenLog(store.dataDir, log);
-  const subscriber = await orClose(bus.subscriber({ seen: seenLog.seen }), fleet, keys);
+  const subscriber = await orClose(bus.subscriber(), fleet, keys);
   let transport: Transport | null = null;
   let phase: LifePhase = 'running';
   const hub = new Hub({
@@ -121,7 +119,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     history: config.memory.history,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
-    onTerm: (place) => seenLog.enter(place),
     log,
   });
   const stopHearing = hearOfKeys(keys.authenticator, hub);
@@ -163,14 +160,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await operations.close();
     await transport?.close();
     await trading.close();
-    seenLog.close(subscriber.sighting);
     await subscriber.close();
     await fleet.close();
     await keys.close();
   };
   try {
     await hub.start();
-    seenLog.settle(hub.epoch);
     await reading.health.start();
     await trading.start();
     signal.throwIfAborted();

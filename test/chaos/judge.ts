@@ -72,9 +72,10 @@ export class Judge implements Witness {
   /** Id of a trade to its mint. */
   readonly #mintOf = new Map<string, string>();
   readonly #forgotAtMs: number[] = [];
-  /** New epochs that may still be told, one for each start of a Redis; and all that were told. */
+  /** New epochs that may still be told without a loss, one for each start of a Redis; and all that were told. */
   #epochsToCome = 0;
   readonly #epochsTold = new Set<string>();
+  readonly #epochsAllowed = new Set<string>();
   #toldAgain = 0;
   readonly #ends = new Map<string, number>();
 
@@ -98,8 +99,7 @@ export class Judge implements Witness {
   }
 
   /**
-   * A Redis starts anew with all that it had. Nothing is gone then; but where a gateway dies before it has seen the new start, what it had
-   * shown is not known, and a new epoch is told to be safe: one for each start at most.
+   * A Redis starts again with all that it had: its log goes on in a new epoch, and nothing is gone.
    */
   restarted(): void {
     this.#epochsToCome++;
@@ -128,21 +128,24 @@ export class Judge implements Witness {
     way.seqs.add(seq);
   }
 
-  onGap(client: string, { topic, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
+  onGap(client: string, { topic, from, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
     this.gaps.set(reason, (this.gaps.get(reason) ?? 0) + 1);
     if (reason === 'epoch' && !this.#epochsTold.has(epoch)) {
       this.#epochsTold.add(epoch);
       if (this.#epochsToCome > 0) {
         this.#epochsToCome--;
-        this.forgot();
+        this.#epochsAllowed.add(epoch);
       }
     }
-    if (this.#forgotAtMs.length === 0)
+    if (this.#forgotAtMs.length === 0 && !(this.#epochsAllowed.has(epoch) && reason === 'epoch'))
       this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}) at ${this.#sinceStartMs()} ms, and no Redis forgot anything`);
     const way = this.#way(client, topic);
     if (way === null) return;
     if (to !== null && epoch === way.epoch) way.lacks = true;
-    else Object.assign(way, { epoch, after: null, frames: 0, sum: 0, seqs: new SeqSet(), lacks: to !== null });
+    else {
+      const after = to !== null && to < from ? to : null;
+      Object.assign(way, { epoch, after, frames: 0, sum: 0, seqs: new SeqSet(), lacks: to !== null && after === null });
+    }
   }
 
   onFault(client: string, kind: FaultKind, what: string): void {
@@ -260,7 +263,8 @@ export class Judge implements Witness {
     for (const [topic, logs] of this.#logs) {
       const mint = /^trades:(.+)$/.exec(topic)?.[1];
       if (mint === undefined) continue;
-      for (const { last } of logs.values()) {
+      // Numbers go on over epochs.
+      for (const { last } of [...logs.values()].slice(-1)) {
         const wanted = counts.get(mint) ?? 0;
         if (last < wanted) this.#fault('gap', `${topic}: ends at ${last}, and ${wanted} trades happened`);
         if (last > wanted) this.#fault('double', `${topic}: ends at ${last}, and ${wanted} trades happened`);

@@ -252,8 +252,8 @@ export class ResumingClient {
         this.#places.set(topic, { epoch, seq, isOpen: false, known: 0 });
         this.#options.witness.onFollow(this.name, topic, { epoch, seq });
       } else if (recovered === true) {
-        if (epoch !== place.epoch || seq !== place.seq)
-          this.#fault(`${topic}: recovered at ${epoch} ${seq}, not ${place.epoch} ${place.seq}`);
+        if (seq !== place.seq) this.#fault(`${topic}: recovered at ${epoch} ${seq}, not ${place.epoch} ${place.seq}`);
+        if (epoch !== place.epoch) this.#goOnIn(topic, place, epoch);
       } else {
         link.owed.add(topic);
         if (epoch !== place.epoch) place.known = 0;
@@ -283,12 +283,23 @@ export class ResumingClient {
     this.#note(`gap: ${JSON.stringify(message)}`);
     this.#options.witness.onGap(this.name, { topic, epoch, from, to, reason });
     link.owed.delete(topic);
-    if (epoch !== place.epoch) place.known = 0;
+    const goesOn = to !== null && to < from;
+    if (epoch !== place.epoch && !goesOn) place.known = 0;
     place.epoch = epoch;
-    if (to === null) {
+    if (goesOn) {
+      // Of a filtered topic no more is known than the last frame that passed.
+      if (from > place.seq + 1 && !this.#hasHoles(topic) && !place.isOpen)
+        this.#fault(`${topic}: goes on at ${from} after ${place.seq}`, 'gap');
+    } else if (to === null) {
       place.isOpen = true;
       if (reason === 'ahead') place.seq = from - 1;
     } else place.seq = Math.max(place.seq, to);
+  }
+
+  /** The numbers of its place are the same in another epoch. */
+  #goOnIn(topic: string, place: Place, epoch: string): void {
+    place.epoch = epoch;
+    this.#options.witness.onGap(this.name, { topic, epoch, from: place.seq + 1, to: place.seq, reason: 'epoch' });
   }
 
   #onHeartbeat(link: Link, { positions = {} }: Message): void {

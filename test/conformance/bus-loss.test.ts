@@ -8,6 +8,61 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient } from '../support/stream-client.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 
+describe('a gateway whose Redis starts again with all that it had', () => {
+  it('tells of the new epoch, in which numbers go on, and takes a position of the one before', { timeout: 30_000 }, async () => {
+    const redis = await startRedis({ appendOnly: true });
+    const bus = await createBus({ redisUrls: [redis.url], log: createLog({ level: 'silent', name: 'test' }) });
+    const server = await startTestGateway({ bus, config: { redisUrls: [redis.url] } });
+    try {
+      const topic = tradesTopic(addressOf(1));
+      const url = `ws://${server.host}/api/data?api-key=${goodKey}`;
+      const subscription = { op: 'subscribe', channel: 'trades', mints: [addressOf(1)] };
+      const publish = async (count: number): Promise<unknown> =>
+        until('a publication', () =>
+          server.publish(Array.from({ length: count }, () => entryOf(tradeEvent(addressOf(1))))).then(
+            () => true,
+            () => false,
+          ),
+        );
+      const client = await new StreamClient(url).open();
+      const { epoch } = (await client.ask(subscription)).positions![topic]!;
+      await publish(3);
+      await client.framesTo(topic, 3);
+      const quicker = await new StreamClient(url).open();
+      expect((await quicker.ask({ ...subscription, since: { epoch, seq: 5 } })).positions![topic]).toMatchObject({
+        seq: 5,
+        recovered: true,
+      });
+      await redis.kill();
+      await redis.restart();
+      const gap = await client.next('the gap', ({ op }) => op === 'gap');
+      expect(gap).toMatchObject({ topic, from: 4, to: 3, reason: 'epoch' });
+      expect(gap['epoch']).not.toBe(epoch);
+      await publish(2);
+      expect(seqs(await client.framesTo(topic, 5))).toEqual(run(1, 5));
+      // Of one that is ahead nobody knows what it was told in the epoch that ended.
+      expect(await quicker.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 6, to: null, reason: 'epoch' });
+      expect(seqs(await quicker.framesTo(topic, 2))).toEqual(run(4, 5));
+      const late = await new StreamClient(url).open();
+      const reply = await late.ask({ ...subscription, since: { epoch, seq: 2 } });
+      expect(reply.positions![topic]).toEqual({ epoch: gap['epoch'], seq: 2, recovered: true });
+      expect(seqs(await late.framesTo(topic, 3))).toEqual(run(3, 5));
+      // Of that epoch there were three.
+      const ahead = await new StreamClient(url).open();
+      expect((await ahead.ask({ ...subscription, since: { epoch, seq: 4 } })).positions![topic]).toMatchObject({
+        seq: 3,
+        recovered: false,
+      });
+      expect(await ahead.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ from: 5, to: null, reason: 'epoch' });
+      expect(seqs(await ahead.framesTo(topic, 2))).toEqual(run(4, 5));
+    } finally {
+      await server.close();
+      await bus.close();
+      await redis.stop();
+    }
+  });
+});
+
 describe('a gateway whose Redis goes away', () => {
   let redis: TestRedis;
   let bus: Bus;

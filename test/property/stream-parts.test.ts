@@ -287,6 +287,13 @@ describe('history', () => {
           }
           expect(history.read(topic, oldest - 1)).toBeNull();
           expect(history.read(topic, newest + 1)).toBeNull();
+          const first = history.oldestOffset!;
+          expect(history.lastUpTo(topic, first - 1, newest)).toBeNull();
+          for (let offset = first; offset <= all.length; offset++) {
+            const last = all.slice(0, offset).findLast(({ topics }) => topics.some((one) => one.topic === topic));
+            const seq = last?.topics.find((one) => one.topic === topic)!.seq ?? 0;
+            if (seq >= oldest) expect(history.lastUpTo(topic, offset, newest)).toBe(seq);
+          }
         }
         const last = all.at(-1);
         if (last !== undefined) for (const { topic, seq } of last.topics) expect(history.read(topic, seq)).not.toBeNull();

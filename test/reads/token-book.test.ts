@@ -228,15 +228,15 @@ describe('windows', () => {
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
     expect((await harness.info(mint)).windows).not.toBeNull();
     harness.offset = 9;
-    harness.book.onLost(9, 'trimmed');
+    harness.book.onLost(9);
     // The record stands before the hole.
     expect((await harness.info(mint)).windows).toBeNull();
-    harness.book.onLost(0, 'epoch');
+    harness.book.onLost(0);
     harness.history.clear();
     harness.epoch = 'epoch-two-xx';
     harness.offset = 0;
     expect((await harness.info(mint)).windows).toBeNull();
-    harness.book.onLost(0, 'epoch');
+    harness.book.onLost(0);
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [minute(nowS() - (nowS() % 60), 4, 2)], price: null };
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 4 });
   });

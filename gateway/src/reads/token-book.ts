@@ -178,8 +178,8 @@ export class TokenBook {
   }
 
   /** Something of the log is gone: what was kept by it is read again when it is asked for. */
-  onLost(to: number, reason: 'trimmed' | 'epoch'): void {
-    this.#wholeFrom = reason === 'epoch' ? 0 : to + 1;
+  onLost(last: number): void {
+    this.#wholeFrom = last + 1;
     this.#forgetAll();
   }
 

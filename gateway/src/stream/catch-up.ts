@@ -1,3 +1,4 @@
+import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
@@ -52,7 +53,7 @@ export function startFrom(
   topic: string,
   since: { readonly epoch: string; readonly seq: number },
   current: number,
-  epoch: string,
+  bus: Pick<BusSubscriber, 'epoch' | 'endOf'>,
   history: History,
   pausedAt: number,
 ): Start {
@@ -60,12 +61,18 @@ export function startFrom(
   // Behind a hole that nothing has followed yet, nothing is retained.
   const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
   const retainedAfter = Math.max(trimmedTo, pausedAt);
+  const { epoch } = bus;
   const lost = (after: number, to: number | null, reason: Gap['reason'], from = since.seq + 1): Start => ({
     after,
     recovered: false,
     gap: { op: 'gap', topic, from, to, reason, epoch },
   });
-  if (since.epoch !== epoch) return lost(retainedAfter, null, 'epoch');
+  if (since.epoch !== epoch) {
+    const end = bus.endOf(since.epoch);
+    const last = end === null ? null : history.lastUpTo(topic, end, current);
+    // The numbers up to `last` are the same in both epochs.
+    if (last === null || since.seq > last) return lost(Math.max(retainedAfter, last ?? 0), null, 'epoch');
+  }
   if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
   if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
   return { after: since.seq, recovered: true, gap: null };
@@ -110,15 +117,27 @@ export class CatchUps {
     this.#queue.clear();
   }
 
-  /** A new epoch: what was to be replayed is gone. */
+  /** The epoch is another; the replays go on. */
   onEpoch(): void {
     for (const catchUp of this.#queue) {
       const { seq } = catchUp.group.topic;
-      this.#tell(catchUp, { from: catchUp.next, to: null, reason: 'epoch' });
-      catchUp.next = seq + 1;
-      catchUp.prev = seq;
+      // Of a client that is ahead nobody knows what it was told.
+      if (catchUp.next > seq + 1) this.#reset(catchUp);
+      else this.#tell(catchUp, { from: catchUp.next, to: catchUp.next - 1, reason: 'epoch' });
     }
+  }
+
+  /** Another log: what was to be replayed is gone. */
+  onReset(): void {
+    for (const catchUp of this.#queue) this.#reset(catchUp);
     this.wake();
+  }
+
+  #reset(catchUp: CatchUp): void {
+    const { seq } = catchUp.group.topic;
+    this.#tell(catchUp, { from: catchUp.next, to: null, reason: 'epoch' });
+    catchUp.next = seq + 1;
+    catchUp.prev = seq;
   }
 
   /** Something is not told at all; the replays go on. */

@@ -273,6 +273,12 @@ export class Fanout {
     }
   }
 
+  /** The numbers go on in another epoch. */
+  onEpoch(): void {
+    this.batcher.flushAll();
+    for (const topic of [...this.#topics.values(), ...this.#confirmed.values()]) this.gap(topic, topic.seq + 1, topic.seq, 'epoch');
+  }
+
   /** The bus lost entries: every topic that moved meanwhile says so and goes on from where the bus stands now. */
   onLost(reason: 'trimmed' | 'epoch'): void {
     this.batcher.flushAll();

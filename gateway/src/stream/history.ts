@@ -47,6 +47,8 @@ export class History {
   #entries = 0;
   #bytes = 0;
   #nextIndex = 0;
+  /** Everything that the log has from this offset on was appended. */
+  #wholeFrom = 0;
   /** Index of the event -> its MessagePack. */
   readonly #packed = new Map<number, Uint8Array>();
 
@@ -88,6 +90,31 @@ export class History {
   newest(topic: string): number {
     const found = this.#topics.get(topic);
     return found === undefined ? 0 : found.firstSeq + found.indexes.length - found.head - 1;
+  }
+
+  /** Entries up to an offset were not appended. */
+  lose(last: number): void {
+    this.#wholeFrom = last + 1;
+  }
+
+  /** `seq` of a topic's last event up to an offset, where `current` is that of its last event; null where it is not known. */
+  lastUpTo(topic: string, offset: number, current: number): number | null {
+    const { oldestOffset } = this;
+    if (oldestOffset === null || Math.max(oldestOffset, this.#wholeFrom) > offset) return null;
+    const found = this.#topics.get(topic);
+    if (found === undefined || this.newest(topic) < current) return current;
+    let [low, high] = [found.head, found.indexes.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#offsetAt(found.indexes[middle]!) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return found.firstSeq + low - found.head - 1;
+  }
+
+  #offsetAt(index: number): number {
+    const segment = segmentOf(this.#segments, index);
+    return segment.offsets[index - segment.firstIndex]!;
   }
 
   /** Null where the event is not retained. The bytes may be used until the next `append`. */

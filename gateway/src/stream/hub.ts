@@ -1,4 +1,4 @@
-import type { BusCounters, BusHandlers, BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusCounters, BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -42,16 +42,14 @@ export interface HubOptions {
   readonly history: LogBounds;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'want'>;
-  /** What is handed out from here on was written in this term of the log. */
-  readonly onTerm: NonNullable<BusHandlers['onTerm']>;
   readonly log: Logger;
 }
 
 /** What is told of the log beside the stream, in log order: after `follow`, everything. */
 export interface LogFollower {
   onEntry(entry: LogEntry, cell: EventCell, replayed: boolean): void;
-  /** Entries up to `to` are missing; for `epoch` nothing of what came before counts any more. */
-  onLost(to: number, reason: 'trimmed' | 'epoch'): void;
+  /** Entries up to offset `last` cannot be had, or are not those that were handed on before. */
+  onLost(last: number): void;
 }
 
 const tickMs = streamLimits.heartbeatMs / heartbeatSlices;
@@ -184,7 +182,7 @@ export class Hub {
     await this.#bus.start({
       onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
       onLost: (lost) => this.#onLost(lost),
-      onTerm: this.#options.onTerm,
+      onEpoch: () => this.#onEpoch(),
       onLink: (up) => {
         this.#linkUp = up;
         this.#options.log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');
@@ -472,7 +470,7 @@ export class Hub {
     if (topic !== undefined) this.fanout.gap(topic, topic.seq + 1, null, 'unwatched');
   }
 
-  #onLost({ from, to, reason }: { from: number; to: number; reason: 'trimmed' | 'epoch' }): void {
+  #onLost({ from, to, reason, last }: Loss): void {
     this.#reap();
     this.stats.lostEntries += Math.max(0, to - from + 1);
     this.#options.log.warn({ from, to, reason }, 'bus_entries_lost');
@@ -481,10 +479,18 @@ export class Hub {
       this.#pauses.clear();
       this.#unseen.clear();
     }
+    this.history.lose(last);
     this.fanout.onLost(reason);
-    for (const follower of this.#followers) follower.onLost(to, reason);
-    if (reason === 'epoch') this.#catchUps.onEpoch();
+    for (const follower of this.#followers) follower.onLost(last);
+    if (reason === 'epoch') this.#catchUps.onReset();
     this.#catchUps.wake();
+  }
+
+  /** Nothing is missing: what is kept stays true. */
+  #onEpoch(): void {
+    this.#reap();
+    this.#catchUps.onEpoch();
+    this.fanout.onEpoch();
   }
 
   #sampleLatency({ json }: LogEntry): void {

@@ -1,3 +1,4 @@
+import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Position, SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/commands.ts';
 import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
@@ -45,7 +46,7 @@ const snapshotWork = 512;
 export interface StreamParts {
   readonly fanout: Fanout;
   readonly history: History;
-  readonly bus: BusPosition;
+  readonly bus: BusPosition & Pick<BusSubscriber, 'endOf'>;
   readonly pauses: Pauses;
   readonly unseen: UnseenSlots;
   readonly wants: Wants;
@@ -229,7 +230,7 @@ function follow(
   const start: Start =
     since === null
       ? { after: current, recovered: false, gap: null }
-      : withUnseen(startFrom(topic, since, current, bus.epoch, history, pauses.last(topic)), topic, unseen, bus);
+      : withUnseen(startFrom(topic, since, current, bus, history, pauses.last(topic)), topic, unseen, bus);
   const following = start.after === current ? group : new CatchUp(connection, group, start.after, nowMs);
   connection.follow(topic, following);
   return { following, start };

@@ -45,7 +45,6 @@ export class Intake {
   add(epoch: string, entry: LogEntry): void {
     if (this.full) return;
     if (this.#epoch === null) this.#offset = entry.offset - 1;
-    else if (this.#epoch !== epoch) this.#offset = 0;
     this.#epoch = epoch;
     if (entry.offset <= this.#offset) return;
     const event = readEvent(entry);
@@ -58,6 +57,13 @@ export class Intake {
     if (event === null) return;
     this.#bytes += entry.json.length;
     this.#waiting.push({ event, at: { epoch, offset: entry.offset } });
+  }
+
+  /** Goes on in another epoch, behind offset `last`. */
+  enterEpoch(epoch: string, last = this.#offset): void {
+    if (this.full || this.#epoch === null) return;
+    this.#epoch = epoch;
+    this.#offset = last;
   }
 
   /** The next events, at most `limit`; null where the log stands where it did at `from`. */

@@ -176,8 +176,11 @@ export class Keeper {
           intake.add(subscriber.epoch, entry);
           if (intake.full && term.subscriber === subscriber) void stop();
         },
-        // What is gone shows in the offsets of what follows.
-        onLost: () => undefined,
+        onEpoch: () => intake.enterEpoch(subscriber.epoch),
+        // What was trimmed shows in the offsets of what follows.
+        onLost: ({ reason, last }) => {
+          if (reason === 'epoch') intake.enterEpoch(subscriber.epoch, last);
+        },
       });
     } catch (error) {
       if (intake.full) return;

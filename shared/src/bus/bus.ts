@@ -3,8 +3,9 @@
  *
  * - every entry a dense `offset` in the log, and every topic of an entry the next `seq` of that topic, atomically
  *   with storing and announcing it: a topic's `seq` is its predecessor's plus one on every subscriber alike;
- * - one `epoch` for the log: when the log's memory, or the end of it that somebody has seen, is lost, a new epoch begins and all
- *   counters start at 1;
+ * - an `epoch` for each memory that writes the log: a Redis that starts again, or another node in its place, may lack the end of what
+ *   was announced before. It continues the log, and its numbers, in a new epoch. Where the log itself is lost, a new epoch begins with
+ *   an empty one, and all counters start at 1;
  * - delivery to a subscriber in log order, each entry once; what a connection lost is filled from history; what
  *   history no longer has is reported by `onLost`, never passed over.
  */
@@ -51,23 +52,19 @@ export interface BusHandlers {
    * `epoch` they count in the epoch that ended, as far as it is known what of it is missing (`to` is `from` - 1 where
    * nothing is known to be); `epoch` and `position()` are then those of the new one.
    */
-  onLost(lost: { readonly from: number; readonly to: number; readonly reason: 'trimmed' | 'epoch' }): void;
+  onLost(lost: Loss): void;
+  /** The log goes on in another epoch, and nothing is missing: numbers and `position()` continue. */
+  onEpoch?(): void;
   /** The link to the bus went up or down. */
   onLink?(up: boolean): void;
-  /** What is handed on from here on was written in this term: see `Sighting`. Not called where memory is never kept. */
-  onTerm?(place: Pick<Sighting, 'epoch' | 'term'>): void;
 }
 
-/**
- * What somebody has seen of the log. A term is what one memory of the bus wrote: the next one may begin without the end
- * of what was announced in it, and the numbers of that end would be given twice. Whoever tells what it has seen of a term
- * is safe from that: where the log lacks some of it, a new epoch begins.
- */
-export interface Sighting {
-  readonly epoch: string;
-  readonly term: string;
-  /** Null where it is not known any more how far that was: then anything but the same term may lack some of it. */
-  readonly offset: number | null;
+export interface Loss {
+  readonly from: number;
+  readonly to: number;
+  readonly reason: 'trimmed' | 'epoch';
+  /** The offset before that of the next entry. */
+  readonly last: number;
 }
 
 /** What a subscriber met since its start. */
@@ -78,7 +75,7 @@ export interface BusCounters {
   readonly refills: number;
   /** Entries reported by `onLost` as trimmed. */
   readonly lostEntries: number;
-  /** Epochs that ended while it followed. */
+  /** Epochs that ended while it followed, with or without a loss. */
   readonly epochChanges: number;
 }
 
@@ -87,10 +84,13 @@ export interface BusSubscriber {
   start(handlers: BusHandlers): Promise<void>;
   /** Epoch of the log as far as this subscriber has followed it. */
   readonly epoch: string;
+  /**
+   * Offset up to which this subscriber has followed what was written in an epoch: the numbers up to there are those of the present one too.
+   * Null where the log has nothing of that epoch.
+   */
+  endOf(epoch: string): number | null;
   /** The last `seq` of a topic as far as this subscriber has followed the log; 0 where none was ever published. */
   position(topic: string): number;
-  /** All that it has seen. */
-  readonly sighting: Sighting;
   readonly counters: BusCounters;
   close(): Promise<void>;
 }
@@ -127,13 +127,11 @@ export interface PublisherOptions {
 
 export interface SubscriberOptions {
   /**
-   * Begins behind this position of the log in place of the oldest entry kept, where the epoch is still the same: with the
+   * Begins behind this position in place of the oldest entry kept, where it is one of the log's; else `onLost` says `epoch` first: with the
    * entry that follows it, some before it (which their offsets tell), or, where that is gone, the oldest. What it tells of a
    * topic's position is 0 until an entry of the topic came.
    */
   readonly after?: LogPosition;
-  /** What was seen of the log before, by others who are not there any more. */
-  readonly seen?: readonly Sighting[];
 }
 
 /** A place in the log: behind the entry with this offset. */

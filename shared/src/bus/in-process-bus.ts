@@ -10,7 +10,6 @@ import {
   type LogEntry,
   type LogPosition,
   type PublisherOptions,
-  type Sighting,
   type SubscriberOptions,
 } from './bus.ts';
 import { BusError, closedError, fencedError } from './bus-error.ts';
@@ -172,18 +171,22 @@ class InProcessSubscriber implements BusSubscriber {
 
   #enterAfter(): void {
     const oldest = this.#log.at(this.#next)?.entry.offset ?? this.#log.offset + 1;
-    if (this.#after?.epoch !== this.epoch || this.#after.offset > this.#log.offset) return;
+    if (this.#after === undefined) return;
+    if (this.#after.epoch !== this.epoch || this.#after.offset > this.#log.offset) {
+      this.#handlers?.onLost({ from: 1, to: 0, reason: 'epoch', last: oldest - 1 });
+      return;
+    }
     this.#positions = new Map();
     this.#last = Math.max(oldest - 1, this.#after.offset);
     this.#next += this.#last + 1 - oldest;
   }
 
-  position(topic: string): number {
-    return this.#positions.get(topic) ?? 0;
+  endOf(epoch: string): number | null {
+    return epoch === this.epoch ? this.#last : null;
   }
 
-  get sighting(): Sighting {
-    return { epoch: this.epoch, term: this.epoch, offset: this.#last };
+  position(topic: string): number {
+    return this.#positions.get(topic) ?? 0;
   }
 
   wake(): void {
@@ -250,7 +253,7 @@ class InProcessSubscriber implements BusSubscriber {
     this.#enterEpoch();
     const oldest = this.#log.at(this.#next);
     this.counters.epochChanges += 1;
-    handlers.onLost({ from, to: from - 1, reason: 'epoch' });
+    handlers.onLost({ from, to: from - 1, reason: 'epoch', last: 0 });
     if (oldest === undefined || oldest.entry.offset === 1) return;
     this.#last = oldest.entry.offset - 1;
     this.#lost(handlers, 1);
@@ -258,7 +261,7 @@ class InProcessSubscriber implements BusSubscriber {
 
   #lost(handlers: BusHandlers, from: number): void {
     this.counters.lostEntries += this.#last - from + 1;
-    handlers.onLost({ from, to: this.#last, reason: 'trimmed' });
+    handlers.onLost({ from, to: this.#last, reason: 'trimmed', last: this.#last });
   }
 
   /** Goes to the oldest entry of the present epoch, with the positions of that place. */

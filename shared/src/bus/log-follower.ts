@@ -1,4 +1,4 @@
-import type { BusHandlers, Sighting } from './bus.ts';
+import type { BusHandlers } from './bus.ts';
 import type { LogMessage } from './message.ts';
 import type { LogState } from './redis-history.ts';
 
@@ -8,15 +8,14 @@ import type { LogState } from './redis-history.ts';
  * - `delivered`: it came next (in part, where its beginning was seen already), and its entries were handed on;
  * - `seen`: all of it was delivered before;
  * - `hole`: entries before it are missing;
- * - `term`: it is of another term than the one that is written now (or, read from the log, of none of this epoch).
+ * - `epoch`: it is of another epoch than the one that is written now (or, read from the log, of none that the log has).
  *
  * Pure but for the handlers it calls.
  */
 export class LogFollower {
+  /** The epoch that is written now, and all of the log. */
   epoch = '';
-  /** The term that is written now, and all of the epoch. */
-  term = '';
-  terms: ReadonlySet<string> = new Set();
+  epochs: LogState['epochs'] = new Map();
   /** Offset of the last entry delivered or told as lost. */
   last = 0;
   readonly #handlers: BusHandlers;
@@ -26,12 +25,12 @@ export class LogFollower {
     this.#handlers = handlers;
   }
 
-  position(topic: string): number {
-    return this.#positions.get(topic) ?? 0;
+  endOf(epoch: string): number | null {
+    return epoch === this.epoch ? this.last : (this.epochs.get(epoch) ?? null);
   }
 
-  get sighting(): Sighting {
-    return { epoch: this.epoch, term: this.term, offset: this.last };
+  position(topic: string): number {
+    return this.#positions.get(topic) ?? 0;
   }
 
   /** Goes to a place of the log: the next entry expected is `last` + 1. Takes the map over. */
@@ -40,17 +39,13 @@ export class LogFollower {
     this.#positions = positions;
   }
 
-  /** What was delivered stands in this term of the log, or in one before it. */
-  enterTerm({ epoch, term, terms }: LogState): void {
-    const isAnother = term !== this.term;
+  enterEpoch({ epoch, epochs }: LogState): void {
     this.epoch = epoch;
-    this.term = term;
-    this.terms = terms;
-    if (isAnother) this.#handlers.onTerm?.({ epoch, term });
+    this.epochs = epochs;
   }
 
-  deliver(message: LogMessage, replayed: boolean): 'delivered' | 'seen' | 'hole' | 'term' {
-    if (replayed ? !this.terms.has(message.term) : message.term !== this.term) return 'term';
+  deliver(message: LogMessage, replayed: boolean): 'delivered' | 'seen' | 'hole' | 'epoch' {
+    if (replayed ? !this.epochs.has(message.epoch) : message.epoch !== this.epoch) return 'epoch';
     if (message.last <= this.last) return 'seen';
     if (message.first > this.last + 1) return 'hole';
     for (const entry of message.entries) {

@@ -7,14 +7,14 @@ import { epochLength } from './epoch.ts';
  * quiet one sends batches of one. Numbers are big-endian.
  *
  *     u8   version
- *     12   term, ASCII: which memory of the epoch wrote it
+ *     12   epoch in which it was written, ASCII
  *     u48  offset of the first entry
  *     u16  entries    u16 topics    u32 bytes of the dictionary     (`counts`)
  *     u48  x topics: the topic's seq before this message            (written by the script, with all before `counts`)
  *     dictionary, for each topic: u16 entries that carry it, u8 bytes of its name, name in UTF-8
  *     entries, for each: u8 topics, u16 x topics: place in the dictionary, u32 bytes of JSON, u32 bytes of MessagePack, both
  *
- * The publisher encodes `counts`, dictionary and entries; only the store knows term, offset and seqs, and puts them in
+ * The publisher encodes `counts`, dictionary and entries; only the store knows epoch, offset and seqs, and puts them in
  * front without looking at the payloads.
  */
 export const formatVersion = 1;
@@ -131,7 +131,7 @@ export class BatchEncoder {
 /** What stands before the entries: where the message is in the log, and its topics' seqs. */
 export interface MessageHead {
   readonly kind: 'head';
-  readonly term: string;
+  readonly epoch: string;
   readonly first: number;
   readonly last: number;
   /** Place in the dictionary -> name, seq before this message, entries of it that carry the topic. */
@@ -144,7 +144,7 @@ export interface MessageHead {
 
 export interface LogMessage {
   readonly kind: 'message';
-  readonly term: string;
+  readonly epoch: string;
   readonly first: number;
   readonly last: number;
   readonly bytes: number;
@@ -183,15 +183,15 @@ export function decodeHead(bytes: Buffer): MessageHead | Malformed {
     at = end;
   }
   if (at !== entriesAt) return malformed('dictionary');
-  const term = bytes.toString('latin1', 1, 1 + epochLength);
-  return { kind: 'head', term, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
+  const epoch = bytes.toString('latin1', 1, 1 + epochLength);
+  return { kind: 'head', epoch, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
 }
 
 /** Decodes one message whole; payloads are views of `bytes`. Never throws: what is not whole and consistent is malformed. */
 export function decodeMessage(bytes: Buffer): LogMessage | Malformed {
   const head = decodeHead(bytes);
   if (head.kind === 'malformed') return head;
-  const { term, first, last, names, bases, counts } = head;
+  const { epoch, first, last, names, bases, counts } = head;
   const seqs = [...bases];
   const entries: LogEntry[] = [];
   let at = head.entriesAt;
@@ -219,17 +219,17 @@ export function decodeMessage(bytes: Buffer): LogMessage | Malformed {
   for (let place = 0; place < seqs.length; place += 1) {
     if (seqs[place] !== (bases[place] as number) + (counts[place] as number)) return malformed('seqs');
   }
-  return { kind: 'message', term, first, last, bytes: bytes.length, entries, head };
+  return { kind: 'message', epoch, first, last, bytes: bytes.length, entries, head };
 }
 
 /**
  * Puts the store's part in front of a batch: what the script does in Redis, for tests and tools.
  * `bases` has the seq before the batch for each topic of the dictionary.
  */
-export function composeMessage(term: string, first: number, bases: readonly number[], batch: EncodedBatch): Buffer {
+export function composeMessage(epoch: string, first: number, bases: readonly number[], batch: EncodedBatch): Buffer {
   const front = Buffer.alloc(countsAt);
   front[0] = formatVersion;
-  front.write(term.padEnd(epochLength).slice(0, epochLength), 1, 'latin1');
+  front.write(epoch.padEnd(epochLength).slice(0, epochLength), 1, 'latin1');
   front.writeUIntBE(first, 1 + epochLength, 6);
   const seqs = Buffer.alloc(bases.length * seqBytes);
   bases.forEach((base, place) => seqs.writeUIntBE(base, place * seqBytes, seqBytes));

@@ -42,9 +42,9 @@ export class PendingMessages {
     this.#messages.splice(0, count);
   }
 
-  /** Drops those of the first `count` that are of another term. */
-  dropOtherTerms(term: string, count: number): void {
-    this.#messages = this.#messages.filter((message, index) => index >= count || message.term === term);
+  /** Drops those of the first `count` that are of another epoch. */
+  dropOtherEpochs(epoch: string, count: number): void {
+    this.#messages = this.#messages.filter((message, index) => index >= count || message.epoch === epoch);
     this.#bytes = this.#messages.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 

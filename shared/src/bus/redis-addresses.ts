@@ -57,8 +57,8 @@ export interface Server {
   readonly isPrimary: boolean;
   /** Names the history of its data: a replica has that of its primary. */
   readonly history: string;
-  /** Terms of the log that it holds, oldest first; none where it has no log. */
-  readonly terms: readonly string[];
+  /** Epochs of the log that it holds, oldest first; none where it has no log. */
+  readonly epochs: readonly string[];
 }
 
 /**
@@ -75,8 +75,8 @@ export function electPrimary(servers: readonly (Server | null)[], present: numbe
 }
 
 function goesOn(later: Server, earlier: Server): boolean {
-  const [last, own] = [earlier.terms.at(-1), later.terms.at(-1)];
-  return last !== undefined && own !== undefined && later.terms.includes(last) && !earlier.terms.includes(own);
+  const [last, own] = [earlier.epochs.at(-1), later.epochs.at(-1)];
+  return last !== undefined && own !== undefined && later.epochs.includes(last) && !earlier.epochs.includes(own);
 }
 
 /** The answers so far, in the order of the questions, once these are enough or all have answered or failed. */

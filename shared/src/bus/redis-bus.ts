@@ -13,7 +13,7 @@ import {
 import { closedError, fencedError } from './bus-error.ts';
 import { databaseOf } from './redis-connect.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { nothingSeen, RedisHistory } from './redis-history.ts';
+import { RedisHistory } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
 import { liveChannel, redisKeys, statusesScript } from './redis-scripts.ts';
@@ -27,7 +27,7 @@ import { RedisSubscriber } from './redis-subscriber.ts';
 export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
   const connection = await RedisConnection.open(urls, 'bus', log);
   try {
-    await new RedisHistory(connection, () => {}).state(nothingSeen);
+    await new RedisHistory(connection, () => {}).state();
   } catch (error) {
     connection.close();
     throw error;
@@ -55,10 +55,11 @@ class RedisBus implements Bus {
   async publisher({ lease }: PublisherOptions = {}): Promise<BusPublisher> {
     this.#assertOpen();
     if (lease !== undefined && !lease.held) throw fencedError(lease.name);
+    const history = new RedisHistory(this.#connection, () => {});
     const holding = lease === undefined ? null : { name: lease.name, fence: lease.fence };
-    const seen = holding === null ? nothingSeen : await new RedisHistory(this.#connection, () => {}).state(nothingSeen);
+    const found = holding === null ? null : await history.state();
     const forget = (): boolean => this.#parts.delete(publisher);
-    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, seen, this.#log, forget);
+    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, found, this.#log, forget);
     this.#parts.add(publisher);
     return publisher;
   }

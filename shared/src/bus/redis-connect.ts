@@ -11,7 +11,7 @@ import {
   type Server,
   type SlotView,
 } from './redis-addresses.ts';
-import { liveChannel, redisKeys, termsOf } from './redis-scripts.ts';
+import { liveChannel, redisKeys, epochsOf } from './redis-scripts.ts';
 
 /** A command that gets no byte of an answer for this long ends its connection, which then is made anew. */
 const answerTimeoutMs = 5_000;
@@ -86,13 +86,13 @@ async function askServer(url: string): Promise<Server & { readonly isOfCluster: 
     const database = databaseOf(url);
     if (database !== 0 && !isOfCluster) await client.select(database);
     // Another node of a cluster may have the log.
-    const terms = isOfCluster ? '' : ((await client.get(redisKeys.terms)) ?? '');
+    const epochs = isOfCluster ? '' : ((await client.get(redisKeys.epochs)) ?? '');
     return {
       isOfCluster,
       isPrimary: /^role:master/m.test(info),
       history: /^master_replid:(\w+)/m.exec(info)?.[1] ?? '',
-      // What follows the last term is the history in which it is written.
-      terms: termsOf(terms.slice(0, Math.max(0, terms.lastIndexOf(' ')))),
+      // What follows the last epoch is the memory that writes it.
+      epochs: [...epochsOf(epochs.slice(0, Math.max(0, epochs.lastIndexOf(' ')))).keys()],
     };
   });
 }

@@ -1,9 +1,9 @@
-import { busLimits, type LogEntry, type Sighting } from './bus.ts';
+import { busLimits, type LogEntry } from './bus.ts';
 import { BusError, RedisFault } from './bus-error.ts';
-import { newEpoch } from './epoch.ts';
+import { epochEnding } from './epoch.ts';
 import { decodeHead, decodeMessage, formatVersion, type LogMessage, type MessageHead } from './message.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { headsScript, logKeys, redisKeys, stateScript, termsOf, versionMismatch } from './redis-scripts.ts';
+import { epochsOf, headsScript, logKeys, redisKeys, stateScript, versionMismatch } from './redis-scripts.ts';
 
 /** Bytes that one page of history aims at, and bounds of its messages. */
 const pageBytes = 1024 * 1024;
@@ -17,18 +17,17 @@ const countersPerCall = 2_000;
 
 /** Where the log stands. */
 export interface LogState {
+  /** The epoch that is written now. */
   readonly epoch: string;
   readonly offset: number;
-  /** The term that is written now, and all of the epoch: a message of another one is not of this log. */
-  readonly term: string;
-  readonly terms: ReadonlySet<string>;
+  /** All epochs of the log, with the offset at which each ended: a message of another one is not of this log. */
+  readonly epochs: ReadonlyMap<string, number | null>;
 }
 
-export const nothingSeen: Sighting = { epoch: '', term: '', offset: 0 };
-
-/** As the scripts take it. */
-export function sightingArguments({ epoch, term, offset }: Sighting): [string, string, number] {
-  return [epoch, term, offset ?? -1];
+/** The offset up to which the log has what was written in an epoch; null where it has nothing of it. */
+export function endOf({ epochs, offset }: LogState, epoch: string): number | null {
+  const end = epochs.get(epoch);
+  return end === undefined ? null : (end ?? offset);
 }
 
 /** Reads of the log in Redis. All methods reject when the link fails; `state` also with `INCOMPATIBLE`. */
@@ -42,16 +41,12 @@ export class RedisHistory {
     this.#onMalformed = onMalformed;
   }
 
-  /** Where the log stands; begins a new epoch where it has none or lacks what was `seen` of its epoch. */
-  async state(seen: Sighting): Promise<LogState> {
+  /** Where the log stands. The first to ask a memory of Redis begins its epoch. */
+  async state(): Promise<LogState> {
     try {
-      const reply = (await this.#connection.run(stateScript, logKeys, [formatVersion, newEpoch(), ...sightingArguments(seen)])) as [
-        Buffer,
-        number,
-        Buffer,
-      ];
-      const terms = termsOf(reply[2].toString('latin1'));
-      return { epoch: reply[0].toString('latin1'), offset: reply[1], term: terms.at(-1) as string, terms: new Set(terms) };
+      const [offset, text] = (await this.#connection.run(stateScript, logKeys, [formatVersion, epochEnding()])) as [number, Buffer];
+      const epochs = epochsOf(text.toString('latin1'));
+      return { epoch: [...epochs.keys()].at(-1) as string, offset, epochs };
     } catch (error) {
       throw asIncompatible(error);
     }
@@ -65,12 +60,12 @@ export class RedisHistory {
   /** The newest entries, at most `maxEntries`, oldest first. */
   async tail(maxEntries: number): Promise<readonly LogEntry[]> {
     const newestFirst: LogEntry[] = [];
-    const { terms } = await this.state(nothingSeen);
+    const { epochs } = await this.state();
     let before = '+';
     while (newestFirst.length < maxEntries) {
       const { messages, lastId } = await this.#read('xrevrange', before, '-');
-      // What a term wrote that began meanwhile is newer than the call; a log that began anew has nothing older.
-      const own = messages.filter(({ term }) => terms.has(term));
+      // What was written in an epoch that began meanwhile is newer than the call; a log that began anew has nothing older.
+      const own = messages.filter(({ epoch }) => epochs.has(epoch));
       if (lastId === null || (newestFirst.length > 0 && own.length < messages.length)) break;
       for (const { entries } of own) newestFirst.push(...entries.toReversed());
       before = `(${lastId}`;
@@ -107,14 +102,15 @@ export class RedisHistory {
    * already. The counters in Redis run on while they are read, so those of topics that appear from `from` on are taken
    * from the messages themselves; a topic that does not appear has not moved. Null when the epoch changed meanwhile.
    */
-  async positionsBefore(from: number, held: readonly LogMessage[], seen: Sighting): Promise<Map<string, number> | null> {
+  async positionsBefore(from: number, held: readonly LogMessage[], epoch: string): Promise<Map<string, number> | null> {
     const positions = await this.#counters();
-    const { epoch, offset, terms } = await this.state(seen);
-    if (epoch !== seen.epoch) return null;
+    const { epoch: present, offset, epochs } = await this.state();
+    if (present !== epoch) return null;
     const appeared = new Set<string>();
-    const heads = held.flatMap(({ term, head }) => (terms.has(term) ? [head] : []));
+    const heads = held.flatMap((message) => (epochs.has(message.epoch) ? [message.head] : []));
     for (let next = from; heads.length > 0 || next <= offset;) {
-      if (heads.length === 0) heads.push(...(await this.#heads(next, offset)).filter((head) => terms.has(head.term) && head.first >= next));
+      if (heads.length === 0)
+        heads.push(...(await this.#heads(next, offset)).filter((head) => epochs.has(head.epoch) && head.first >= next));
       if (heads.length === 0) break;
       for (const { names, bases, last } of heads.splice(0)) {
         names.forEach((name, place) => {

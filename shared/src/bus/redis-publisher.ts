@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
 import { whenAborted } from '../abort/when-aborted.ts';
-import type { BusEntry, BusPublisher, Sighting } from './bus.ts';
+import type { BusEntry, BusPublisher, LogPosition } from './bus.ts';
 import { BusError, closedError, fencedError, RedisFault, partlyStored } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
-import { newEpoch } from './epoch.ts';
+import { epochEnding } from './epoch.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
 import { pause } from './pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { asIncompatible, sightingArguments } from './redis-history.ts';
+import { asIncompatible } from './redis-history.ts';
 import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
 import { setStatus, type Holding } from './redis-status.ts';
 
@@ -69,15 +69,16 @@ export class RedisPublisher implements BusPublisher {
   #running: Promise<void> | null = null;
   #accepting = true;
   #batchNumber = 0;
-  #seen: Sighting;
+  /** What it stored last, or where the log stood at its start; null where it has no holding and has stored nothing. */
+  #stored: LogPosition | null;
 
-  /** `seen`: where the log stands. In a holding it writes into that epoch and no other. */
+  /** In a holding it writes into the epoch of `stored` and no other. */
   constructor(
     connection: RedisConnection,
     channel: string,
     limits: LogLimits,
     holding: Holding | null,
-    seen: Sighting,
+    stored: LogPosition | null,
     log: Logger,
     forget: () => void,
   ) {
@@ -85,7 +86,7 @@ export class RedisPublisher implements BusPublisher {
     this.#channel = channel;
     this.#limits = limits;
     this.#holding = holding;
-    this.#seen = seen;
+    this.#stored = stored;
     this.#log = log;
     this.#forget = forget;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
@@ -220,8 +221,9 @@ export class RedisPublisher implements BusPublisher {
     const { counts } = batch;
     const args = [
       formatVersion,
-      newEpoch(),
-      ...sightingArguments(this.#seen),
+      epochEnding(),
+      this.#stored?.epoch ?? '',
+      this.#stored?.offset ?? 0,
       this.#batchNumber,
       this.#channel,
       counts,
@@ -234,8 +236,8 @@ export class RedisPublisher implements BusPublisher {
       this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
     ];
     try {
-      const reply = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number, Buffer];
-      this.#seen = { epoch: reply[0].toString('latin1'), term: reply[2].toString('latin1'), offset: reply[1] };
+      const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
+      this.#stored = { epoch: epoch.toString('latin1'), offset };
     } catch (error) {
       if (this.#holding !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#holding.name);
       throw asIncompatible(error);

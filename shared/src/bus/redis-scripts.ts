@@ -14,7 +14,6 @@ export function script(text: string): Script {
 /** All keys share one hash tag, so that in a cluster one node has them all and a script may touch them together. */
 export const redisKeys = {
   version: '{sluice}:version',
-  epoch: '{sluice}:epoch',
   offset: '{sluice}:offset',
   /** Hash: topic -> its last seq. */
   seq: '{sluice}:seq',
@@ -23,8 +22,8 @@ export const redisKeys = {
    * its second, so that a bare offset is an id everywhere (ranges, and MINID for trimming by offset).
    */
   log: '{sluice}:log',
-  /** See `terms` below. */
-  terms: '{sluice}:terms',
+  /** See `state` below. */
+  epochs: '{sluice}:epochs',
   status: '{sluice}:status',
   publisher: (id: string): string => `{sluice}:publisher:${id}`,
   /** The fence of the present holding; gone when nobody holds the lease. */
@@ -38,105 +37,118 @@ export function liveChannel(database: number): string {
   return database === 0 ? '{sluice}:live' : `{sluice}:live:${database}`;
 }
 
-export const logKeys = [redisKeys.version, redisKeys.epoch, redisKeys.offset, redisKeys.seq, redisKeys.log, redisKeys.terms] as const;
+export const logKeys = [redisKeys.version, redisKeys.offset, redisKeys.seq, redisKeys.log, redisKeys.epochs] as const;
 /** Error replies of these scripts begin with one of these words. */
 export const versionMismatch = 'SLUICEVERSION';
 export const fenced = 'SLUICEFENCED';
 
-/** Characters of `terms`, some 30 terms at least: beyond, the oldest is forgotten, or a new epoch begins where the log still has entries of it. */
-const maxTermsLength = 1_000;
+/** Characters of `epochs`: about 30 of them. Beyond, the oldest is removed, or a new log begins where entries of it are still in the log. */
+const maxEpochsLength = 1_000;
 
 /**
- * Reads where the log stands, for a caller that says what it has seen of it: epoch, term and offset, which is -1 where
- * it does not know any more.
+ * Reads where the log stands.
  *
- * A term is a stretch of the log that one memory wrote: it ends where Redis starts anew or another node takes its place
- * (`master_replid` is then another), for what such a memory begins with may lack the end of what the one before it
- * announced. `terms` names them all, each with the offset at which it ended, `<term> <end> … <term> <memory>`, and every
- * message carries its own; the first has the name of the epoch. So a caller that has seen more of a term than stands in the log is known
- * as such, however far the log has grown since: seqs were given out twice. That begins a new epoch, and so does a part
- * that is missing, which means that memory was lost.
+ * An epoch is what one memory of Redis wrote. A Redis that starts again, and a replica that takes the place of its primary, has another
+ * `master_replid`, and may lack the end of what the memory before it announced. So it never continues an epoch: numbers would be given
+ * twice. It continues the log in a new one. `epochs` names those of the log, each with the offset at which it ended:
+ * `<epoch> <end> ... <epoch> <master_replid>`. Every message carries the epoch in which it was written.
+ *
+ * Where a part of the log is missing, memory was lost: an empty log begins.
+ *
+ * An epoch's name begins with the time at which it began, in milliseconds by Redis' clock (`timeDigits` digits of base 32), so that it is
+ * known of two which came first.
  */
+const timeDigits = 9;
 const state = `
-local function begin_epoch(version, name, memory)
-  redis.call('UNLINK', KEYS[4], KEYS[5])
-  redis.call('MSET', KEYS[1], version, KEYS[2], name, KEYS[3], '0', KEYS[6], name .. ' ' .. memory)
+local function new_epoch(chance)
+  local now, digits = redis.call('TIME'), ''
+  local ms = now[1] * 1000 + math.floor(now[2] / 1000)
+  for _ = 1, ${timeDigits} do
+    local digit = ms % 32
+    digits, ms = string.sub('0123456789abcdefghijklmnopqrstuv', digit + 1, digit + 1) .. digits, (ms - digit) / 32
+  end
+  return digits .. chance
 end
-local function end_of(term, terms)
-  local _, at = string.find(terms, term .. ' ', 1, true)
-  return at and tonumber(string.match(terms, '^%d+', at + 1)) or -1
+local function begin_log(version, chance, memory)
+  local epoch = new_epoch(chance)
+  redis.call('UNLINK', KEYS[3], KEYS[4])
+  redis.call('MSET', KEYS[1], version, KEYS[2], '0', KEYS[5], epoch .. ' ' .. memory)
+  return {epoch = epoch, offset = 0, epochs = epoch, memory = memory}
 end
-local function without_oldest(terms)
-  local till, rest = string.match(terms, '^%S+ (%d+) (.*)$')
-  local oldest = redis.call('XRANGE', KEYS[5], '-', '+', 'COUNT', 1)[1]
+local function lacks(log, epoch, offset)
+  if epoch == '' then return false end
+  if epoch == log.epoch then return offset > log.offset end
+  local _, at = string.find(log.epochs, epoch .. ' ', 1, true)
+  if at then return offset > tonumber(string.match(log.epochs, '^%d+', at + 1)) end
+  -- It began after this log, and is gone: the log comes from a file that is older.
+  return string.sub(epoch, 1, ${timeDigits}) > string.sub(log.epochs, 1, ${timeDigits})
+end
+local function without_oldest(epochs)
+  local till, rest = string.match(epochs, '^%S+ (%d+) (.*)$')
+  local oldest = redis.call('XRANGE', KEYS[4], '-', '+', 'COUNT', 1)[1]
   if oldest and tonumber(string.match(oldest[1], '^%d+')) <= tonumber(till) then return nil end
   return rest
 end
-local function read_state(version, fresh, known_epoch, known_term, known_offset)
+local function read_state(version, chance)
   local memory = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or '-'
-  local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
-  local epoch, offset = got[2], got[3]
+  local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[5])
   if got[1] and got[1] ~= version then
     return {refused = redis.error_reply('${versionMismatch} ' .. got[1])}
   end
-  if got[1] and epoch and offset then
-    local terms, written_by = string.match(got[4] or (epoch .. ' ' .. memory), '^(.*) (%S+)$')
-    if written_by ~= memory then terms = terms .. ' ' .. offset .. ' ' .. fresh end
-    if #terms > ${maxTermsLength} then terms = without_oldest(terms) end
-    offset = tonumber(offset)
-    local term = terms and string.sub(terms, -${epochLength})
-    local whole = term and (offset == 0 or redis.call('EXISTS', KEYS[4]) == 1)
-    if whole and epoch == known_epoch then
-      local till = offset
-      if known_term ~= term then till = end_of(known_term, terms) end
-      whole = known_offset <= till and (known_offset >= 0 or known_term == term)
+  local offset = tonumber(got[2] or '')
+  local epochs, written_by = string.match(got[3] or '', '^(.*) (%S+)$')
+  if got[1] and offset and epochs and (offset == 0 or redis.call('EXISTS', KEYS[3]) == 1) then
+    if written_by ~= memory then
+      epochs = epochs .. ' ' .. got[2] .. ' ' .. new_epoch(chance)
+      if #epochs > ${maxEpochsLength} then epochs = without_oldest(epochs) end
+      if epochs then redis.call('SET', KEYS[5], epochs .. ' ' .. memory) end
     end
-    if whole then
-      if written_by ~= memory or not got[4] then redis.call('SET', KEYS[6], terms .. ' ' .. memory) end
-      return {epoch = epoch, offset = offset, term = term, terms = terms, memory = memory}
-    end
+    if epochs then return {epoch = string.sub(epochs, -${epochLength}), offset = offset, epochs = epochs, memory = memory} end
   end
-  begin_epoch(version, fresh, memory)
-  return {epoch = fresh, offset = 0, term = fresh, terms = fresh, memory = memory}
+  return begin_log(version, chance, memory)
 end
 `;
 
-/** Names of terms, with the offset at which each but the last ended between them. */
-export function termsOf(text: string): string[] {
-  return text.split(' ').filter((name, place) => name !== '' && place % 2 === 0);
+/** The epochs of a log, oldest first, each with the offset at which it ended; null for the last, which is written. */
+export function epochsOf(text: string): Map<string, number | null> {
+  const words = text.split(' ').filter((word) => word !== '');
+  const epochs = new Map<string, number | null>();
+  for (let at = 0; at < words.length; at += 2) epochs.set(words[at] as string, at + 1 < words.length ? Number(words[at + 1]) : null);
+  return epochs;
 }
 
-/** KEYS: logKeys. ARGV: version, name for a new epoch or term, epoch, term and offset that the caller has seen. -> [epoch, offset, terms] */
+/** KEYS: logKeys. ARGV: version, end of a new epoch's name. -> [offset, epochs] */
 export const stateScript = script(`${state}
-local log = read_state(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
+local log = read_state(ARGV[1], ARGV[2])
 if log.refused then return log.refused end
-return {log.epoch, log.offset, log.terms}
+return {log.offset, log.epochs}
 `);
 
 /**
  * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease where the publisher is bound to one.
- * ARGV: version, name for a new epoch or term, epoch, term and offset that the caller has seen, number of the batch, channel, `counts`,
- * entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body. -> [epoch, offset, term]
+ * ARGV: version, end of a new epoch's name, epoch and offset of what the publisher stored last (or found at its start), number of the batch,
+ * channel, `counts`, entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces,
+ * body. -> [epoch, offset]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
- * stored also where the lease was lost since. A new epoch ends the holding of the lease: its holder goes by a log that is gone, and
- * has to read the new one before it writes into it. What can
- * fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
+ * stored also where the lease was lost since. Where the log lacks what the publisher stored, nobody would ever tell of it: an empty log
+ * begins, which every subscriber reports. A new epoch ends the holding of the lease: its holder has to read the log before it writes
+ * into it. What can fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
  * doubles here: exact up to 2^53.
  */
 export const publishScript = script(`${state}
-local log = read_state(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
+local log = read_state(ARGV[1], ARGV[2])
 if log.refused then return log.refused end
-local epoch, offset, term = log.epoch, log.offset, log.term
 local function end_holding()
-  if redis.call('GET', KEYS[8]) == ARGV[14] then redis.call('DEL', KEYS[8]) end
-  return redis.error_reply('${fenced} ' .. ARGV[14])
+  if redis.call('GET', KEYS[7]) == ARGV[13] then redis.call('DEL', KEYS[7]) end
+  return redis.error_reply('${fenced} ' .. ARGV[13])
 end
-if KEYS[8] and epoch ~= ARGV[3] then return end_holding() end
-if offset > 0 and redis.call('GET', KEYS[7]) == ARGV[6] then return {epoch, offset, term} end
-if KEYS[8] and redis.call('GET', KEYS[8]) ~= ARGV[14] then return redis.error_reply('${fenced} ' .. ARGV[14]) end
+if lacks(log, ARGV[3], tonumber(ARGV[4])) then log = begin_log(ARGV[1], ARGV[2], log.memory) end
+if KEYS[7] and log.epoch ~= ARGV[3] then return end_holding() end
+if log.offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {log.epoch, log.offset} end
+if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[13] then return redis.error_reply('${fenced} ' .. ARGV[13]) end
 
-local body, topics = ARGV[16], tonumber(ARGV[10])
+local body, topics = ARGV[15], tonumber(ARGV[9])
 local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
@@ -145,38 +157,37 @@ end
 local step, missing = 1000, 0
 for from = 1, topics, step do
   local till = math.min(from + step - 1, topics)
-  local got = redis.call('HMGET', KEYS[4], unpack(names, from, till))
+  local got = redis.call('HMGET', KEYS[3], unpack(names, from, till))
   for i = from, till do
     local seq = got[i - from + 1]
     if seq then seqs[i] = tonumber(seq) else seqs[i] = 0; missing = missing + 1 end
   end
 end
-if missing > 0 and redis.call('HLEN', KEYS[4]) + missing > tonumber(ARGV[12]) then
-  begin_epoch(ARGV[1], ARGV[2], log.memory)
-  if KEYS[8] then return end_holding() end
-  epoch, offset, term = ARGV[2], 0, ARGV[2]
+if missing > 0 and redis.call('HLEN', KEYS[3]) + missing > tonumber(ARGV[11]) then
+  log = begin_log(ARGV[1], ARGV[2], log.memory)
+  if KEYS[7] then return end_holding() end
   for i = 1, topics do seqs[i] = 0 end
 end
 
-local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), term, offset + 1), ARGV[8]}
+local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), log.epoch, log.offset + 1), ARGV[7]}
 for i = 1, topics do parts[i + 2] = struct.pack('>I6', seqs[i]) end
 parts[topics + 3] = body
 local message = table.concat(parts)
-local last = offset + tonumber(ARGV[9])
-local oldest = math.max(0, last - tonumber(ARGV[11]))
-redis.call('XADD', KEYS[5], 'MINID', '~', string.format('%.0f', oldest), string.format('%.0f-0', offset + 1), 'm', message)
+local last = log.offset + tonumber(ARGV[8])
+local oldest = math.max(0, last - tonumber(ARGV[10]))
+redis.call('XADD', KEYS[4], 'MINID', '~', string.format('%.0f', oldest), string.format('%.0f-0', log.offset + 1), 'm', message)
 for from = 1, topics, step do
   local fields, n = {}, 0
   for i = from, math.min(from + step - 1, topics) do
     fields[n + 1], fields[n + 2] = names[i], seqs[i] + counts[i]
     n = n + 2
   end
-  redis.call('HSET', KEYS[4], unpack(fields))
+  redis.call('HSET', KEYS[3], unpack(fields))
 end
-redis.call('SET', KEYS[3], last)
-redis.call('SET', KEYS[7], ARGV[6], 'PX', ARGV[13])
-redis.call(ARGV[15], ARGV[7], message)
-return {epoch, last, term}
+redis.call('SET', KEYS[2], last)
+redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[12])
+redis.call(ARGV[14], ARGV[6], message)
+return {log.epoch, last}
 `);
 
 /**

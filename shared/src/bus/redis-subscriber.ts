@@ -1,5 +1,5 @@
 import type { Logger } from '../log/log.ts';
-import type { BusHandlers, BusSubscriber, LogPosition, Sighting, SubscriberOptions } from './bus.ts';
+import type { BusHandlers, BusSubscriber, LogPosition, SubscriberOptions } from './bus.ts';
 import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { LogFollower } from './log-follower.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from './message.ts';
@@ -7,7 +7,7 @@ import { PendingMessages } from './pending-messages.ts';
 import { pause } from './pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { nothingSeen, ownBytes, RedisHistory, type LogState } from './redis-history.ts';
+import { endOf, ownBytes, RedisHistory, type LogState } from './redis-history.ts';
 import { LiveConnection } from './redis-live.ts';
 
 /** How often the end of the log is compared with what was delivered: a lost last message shows in no later one. */
@@ -27,7 +27,6 @@ export class RedisSubscriber implements BusSubscriber {
   readonly #closing = new AbortController();
   readonly #forget: () => void;
   readonly #after: LogPosition | undefined;
-  readonly #seenBefore: readonly Sighting[];
   #live: LiveConnection | null = null;
   #handlers: BusHandlers | null = null;
   #follower: LogFollower;
@@ -42,13 +41,12 @@ export class RedisSubscriber implements BusSubscriber {
   /** End of the log at the check before this one. */
   #tail = 0;
 
-  constructor(channel: string, reader: RedisConnection, log: Logger, forget: () => void, { after, seen = [] }: SubscriberOptions = {}) {
+  constructor(channel: string, reader: RedisConnection, log: Logger, forget: () => void, { after }: SubscriberOptions = {}) {
     this.#channel = channel;
     this.#reader = reader;
     this.#log = log;
     this.#forget = forget;
     this.#after = after;
-    this.#seenBefore = seen;
     this.#history = new RedisHistory(reader, () => {
       this.counters.malformed += 1;
     });
@@ -59,8 +57,8 @@ export class RedisSubscriber implements BusSubscriber {
     return this.#follower.epoch;
   }
 
-  get sighting(): Sighting {
-    return this.#follower.sighting;
+  endOf(epoch: string): number | null {
+    return this.#follower.endOf(epoch);
   }
 
   position(topic: string): number {
@@ -142,7 +140,7 @@ export class RedisSubscriber implements BusSubscriber {
     this.#handlers?.onLink?.(up);
   }
 
-  #refill(cause: 'hole' | 'term' | 'link' | 'tail'): void {
+  #refill(cause: 'hole' | 'epoch' | 'link' | 'tail'): void {
     this.counters.refills += 1;
     this.#log.debug({ cause, epoch: this.epoch, offset: this.#follower.last }, 'bus_refill');
     void this.#sync(false);
@@ -176,22 +174,14 @@ export class RedisSubscriber implements BusSubscriber {
       const waiting = this.#pending.length;
       this.#pending.overflowed = false;
       this.#syncAgain = false;
-      const state = await this.#state();
+      const state = await this.#history.state();
       if (this.#closed) return;
       if (state.epoch !== follower.epoch && !(await this.#enterEpoch(state))) continue;
-      follower.enterTerm(state);
-      // Those were announced before the state was read, so a term other than the state's is a past one.
-      this.#pending.dropOtherTerms(state.term, waiting);
+      // Those were announced before the state was read, so an epoch other than the state's is a past one.
+      this.#pending.dropOtherEpochs(state.epoch, waiting);
       if (follower.last < state.offset && !(await this.#readTo(state.offset))) continue;
       this.#join();
     } while (this.#syncing && !this.#closed);
-  }
-
-  /** Where the log stands, after it was told all that has been seen of it. */
-  async #state(): Promise<LogState> {
-    if (this.#follower.epoch !== '') return this.#history.state(this.#follower.sighting);
-    for (const sighting of this.#seenBefore) await this.#history.state(sighting);
-    return this.#history.state(nothingSeen);
   }
 
   /** Reads history up to `offset`; false when the state must be read again. */
@@ -202,8 +192,8 @@ export class RedisSubscriber implements BusSubscriber {
       const messages = await this.#history.page(from);
       if (this.#closed) return false;
       for (const [index, message] of messages.entries()) {
-        if (!follower.terms.has(message.term)) {
-          if (await this.#termChanged()) return false;
+        if (!follower.epochs.has(message.epoch)) {
+          if (await this.#epochChanged()) return false;
           this.counters.malformed += 1;
           continue;
         }
@@ -215,16 +205,16 @@ export class RedisSubscriber implements BusSubscriber {
     return true;
   }
 
-  async #termChanged(): Promise<boolean> {
-    const { term } = await this.#state();
-    return term !== this.#follower.term || this.#closed;
+  async #epochChanged(): Promise<boolean> {
+    const { epoch } = await this.#history.state();
+    return epoch !== this.#follower.epoch || this.#closed;
   }
 
   /** Reports everything up to `to` as lost; `held` are the messages that follow. False when the epoch changed meanwhile. */
   async #lose(to: number, held: readonly LogMessage[]): Promise<boolean> {
     const follower = this.#follower;
     const from = follower.last + 1;
-    const positions = await this.#history.positionsBefore(to + 1, held, follower.sighting);
+    const positions = await this.#history.positionsBefore(to + 1, held, follower.epoch);
     if (positions === null || this.#closed) return false;
     follower.moveTo(to, positions);
     this.#reportTrimmed(from, to);
@@ -234,66 +224,112 @@ export class RedisSubscriber implements BusSubscriber {
   /** Nothing readable is stored after the last entry, though the log is longer: what is up to its end is gone. */
   async #loseRest(): Promise<boolean> {
     const follower = this.#follower;
-    const { term, terms, offset } = await this.#state();
-    if (term !== follower.term || this.#closed) return false;
+    const { epoch, epochs, offset } = await this.#history.state();
+    if (epoch !== follower.epoch || this.#closed) return false;
     const messages = await this.#history.page(follower.last + 1);
-    if (messages.some((message) => terms.has(message.term))) return false;
+    if (messages.some((message) => epochs.has(message.epoch))) return false;
     return this.#lose(offset, []);
   }
 
   #reportTrimmed(from: number, to: number): void {
     this.counters.lostEntries += to - from + 1;
     this.#log.warn({ from, to, epoch: this.epoch }, 'bus_entries_lost');
-    this.#handlers?.onLost({ from, to, reason: 'trimmed' });
+    this.#handlers?.onLost({ from, to, reason: 'trimmed', last: to });
   }
 
-  /**
-   * Goes to the oldest entry of an epoch, with the positions of that place; false when it changed again meanwhile.
-   * At the start nothing is reported: what was trimmed before was never this subscriber's.
-   */
+  /** Goes on in the epoch that is written now; false when it changed again meanwhile. */
   async #enterEpoch(state: LogState): Promise<boolean> {
     const follower = this.#follower;
-    const { epoch, offset, term, terms } = state;
-    if (follower.epoch === '' && this.#after?.epoch === epoch && this.#after.offset <= offset) return this.#enterAfter(this.#after, state);
-    const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => terms.has(message.term));
-    if (this.#closed) return false;
-    const last = stored[0] === undefined ? offset : stored[0].first - 1;
-    const positions =
-      last === 0 ? new Map<string, number>() : await this.#history.positionsBefore(last + 1, stored, { epoch, term, offset: last });
-    if (positions === null || this.#closed) return false;
-    if (follower.epoch === '') {
-      follower.moveTo(last, positions);
-      return true;
-    }
-    const missingTo = this.#finishEpoch();
-    const from = follower.last + 1;
-    follower.enterTerm(state);
-    follower.moveTo(last, positions);
+    if (follower.epoch === '') return this.#enterFirst(state);
+    const end = endOf(state, follower.epoch);
+    if (end === null) return this.#enterOtherLog(state);
+    if (end < follower.last) return this.#goBackTo(end, state);
+    const heardOf = this.#finishEpoch(end);
+    follower.enterEpoch(state);
     this.#tail = 0;
-    this.counters.epochChanges += 1;
-    this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
-    this.#handlers?.onLost({ from, to: Math.max(missingTo, from - 1), reason: 'epoch' });
-    if (last > 0) this.#reportTrimmed(1, last);
+    if (heardOf > end) this.#reportEpoch(follower.last + 1, heardOf);
+    else {
+      this.counters.epochChanges += 1;
+      this.#log.warn({ epoch: state.epoch, offset: follower.last }, 'bus_epoch_continued');
+      this.#handlers?.onEpoch?.();
+    }
     return true;
   }
 
+  /** The log lacks the end of what was delivered: other entries have its numbers. */
+  async #goBackTo(end: number, state: LogState): Promise<boolean> {
+    const follower = this.#follower;
+    const positions = await this.#history.positionsBefore(end + 1, [], state.epoch);
+    if (this.#closed || positions === null) return false;
+    const from = follower.last + 1;
+    const heardOf = this.#finishEpoch(Infinity);
+    follower.moveTo(end, positions);
+    follower.enterEpoch(state);
+    this.#reportEpoch(from, heardOf);
+    return true;
+  }
+
+  /** What was trimmed before the start is not reported: it was never this subscriber's. */
+  async #enterFirst(state: LogState): Promise<boolean> {
+    if (this.#after !== undefined && this.#after.offset <= (endOf(state, this.#after.epoch) ?? -1)) {
+      return this.#enterAfter(this.#after, state);
+    }
+    const oldest = await this.#oldestOf(state);
+    if (oldest === null) return false;
+    this.#follower.enterEpoch(state);
+    this.#follower.moveTo(oldest.last, oldest.positions);
+    if (this.#after !== undefined) this.#handlers?.onLost({ from: 1, to: 0, reason: 'epoch', last: oldest.last });
+    return true;
+  }
+
+  /** The log that was followed is gone. */
+  async #enterOtherLog(state: LogState): Promise<boolean> {
+    const follower = this.#follower;
+    const oldest = await this.#oldestOf(state);
+    if (oldest === null) return false;
+    const heardOf = this.#finishEpoch(Infinity);
+    const from = follower.last + 1;
+    follower.moveTo(oldest.last, oldest.positions);
+    follower.enterEpoch(state);
+    this.#reportEpoch(from, heardOf);
+    if (oldest.last > 0) this.#reportTrimmed(1, oldest.last);
+    return true;
+  }
+
+  #reportEpoch(from: number, to: number): void {
+    const { epoch, last } = this.#follower;
+    this.#tail = 0;
+    this.counters.epochChanges += 1;
+    this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
+    this.#handlers?.onLost({ from, to: Math.max(to, from - 1), reason: 'epoch', last });
+  }
+
+  /** The place before the oldest entry of the log; null when the epoch changed meanwhile. */
+  async #oldestOf({ epoch, epochs, offset }: LogState): Promise<{ readonly last: number; readonly positions: Map<string, number> } | null> {
+    const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => epochs.has(message.epoch));
+    const last = stored[0] === undefined ? offset : stored[0].first - 1;
+    const positions = last === 0 ? new Map<string, number>() : await this.#history.positionsBefore(last + 1, stored, epoch);
+    return positions === null || this.#closed ? null : { last, positions };
+  }
+
   /** Goes to the message with the entry that follows a position, or the oldest; no topic's position is known there. */
-  async #enterAfter(after: LogPosition, { offset, terms }: LogState): Promise<boolean> {
+  async #enterAfter(after: LogPosition, state: LogState): Promise<boolean> {
     // A message is found by its first entry; the one wanted may stand in the midst of it.
     const page = await this.#history.page(Math.max(0, after.offset + 2 - maxBatchEntries));
     if (this.#closed) return false;
-    const first = page.find(({ term }) => terms.has(term))?.first ?? offset + 1;
+    const first = page.find(({ epoch }) => state.epochs.has(epoch))?.first ?? state.offset + 1;
+    this.#follower.enterEpoch(state);
     this.#follower.moveTo(first - 1, new Map());
     return true;
   }
 
-  /** Delivers what was announced of the epoch that ended, up to its first hole; returns the last offset heard of. */
-  #finishEpoch(): number {
+  /** Delivers what was announced of the epoch that ended, to offset `end` or its first hole; returns the last offset heard of. */
+  #finishEpoch(end: number): number {
     const follower = this.#follower;
     let heardOf = follower.last;
     this.#pending.drain((message) => {
-      if (message.term !== follower.term) return false;
-      follower.deliver(message, false);
+      if (message.epoch !== follower.epoch) return false;
+      if (message.last <= end) follower.deliver(message, false);
       heardOf = Math.max(heardOf, message.last);
       return true;
     });
@@ -318,24 +354,24 @@ export class RedisSubscriber implements BusSubscriber {
     this.#checking = true;
     void this.#live?.ping();
     const follower = this.#follower;
-    const seen = follower.sighting;
-    const outcome = await this.#history.state(seen).then(
+    const { epoch } = follower;
+    const outcome = await this.#history.state().then(
       (state) => ({ state, error: null }),
       (error: unknown) => ({ state: null, error }),
     );
     this.#checking = false;
-    if (this.#syncing || this.#closed || follower.term !== seen.term) return;
+    if (this.#syncing || this.#closed || follower.epoch !== epoch) return;
     if (outcome.state === null) {
       if (!(outcome.error instanceof BusError)) throw outcome.error;
       this.#refill('link');
       return;
     }
-    const { term, offset } = outcome.state;
-    if (term !== follower.term) this.#refill('term');
+    const { epoch: present, offset } = outcome.state;
+    if (present !== epoch) this.#refill('epoch');
     else if (follower.last < this.#tail) {
       this.#live?.renew();
       this.#refill('tail');
     }
-    this.#tail = term === follower.term ? offset : 0;
+    this.#tail = present === epoch ? offset : 0;
   }
 }

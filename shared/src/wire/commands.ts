@@ -17,7 +17,7 @@ export const Position = Type.Object(
   {
     epoch: Type.String({
       maxLength: 128,
-      description: 'The run of numbers that `seq` counts in; a new one begins when the history was lost.',
+      description: 'The run of numbers that `seq` counts in; a new one begins when Redis starts again or another server takes its place.',
     }),
     seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'Number of the last frame of the topic.' }),
     recovered: Type.Optional(Type.Boolean({ description: 'Let pass, so that a position of a reply can be sent back as it came.' })),

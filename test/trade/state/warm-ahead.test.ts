@@ -31,7 +31,7 @@ it('new coins of the log are followed before anybody asks for them', { timeout: 
         follower.onEntry(entry, cell, replayed);
         if (cell.event.type === 'newToken') told.push({ mint: cell.event.mint, atMs: performance.now() });
       },
-      onLost: ({ to, reason }) => follower.onLost(to, reason),
+      onLost: ({ last }) => follower.onLost(last),
     });
     let asked = 0;
     const isNextInMemory = async (): Promise<boolean> => {

@@ -1,0 +1,238 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { until } from '../support/gateway.ts';
+import { startRedis, type TestRedis, type TestRedisOptions } from '../support/redis.ts';
+import { silentLog } from './bus-harness.ts';
+import { fileOf, heldWay, type HeldWay } from './lost-end.ts';
+import { entries, entry, record, type Recorder } from './bus-recorder.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function open(options: TestRedisOptions = { appendOnly: true }): Promise<TestRedis> {
+  const redis = await startRedis(options);
+  cleanups.push(() => redis.stop());
+  return redis;
+}
+
+async function connect(url: string, limits: { readonly maxEntries?: number } = {}): Promise<Bus> {
+  const bus = await connectRedisBus([url], silentLog, limits);
+  cleanups.push(() => bus.close());
+  return bus;
+}
+
+async function holdable(redis: TestRedis): Promise<HeldWay> {
+  const way = await heldWay(redis);
+  cleanups.push(() => way.close());
+  return way;
+}
+
+async function isDown(recorder: Recorder): Promise<void> {
+  await recorder.until(() => recorder.seen.findLast(({ kind }) => kind === 'link')?.kind === 'link' && !lastLink(recorder));
+}
+
+/** Anything else is a fault. */
+function refusedMeanwhile(error: unknown): undefined {
+  if (!(error instanceof BusError) || error.code !== 'UNAVAILABLE') throw error;
+}
+
+function lastLink(recorder: Recorder): boolean | undefined {
+  return recorder.seen.flatMap((seen) => (seen.kind === 'link' ? [seen.up] : [])).at(-1);
+}
+
+/** Redis comes back without what was written after `size`, and somebody who knows nothing of that writes on. */
+async function loseEnd(redis: TestRedis, size: number, count: number): Promise<Bus> {
+  const file = await fileOf(redis);
+  await redis.kill();
+  file.cutTo(size);
+  await redis.restart();
+  const next = await connect(redis.url);
+  await (await next.publisher()).publish(entries(count, 'b'));
+  return next;
+}
+
+describe('a Redis that starts again', () => {
+  it('goes on with its log in a new epoch: for those who follow it, who come later, who read its end or come back', async () => {
+    const redis = await open();
+    const bus = await connect(redis.url);
+    const publisher = await bus.publisher();
+    const recorder = await record(await bus.subscriber());
+    const first = recorder.subscriber.epoch;
+    const epochs = new Set<string>();
+    for (let life = 0; life < 4; life += 1) {
+      await publisher.publish(entries(10, `${life}.`, (index) => ['trades', `trades:m${index % 3}`]));
+      await recorder.untilOffset(10 * (life + 1));
+      epochs.add(recorder.subscriber.epoch);
+      await redis.kill();
+      await isDown(recorder);
+      await redis.restart();
+      await until('the link', () => lastLink(recorder) === true);
+    }
+    const { epoch } = recorder.subscriber;
+    expect(epochs.size).toBe(4);
+    const late = await record(await bus.subscriber());
+    const after = await record(await bus.subscriber({ after: { epoch: first, offset: 5 } }));
+    expect([recorder.faults, late.faults, after.faults, recorder.lost, late.lost, after.lost]).toEqual([[], [], [], [], [], []]);
+    expect(recorder.subscriber.counters.epochChanges).toBe(4);
+    expect([recorder.subscriber.endOf(first), recorder.subscriber.endOf('another'), recorder.subscriber.endOf(epoch)]).toEqual([
+      10,
+      null,
+      40,
+    ]);
+    expect(late.texts).toEqual(recorder.texts);
+    expect([late.subscriber.epoch, after.subscriber.epoch]).toEqual([epoch, epoch]);
+    expect(after.texts.slice(-35)).toEqual(recorder.texts.slice(5));
+    // The bus asks by a connection of its own, which may come back later than those of subscribers; until then it refuses.
+    const tail = await until('the connection of the bus', () => bus.tail(35).catch(refusedMeanwhile));
+    expect(tail.map(({ json }) => Buffer.from(json).toString())).toEqual(recorder.texts.slice(5));
+  });
+
+  it('without the end of its log has those who saw that end go back to where the log goes on', async () => {
+    const redis = await open();
+    const way = await holdable(redis);
+    const recorder = await record(await (await connect(way.url)).subscriber());
+    const before = await connect(redis.url);
+    const publisher = await before.publisher();
+    await publisher.publish(entries(30, 'a', () => ['trades', 'trades:m']));
+    const { size } = await fileOf(redis);
+    await publisher.publish(entries(10, 'z', () => ['trades', 'trades:m']));
+    await recorder.untilOffset(40);
+    const { epoch } = recorder.subscriber;
+    await before.close();
+    way.hold();
+    await isDown(recorder);
+    await loseEnd(redis, size, 20);
+    expect(await redis.command('GET', '{sluice}:offset')).toContain('50');
+    way.letGo();
+    await recorder.untilOffset(50);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 41, to: 40, reason: 'epoch' }]);
+    expect(recorder.subscriber.epoch).not.toBe(epoch);
+    expect([recorder.faults, recorder.texts.slice(40, 42)]).toEqual([[], ['b0', 'b1']]);
+    expect(recorder.subscriber.position('trades:m')).toBe(30);
+  });
+
+  it('without the end of its log goes on for those who have not seen that end', async () => {
+    const redis = await open();
+    const way = await holdable(redis);
+    const recorder = await record(await (await connect(way.url)).subscriber());
+    const before = await connect(redis.url);
+    const publisher = await before.publisher();
+    await publisher.publish(entries(30, 'a'));
+    await recorder.untilOffset(30);
+    const { size } = await fileOf(redis);
+    way.hold();
+    await isDown(recorder);
+    await publisher.publish(entries(10, 'z'));
+    await before.close();
+    await loseEnd(redis, size, 20);
+    way.letGo();
+    await recorder.untilOffset(50);
+    expect([recorder.faults, recorder.lost, recorder.texts.slice(30, 32)]).toEqual([[], [], ['b0', 'b1']]);
+  });
+
+  it('from a file older than its last flush never gives a number of an epoch twice', async () => {
+    const redis = await open();
+    const told = new Map<string, string>();
+    const check = (recorder: Recorder): string[] =>
+      recorder.seen.flatMap((seen) => {
+        if (seen.kind !== 'entry') return [];
+        const [place, text] = [`${seen.epoch} ${seen.entry.offset}`, Buffer.from(seen.entry.json).toString()];
+        const before = told.get(place) ?? text;
+        told.set(place, before);
+        return before === text ? [] : [`${place} is ${before}, and ${text}`];
+      });
+    const publish = async (count: number, prefix: string): Promise<void> => {
+      const bus = await connect(redis.url);
+      await (await bus.publisher()).publish(entries(count, prefix));
+      await bus.close();
+    };
+    await publish(10, 'a');
+    const { size } = await fileOf(redis);
+    await publish(10, 'x');
+    const first = await record(await (await connect(redis.url)).subscriber());
+    await redis.command('FLUSHALL');
+    await publish(5, 'c');
+    await first.until(() => first.texts.at(-1) === 'c4');
+    // All that is left is what was before the flush, and somebody writes on before anybody else is there.
+    await first.subscriber.close();
+    await loseEnd(redis, size, 20);
+    const second = await record(await (await connect(redis.url)).subscriber());
+    expect([...check(first), ...check(second)]).toEqual([]);
+    expect(new Set([...told.keys()].map((place) => place.split(' ')[0])).size).toBe(3);
+  });
+
+  it('begins an empty log when a publisher writes on that had stored that end', async () => {
+    const redis = await open();
+    const way = await holdable(redis);
+    const publisher = await (await connect(way.url)).publisher();
+    await publisher.publish(entries(30, 'a'));
+    const { size } = await fileOf(redis);
+    await publisher.publish(entries(10, 'z'));
+    way.hold();
+    const waiting = publisher.publish(entries(1, 'y'));
+    const next = await loseEnd(redis, size, 20);
+    const recorder = await record(await next.subscriber());
+    expect(recorder.texts.slice(30, 31)).toEqual(['b0']);
+    way.letGo();
+    await waiting;
+    await recorder.until(() => recorder.texts.at(-1) === 'y0');
+    expect([recorder.faults, recorder.entries.at(-1)!.offset]).toEqual([[], 1]);
+    expect(recorder.lost).toEqual([{ kind: 'lost', from: 51, to: 50, reason: 'epoch' }]);
+  });
+
+  it('ends the holding of the publisher that wrote before, which has to read what is left', async () => {
+    const redis = await open();
+    const bus = await connect(redis.url);
+    const lease = bus.lease('one');
+    await until('the lease', () => lease.held);
+    const bound = await bus.publisher({ lease });
+    const free = await bus.publisher();
+    await bound.publish(entries(5, 'a'));
+    await redis.kill();
+    await redis.restart();
+    await free.publish(entries(1, 'b'));
+    await expect(bound.publish(entries(1, 'c'))).rejects.toMatchObject({ code: 'FENCED' });
+    const { fence } = lease;
+    await until('a new holding', () => lease.held && lease.fence > fence);
+    await (await bus.publisher({ lease })).publish(entries(1, 'd'));
+    const recorder = await record(await bus.subscriber());
+    expect(recorder.texts.slice(4)).toEqual(['a4', 'b0', 'd0']);
+  });
+});
+
+describe('a log that many memories wrote', () => {
+  it('stays one as long as its entries are of few of them', async () => {
+    const redis = await open({ args: ['--enable-debug-command', 'yes'] });
+    const small = await connect(redis.url, { maxEntries: 64 });
+    const recorder = await record(await small.subscriber());
+    const publisher = await small.publisher();
+    const memories = 100;
+    for (let memory = 0; memory < memories; memory += 1) {
+      await redis.command('DEBUG', 'CHANGE-REPL-ID');
+      await publisher.publish(Array.from({ length: 64 }, () => entry(`m${memory}`)));
+    }
+    await recorder.untilOffset(memories * 64);
+    expect([recorder.faults, recorder.texts.length]).toEqual([[], memories * 64]);
+    expect(recorder.lost).toEqual([]);
+    expect((await redis.command('GET', '{sluice}:epochs')).length).toBeLessThan(1_100);
+  });
+
+  it('begins anew where its entries are of too many', async () => {
+    const redis = await open({ args: ['--enable-debug-command', 'yes'] });
+    const bus = await connect(redis.url);
+    const recorder = await record(await bus.subscriber());
+    const publisher = await bus.publisher();
+    const isAnew = (): boolean => recorder.entries.slice(1).some(({ offset }) => offset === 1);
+    for (let memory = 0; !isAnew(); memory += 1) {
+      await redis.command('DEBUG', 'CHANGE-REPL-ID');
+      await publisher.publish([entry(`m${memory}`)]);
+      await recorder.until(() => recorder.texts.at(-1) === `m${memory}`);
+    }
+    expect(recorder.faults).toEqual([]);
+    expect(recorder.entries.length).toBeGreaterThan(30);
+  });
+});
