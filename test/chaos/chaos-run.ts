@@ -210,6 +210,9 @@ async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, end
   } while (performance.now() < endMs);
 }
 
+/** Faults after which the log goes on whole, in a new epoch. */
+const continuing = new Set(['Redis killed', 'Redis handed over']);
+
 /** Lets all of it go wrong for a time, then lets everything come to rest, and judges. */
 export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promise<ChaosReport> {
   const { seed, durationMs, forgetfulMs, clients, readers, plagues = chaosPlagues, tell } = options;
@@ -218,7 +221,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
   const startedAtMs = performance.now();
   const note = (kind: string, name: string): void => {
     done[kind] = (done[kind] ?? 0) + 1;
-    if (kind === 'Redis killed') audience.restarted();
+    if (continuing.has(kind)) audience.restarted();
     tell(`${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s: ${kind}: ${name}`);
   };
   try {
