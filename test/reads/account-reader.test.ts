@@ -35,9 +35,17 @@ async function voted(...nodes: readonly (Lied | null)[]) {
     },
   }));
   const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, oldestSlot: () => 90, signal: new AbortController().signal });
-  const { accounts, slot, aloneBy } = await reader.read([address('one')]);
+  const { accounts, slot, lastSlot, aloneBy } = await reader.read([address('one')]);
   const { alone, contradicted } = reader.counters;
-  return { lamports: accounts[0] === null ? null : Number(accounts[0]!.lamports), slot, aloneBy, alone, contradicted, asked: asked.length };
+  return {
+    lamports: accounts[0] === null ? null : Number(accounts[0]!.lamports),
+    slot,
+    lastSlot,
+    aloneBy,
+    alone,
+    contradicted,
+    asked: asked.length,
+  };
 }
 
 describe('an account that one endpoint lies about', () => {
@@ -58,7 +66,7 @@ describe('an account that one endpoint lies about', () => {
   });
 
   it('is not dated ahead by one: its slot is one that two have reached', async () => {
-    expect(await voted(honest(0, 131), honest(10, 100))).toMatchObject({ slot: 100, aloneBy: null });
+    expect(await voted(honest(0, 131), honest(10, 100))).toMatchObject({ slot: 100, lastSlot: 131, aloneBy: null });
   });
 
   it('is not dated ahead by one either, where an account that is read with it differs at each endpoint', async () => {
@@ -71,7 +79,7 @@ describe('an account that one endpoint lies about', () => {
     const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, signal: new AbortController().signal });
     const [still, moving] = await Promise.all([reader.read([address('still')]), reader.read([address('moving')])]);
     expect(still).toMatchObject({ slot: 101, aloneBy: null });
-    expect(moving).toMatchObject({ slot: 131, aloneBy: 0 });
+    expect(moving).toMatchObject({ slot: 131, lastSlot: 131, aloneBy: 0 });
   });
 
   it('is nobody`s without a second endpoint that says the same, and is reported so', async () => {

@@ -1,5 +1,34 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
-import type { setTimeout as Pause } from 'node:timers/promises';
+import { setImmediate as turn, type setTimeout as Pause } from 'node:timers/promises';
+import { vi } from 'vitest';
+
+/** A call over two sockets of the loopback takes ten to thirty turns: some milliseconds, as in a data center. */
+const turnsPerMs = 8;
+
+/**
+ * Time for tests whose parts all run in this process and talk over real sockets. It passes by itself, one millisecond for every few turns of the event
+ * loop: on a slow machine a test takes longer, and sees the same. Returns the function that brings real time back.
+ */
+export function startVirtualTime(): () => void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'] });
+  const bringBack = replacePause((ms, resolve) => {
+    const timer = setTimeout(resolve, ms);
+    return () => clearTimeout(timer);
+  });
+  const life = new AbortController();
+  const pass = async (): Promise<void> => {
+    while (!life.signal.aborted) {
+      for (let turns = 0; turns < turnsPerMs; turns++) await turn();
+      if (!life.signal.aborted) vi.advanceTimersByTime(1);
+    }
+  };
+  void pass();
+  return () => {
+    life.abort();
+    bringBack();
+    vi.useRealTimers();
+  };
+}
 
 /** Pauses of `node:timers/promises` end only when their signal fires, until the function that this returns is called. */
 export function holdPauses(): () => void {

@@ -9,6 +9,8 @@ export interface ChainAccount {
 export interface AccountsRead {
   /** Slot of the answer. */
   readonly slot: number;
+  /** The newest slot of the answers that report the same: an endpoint may date its own too early. */
+  readonly lastSlot: number;
   /** When it was asked for, Unix milliseconds: it is no older. */
   readonly askedAtMs: number;
   /** In the order of the addresses; null where there is no such account. */

@@ -4,7 +4,15 @@ import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
 import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
 import type { AccountReader, ChainAccount } from './account-reader.ts';
-import { chooseAnswer, haveSameAccounts, reportedAlone, reportedSlot, type AccountsAnswer, type ChosenAnswer } from './voted-accounts.ts';
+import {
+  chooseAnswer,
+  haveSameAccounts,
+  lastReportedSlot,
+  reportedAlone,
+  reportedSlot,
+  type AccountsAnswer,
+  type ChosenAnswer,
+} from './voted-accounts.ts';
 
 /** Accounts of one `getMultipleAccounts`, as nodes limit it. */
 const maxAccountsACall = 100;
@@ -121,6 +129,7 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
       const atPlaces = ({ accounts }: AccountsAnswer): readonly (ChainAccount | null)[] => places.map((at) => accounts[at] ?? null);
       return {
         slot: reportedSlot(answer, others, places),
+        lastSlot: lastReportedSlot(answer, others, places),
         askedAtMs,
         accounts: atPlaces(answer),
         aloneBy: isAlone ? answer.endpoint : null,

@@ -34,6 +34,12 @@ export function reportedSlot(answer: AccountsAnswer, others: readonly AccountsAn
   );
 }
 
+/** The newest slot of this answer and of those that report any of these places the same: one of two endpoints may date its answer too early. */
+export function lastReportedSlot(answer: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): number {
+  const same = others.filter((other) => places.some((at) => !reportedAlone(answer, [other], [at])));
+  return Math.max(answer.slot, ...same.map(({ slot }) => slot));
+}
+
 /** Whether nobody else reports the accounts at these places as this answer does. */
 export function reportedAlone({ accounts }: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): boolean {
   return !places.every((at) => others.some((other) => isSameAccount(accounts[at] ?? null, other.accounts[at] ?? null)));

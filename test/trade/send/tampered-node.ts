@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -35,6 +35,8 @@ interface Answered {
 export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
   const calls: NodeCall[] = [];
   const closing = new AbortController();
+  // One for each call that is under way.
+  setMaxListeners(0, closing.signal);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bodyOf(request);

@@ -16,10 +16,10 @@ let lines: LogLine[];
 let watched: WatchedAccounts;
 let life: AbortController;
 
-beforeEach(async () => {
+async function start(endpoints: number): Promise<void> {
   vi.useFakeTimers({ toFake: ['Date'] });
   [lines, life] = [[], new AbortController()];
-  nodes = await Promise.all([startScriptedNode(), startScriptedNode(), startScriptedNode()]);
+  nodes = await Promise.all(Array.from({ length: endpoints }, () => startScriptedNode()));
   for (const node of nodes) node.tellsSlots = false;
   watched = new WatchedAccounts({
     urls: nodes.map(({ wsUrl }) => wsUrl),
@@ -33,12 +33,16 @@ beforeEach(async () => {
   for (const node of nodes) node.slot = firstSlot - 1;
   await tellSlots(firstSlot);
   read(firstSlot, 1);
-});
-afterEach(async () => {
+}
+
+async function stop(): Promise<void> {
   life.abort();
   for (const node of nodes) await node.close();
   vi.useRealTimers();
-});
+}
+
+beforeEach(() => start(3));
+afterEach(stop);
 
 const stateOf = (lamports: number): ChainAccount => ({
   lamports: BigInt(lamports),
@@ -64,9 +68,9 @@ function tell(node: ScriptedNode, slot: number, lamports: number): void {
   node.notify('accountNotification', 'accountSubscribe', { context: { slot }, value });
 }
 
-/** What two endpoints answer over HTTP. */
-function read(slot: number, lamports: number): void {
-  watched.take([account], { slot, askedAtMs: Date.now(), accounts: [stateOf(lamports)], aloneBy: null, disputed: [] });
+/** What two endpoints answer over HTTP, one as of `slot`, and the other as of `lastSlot`. */
+function read(slot: number, lamports: number, lastSlot = slot): void {
+  watched.take([account], { slot, lastSlot, askedAtMs: Date.now(), accounts: [stateOf(lamports)], aloneBy: null, disputed: [] });
 }
 
 const trusted = (): boolean[] => nodes.map((_, index) => watched.isTrusted(index));
@@ -99,16 +103,116 @@ it('no endpoint is, for one answer that is of a moment inside a slot, while it i
   expect(trusted()).toEqual([true, true, true]);
 });
 
-it('one is, that tells another end of a slot three times', async () => {
+it('no endpoint is, for answers of the moment before a slot changed the account', async () => {
+  for (let round = 1; round <= 5; round++) {
+    const slot = firstSlot + 3 * round;
+    await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, at)));
+    read(slot, round === 1 ? 1 : slot - 3);
+    watched.look();
+  }
+  expect(trusted()).toEqual([true, true, true]);
+});
+
+it('no endpoint is, for answers of a moment inside a slot that it told', async () => {
   for (let round = 1; round <= 3; round++) {
+    const slot = firstSlot + 3 * round;
+    await tellSlots(slot, (node, at) => void (at === slot && tell(node, at, at)));
+    await until('the moment', () => watched.links.every(({ appliedSlot }) => appliedSlot === slot));
+    for (const node of nodes) tell(node, slot, 7_000 + slot);
+    await tellSlots(slot + 2);
+    read(slot, slot);
+    watched.look();
+  }
+  expect(trusted()).toEqual([true, true, true]);
+});
+
+it('no endpoint is, for an answer that one of those who gave it dates too early', async () => {
+  for (let round = 1; round <= 5; round++) {
+    const slot = firstSlot + 5 * round;
+    await tellSlots(slot - 1);
+    read(slot - 3, slot, slot);
+    watched.look();
+    await tellSlots(slot + 1, (node, at) => void (at === slot && tell(node, at, at)));
+    watched.look();
+  }
+  expect(trusted()).toEqual([true, true, true]);
+});
+
+it.each([0, 1])('one is, that tells a slot`s end and then another one, by an answer of %i slots later', async (later) => {
+  const slot = firstSlot + 3;
+  await tellSlots(slot, (node, at) => void (at === slot && tell(node, at, at)));
+  await until('the truth', () => watched.links.every(({ appliedSlot }) => appliedSlot === slot));
+  tell(nodes[0]!, slot, 7_000);
+  await tellSlots(slot + 4, (node, at) => void (at === slot + 3 && tell(node, at, at)));
+  read(slot + later, slot);
+  watched.look();
+  expect(trusted()).toEqual([false, true, true]);
+});
+
+it('one is, that makes a change up between two of the chain', async () => {
+  const slot = firstSlot + 3;
+  await tellSlots(slot + 4, (node, at) => {
+    if (at === slot || at === slot + 2) tell(node, at, at);
+    if (at === slot + 1 && node === nodes[0]) tell(node, at, 7_000);
+  });
+  read(slot + 1, slot);
+  watched.look();
+  expect(trusted()).toEqual([false, true, true]);
+});
+
+it('one is, that tells so much that it is not remembered what it told before', async () => {
+  const slot = firstSlot + 3;
+  await tellSlots(slot + 4, (node, at) => {
+    if (at === slot) tell(node, at, at);
+    if (at === slot + 4 && node === nodes[0]) for (let ahead = 0; ahead < 9; ahead++) tell(node, at + ahead, 7_000 + ahead);
+  });
+  await until('all that it tells', () => watched.links[0]!.appliedSlot === slot + 12);
+  for (const later of [0, 1, 2]) {
     expect(trusted()).toEqual([true, true, true]);
+    read(slot + later, slot);
+    watched.look();
+  }
+  expect(trusted()).toEqual([false, true, true]);
+});
+
+it('one is, that tells another end of a slot than two others, once all have told it', async () => {
+  const slot = firstSlot + 3;
+  const tellEnd = (node: ScriptedNode, at: number): void => void (at === slot && tell(node, at, node === nodes[0] ? 7_000 : at));
+  await tellSlots(slot + 2, tellEnd, 2);
+  read(slot, slot);
+  watched.look();
+  expect(trusted()).toEqual([true, true, true]);
+  await tellSlots(slot + 2, tellEnd);
+  watched.look();
+  expect(trusted()).toEqual([false, true, true]);
+  expect(lines.map(({ name }) => name)).toContain('account_update_false');
+});
+
+it('one of two is, that tells another end of a slot three times', async () => {
+  await stop();
+  await start(2);
+  for (let round = 1; round <= 3; round++) {
+    expect(trusted()).toEqual([true, true]);
     const slot = firstSlot + 3 * round;
     await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, node === nodes[0] ? 7_000 + at : at)));
     read(slot, slot);
     watched.look();
   }
-  expect(trusted()).toEqual([false, true, true]);
+  expect(trusted()).toEqual([false, true]);
   expect(lines.map(({ name }) => name)).toContain('account_update_false');
+});
+
+it('the other of two is not, for answers of the moment before a slot changed the account', async () => {
+  await stop();
+  await start(2);
+  for (let round = 1; round <= 4; round++) {
+    expect(trusted()).toEqual([true, true]);
+    const slot = firstSlot + 3 * round;
+    await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, node === nodes[0] ? 7_000 + at : at)));
+    read(slot, round === 1 ? 1 : slot - 3);
+    watched.look();
+  }
+  expect(trusted()).toEqual([false, true]);
 });
 
 it('one is, that leaves a change out', async () => {

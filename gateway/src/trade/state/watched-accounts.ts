@@ -1,4 +1,5 @@
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
+import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import type { AccountsRead, ChainAccount } from '../../chain/account-reader.ts';
 import { isSameAccount } from '../../chain/voted-accounts.ts';
 import { AccountView, contradict, votedReaders, type AccountState } from './account-view.ts';
@@ -21,8 +22,8 @@ const contradictAfterMs = 150;
 /** Endpoints that differ again and again, each time for a moment: so long after the last read of the account it is read as well. */
 const againAfterMs = 3_000;
 /**
- * An account that goes on changing is read between two changes now and then, inside a slot: an endpoint that told another end of that slot, or
- * never told what was read and something newer since, is found wrong the third time in a row.
+ * An account that goes on changing is read between two changes now and then, inside a slot: where most endpoints do not say how the slot ended, one
+ * that told another end of it is found wrong the third time in a row. At once, where the read is of a slot in which it told no change.
  */
 const maxDoubts = 3;
 /** How often one account is read for that. */
@@ -31,6 +32,8 @@ const verifyEveryMs = 500;
 const truthForMs = 5_000;
 /** Slots that the chain may be ahead of a read that is held against endpoints: what they told before is not remembered. */
 const maxTruthBehindSlots = 4;
+/** Slots between the answers of a read that is held against endpoints; of more, one is dated falsely. */
+const maxTruthSlots = 8;
 
 interface Watched {
   readonly address: string;
@@ -46,7 +49,9 @@ interface Watched {
 
 interface Truth {
   readonly state: AccountState;
+  /** It was so in one of these slots: who answered may date it too early, or too late. */
   readonly slot: number;
+  readonly lastSlot: number;
   readonly atMs: number;
   /** Links that have not been held against it. */
   readonly waiting: Set<Link>;
@@ -186,7 +191,7 @@ export class WatchedAccounts {
   }
 
   /** A read of these addresses: what the endpoints' changes go on from, and, where a majority agrees on it, what they are held against. */
-  take(addresses: readonly string[], { slot, accounts, aloneBy }: AccountsRead): void {
+  take(addresses: readonly string[], { slot, lastSlot, accounts, aloneBy }: AccountsRead): void {
     const isVoted = aloneBy === null || this.links.length === 1;
     for (const [i, address] of addresses.entries()) {
       const watched = this.#watched.get(address);
@@ -201,9 +206,7 @@ export class WatchedAccounts {
         const since = this.links[index]!.since(address);
         if (since === null || slot < view.oldestRead) continue;
         if (!view.isCovered) {
-          if (slot < since) continue;
-          view.base(slot, state);
-          view.isCovered = true;
+          if (slot >= since) view.base(slot, state);
           continue;
         }
         // What was told is held against it; what one read alone said gives way to it.
@@ -211,7 +214,8 @@ export class WatchedAccounts {
         if (isNewer && (view.state === state || (isVoted && view.state?.isConfirmed !== true))) view.base(slot, state);
       }
       if (!isVoted || slot < this.#chain.slot - maxTruthBehindSlots || (watched.truth !== null && watched.truth.slot >= slot)) continue;
-      watched.truth = { state, slot, atMs: Date.now(), waiting: new Set(this.links) };
+      const to = Math.min(lastSlot, slot + maxTruthSlots);
+      watched.truth = { state, slot, lastSlot: to, atMs: Date.now(), waiting: new Set(this.links) };
       this.#judged.add(watched);
     }
   }
@@ -320,9 +324,7 @@ export class WatchedAccounts {
       this.counts.updates++;
       const before = view.state;
       const state = this.#stateOf(watched, account);
-      view.tell(slot, state);
-      const since = this.links[index]!.since(address);
-      view.isCovered ||= since !== null && slot >= since;
+      view.tell(slot, state, this.links[index]!.since(address));
       if (before === state) continue;
       // Somebody says that it has changed: who read it before does not say that it has not.
       if (before !== null) before.readers = 0;
@@ -349,33 +351,61 @@ export class WatchedAccounts {
 
   /** Finds out who did not tell what the chain has, as far as the endpoints have come that far. */
   #judge(watched: Watched, nowMs: number): void {
-    const { slot, atMs, waiting } = watched.truth!;
+    const { lastSlot, atMs, waiting } = watched.truth!;
     for (const link of waiting) {
       const { isCovered } = watched.views[link.index]!;
-      if (isCovered && (!link.isLive(nowMs) || link.appliedSlot <= slot)) continue;
-      waiting.delete(link);
-      if (isCovered) this.#hold(watched, watched.truth!, link, nowMs);
+      if (isCovered && (!link.isLive(nowMs) || link.appliedSlot <= lastSlot)) continue;
+      if (!isCovered || this.#hold(watched, watched.truth!, link, nowMs)) waiting.delete(link);
     }
     if (waiting.size > 0 && nowMs - atMs < truthForMs) return;
     watched.truth = null;
     this.#judged.delete(watched);
   }
 
-  /** Holds one endpoint that has told all of the read's slot against what was read. */
-  #hold({ address, views }: Watched, { state, slot }: Truth, { index }: Link, nowMs: number): void {
-    const view = views[index]!;
-    if (view.state === state || (view.slot > slot && view.knows(state))) {
+  /** Holds one endpoint that has told all of the read's slots against what was read; false where the others have to come as far first. */
+  #hold(watched: Watched, { state, slot, lastSlot }: Truth, { index }: Link, nowMs: number): boolean {
+    const view = watched.views[index]!;
+    const said = view.said(slot, lastSlot);
+    if (said === null) return true;
+    if (said.end === state) {
       view.doubts = 0;
-      return;
+      return true;
     }
-    if (view.slot >= slot && ++view.doubts < maxDoubts) return;
+    if (said.hasChanged || said.end === null) {
+      // The read may be of a moment inside a slot: most endpoints know how it ended.
+      const most = said.end === null ? null : this.#mostSay(watched, lastSlot, nowMs);
+      if (most === 'unknown') return false;
+      if (most !== state) {
+        if (most !== null && most === said.end) view.doubts = 0;
+        else if (!said.states.includes(state)) view.doubts++;
+        if (view.doubts < maxDoubts) return true;
+      }
+    }
     // A state that two told was true once: the change from it was left out.
-    const isLost = view.state?.isConfirmed === true;
+    const isLost = (said.end ?? view.state)?.isConfirmed === true;
     this.counts[isLost ? 'untold' : 'untrue']++;
-    this.#trust[index]!.distrust(address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
+    this.#trust[index]!.distrust(watched.address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
     // It is followed anew, from a read.
     view.doubts = 0;
-    view.isCovered = false;
+    view.uncover();
+    return true;
+  }
+
+  /** The account at the end of a slot as more than half of the endpoints tell it; null where no such number does, `unknown` while some may yet. */
+  #mostSay({ views }: Watched, slot: number, nowMs: number): AccountState | null | 'unknown' {
+    const ends: AccountState[] = [];
+    let isOpen = false;
+    for (const link of this.links) {
+      const view = views[link.index]!;
+      if (!view.isCovered || !link.isLive(nowMs)) continue;
+      if (link.appliedSlot <= slot) isOpen = true;
+      else {
+        const end = view.said(slot, slot)?.end ?? null;
+        if (end !== null) ends.push(end);
+      }
+    }
+    const most = ends.find((end) => ends.filter((one) => one === end).length >= majorityOf(this.links.length));
+    return most ?? (isOpen ? 'unknown' : null);
   }
 
   /** The state with these bytes that some endpoint told, or that was read, before the endpoints told it; or a new one. */
@@ -401,7 +431,7 @@ export class WatchedAccounts {
   }
 
   #uncover(index: number, watched: Watched | undefined): void {
-    if (watched !== undefined) watched.views[index]!.isCovered = false;
+    if (watched !== undefined) watched.views[index]!.uncover();
   }
 }
 
