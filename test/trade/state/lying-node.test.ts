@@ -11,6 +11,7 @@ import { startSimnet } from '../../simnet/simnet.ts';
 import { address } from '../../simnet/support/test-chain.ts';
 import { until } from '../../support/gateway.ts';
 import { launchCoin, tradedChain } from '../../support/quoted-trades.ts';
+import { startVirtualTime } from '../../support/virtual-time.ts';
 
 /** Nodes whose every word is the test's. */
 const wallet = address('wallet');
@@ -267,7 +268,13 @@ describe('the blockhash', () => {
 });
 
 describe('what is followed', () => {
-  it('is bounded, and let go on the node too', { timeout: 60_000 }, async () => {
+  let endTime: () => void;
+  beforeEach(() => {
+    endTime = startVirtualTime();
+  });
+  afterEach(() => endTime());
+
+  it('is bounded, and let go on the node too', { timeout: 300_000 }, async () => {
     const chain = tradedChain();
     const node = await startSimnet({ chain, autoStart: false });
     try {
