@@ -1,5 +1,5 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { unsealedEvents } from '@sluice/gateway/stream/private-events.ts';
+import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { createOrderLedger, type OrderLedger } from '@sluice/gateway/trade/order-ledger.ts';
 import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/trade/order-publisher.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/trade/order.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BufferWatch, maxWaitingBytes } from '@sluice/gateway/stream/buffer-watch.ts';
+import { BufferWatch, maxWaitingBytes } from '@sluice/gateway/stream/connections/buffer-watch.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 
 interface Fake {

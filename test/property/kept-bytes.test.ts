@@ -1,4 +1,4 @@
-import { History } from '@sluice/gateway/stream/history.ts';
+import { History } from '@sluice/gateway/stream/history/history.ts';
 import { InProcessLog } from '@sluice/shared/bus/in-process-log.ts';
 import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
 import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';

@@ -1,8 +1,8 @@
 import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
 import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
-import { EventCell } from '@sluice/gateway/stream/event-cell.ts';
-import { History } from '@sluice/gateway/stream/history.ts';
+import { EventCell } from '@sluice/gateway/stream/history/event-cell.ts';
+import { History } from '@sluice/gateway/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTrades } from '@sluice/gateway/reads/trade-pages.ts';
-import { History } from '@sluice/gateway/stream/history.ts';
+import { History } from '@sluice/gateway/stream/history/history.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 

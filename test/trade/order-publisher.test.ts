@@ -1,4 +1,4 @@
-import { unsealedEvents } from '@sluice/gateway/stream/private-events.ts';
+import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { createOrderPublisher, maxQueuedOrders } from '@sluice/gateway/trade/order-publisher.ts';
 import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';

@@ -1,4 +1,4 @@
-import type { History, StoredEvent } from '../stream/history.ts';
+import type { History, StoredEvent } from '../stream/history/history.ts';
 
 const retractHead = Buffer.from('{"type":"retract"');
 const idMark = Buffer.from('"id":"');

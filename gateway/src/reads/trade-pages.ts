@@ -1,6 +1,6 @@
 import { marketLimits, type MarketReader } from '@sluice/shared/market/market.ts';
 import { tradesTopic } from '@sluice/shared/wire/topics.ts';
-import type { History } from '../stream/history.ts';
+import type { History } from '../stream/history/history.ts';
 import { idOf, isRetract, surviving } from './surviving.ts';
 
 /** Trades looked at to find the one that a page begins behind. */

@@ -1,6 +1,6 @@
 import type { PriceEvent, StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
-import type { History } from '../stream/history.ts';
+import type { History } from '../stream/history/history.ts';
 import type { TokenFacts } from './token-facts.ts';
 import { Minutes } from './minutes.ts';
 import { tallyOf, TokenMarket } from './token-market.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/wire/codec.ts';
 import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
-import type { PrivateEvents } from '../stream/private-events.ts';
+import type { PrivateEvents } from '../stream/delivery/private-events.ts';
 import { orderEvent } from './order-object.ts';
 import type { ToldOrder } from './order.ts';
 

@@ -16,7 +16,7 @@ import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
-import type { PrivateEvents } from '../stream/private-events.ts';
+import type { PrivateEvents } from '../stream/delivery/private-events.ts';
 import { createMessageBuilder } from './build/message-builder.ts';
 import { watchChainIdentity } from './chain-identity.ts';
 import { takeGatewayId } from './gateway-id.ts';

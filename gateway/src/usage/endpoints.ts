@@ -6,7 +6,7 @@ import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
 import { takeOfKey } from '../ratelimit/key-limit.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
-import type { KeyUsages } from '../stream/key-usage.ts';
+import type { KeyUsages } from '../stream/session/key-usage.ts';
 
 export interface UsageParts {
   readonly limiter: RateLimiter;

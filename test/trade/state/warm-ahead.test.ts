@@ -1,5 +1,5 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { EventCell } from '@sluice/gateway/stream/event-cell.ts';
+import { EventCell } from '@sluice/gateway/stream/history/event-cell.ts';
 import { createHotState } from '@sluice/gateway/trade/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/trade/state/warm-ahead.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';

@@ -1,9 +1,9 @@
-import type { Authenticator, Principal } from '../auth/principal.ts';
-import { addressAllowed } from '../auth/ip-ranges.ts';
-import { parseApiKey } from '../auth/key-format.ts';
-import type { Tickets } from '../auth/tickets.ts';
-import { takeOfKey } from '../ratelimit/key-limit.ts';
-import type { LimitDecision, RateLimiter } from '../ratelimit/limiter.ts';
+import type { Authenticator, Principal } from '../../auth/principal.ts';
+import { addressAllowed } from '../../auth/ip-ranges.ts';
+import { parseApiKey } from '../../auth/key-format.ts';
+import type { Tickets } from '../../auth/tickets.ts';
+import { takeOfKey } from '../../ratelimit/key-limit.ts';
+import type { LimitDecision, RateLimiter } from '../../ratelimit/limiter.ts';
 import { batchOutOfReach } from './plan-reach.ts';
 
 /** What a client shows for itself. */

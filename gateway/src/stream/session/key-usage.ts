@@ -1,6 +1,6 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /** What all connections of one key hold on this gateway, so that no key takes what is there for all. */

@@ -13,11 +13,11 @@ import {
   type DialectTrade,
 } from '@sluice/shared/wire/pumpportal.ts';
 import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
-import type { Connection } from './connection.ts';
-import type { EventCell } from './event-cell.ts';
-import { maxTopics, newRoom, type Publish } from './fanout.ts';
-import { subscriptionsBeyond } from './key-usage.ts';
-import { channelOutOfReach } from './plan-reach.ts';
+import type { Connection } from '../session/connection.ts';
+import type { EventCell } from '../history/event-cell.ts';
+import { maxTopics, newRoom, type Publish } from '../fanout/fanout.ts';
+import { subscriptionsBeyond } from '../session/key-usage.ts';
+import { channelOutOfReach } from '../session/plan-reach.ts';
 
 /** Venues whose trades run on a bonding curve; the others are pools. */
 const curveVenues: ReadonlySet<string> = new Set(['pump', 'launchlab', 'meteora-dbc']);

@@ -3,13 +3,13 @@ import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
-import type { Connection } from './connection.ts';
-import { EventCell } from './event-cell.ts';
-import { writeFrame, type BusPosition, type Group } from './fanout.ts';
-import type { History } from './history.ts';
-import type { Pauses } from './pauses.ts';
-import type { StreamStats } from './stats.ts';
-import { isOfMarket, unseenGap } from './unseen.ts';
+import type { Connection } from '../session/connection.ts';
+import { EventCell } from '../history/event-cell.ts';
+import { writeFrame, type BusPosition, type Group } from '../fanout/fanout.ts';
+import type { History } from '../history/history.ts';
+import type { Pauses } from '../history/candle-pauses.ts';
+import type { StreamStats } from '../fanout/stats.ts';
+import { isOfMarket, unseenGap } from '../history/slot-losses.ts';
 
 /** Frames replayed in one turn of the loop, to all connections together: live frames go between. */
 const framesPerTurn = 512;

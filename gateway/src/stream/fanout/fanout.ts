@@ -6,11 +6,11 @@ import type { Gap } from '@sluice/shared/wire/replies.ts';
 import { Batcher, type Batch } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
-import { EventCell } from './event-cell.ts';
+import { EventCell } from '../history/event-cell.ts';
 import type { CompiledFilter } from './filters.ts';
-import type { History } from './history.ts';
+import type { History } from '../history/history.ts';
 import type { StreamStats } from './stats.ts';
-import { isOfMarket, unseenGap } from './unseen.ts';
+import { isOfMarket, unseenGap } from '../history/slot-losses.ts';
 
 /** A topic that somebody follows. */
 export interface TopicState {

@@ -24,18 +24,18 @@ import {
   tradesTopic,
   type Channel,
 } from '@sluice/shared/wire/topics.ts';
-import { CatchUp, startFrom, type Start } from './catch-up.ts';
-import type { Pauses } from './pauses.ts';
-import { unseenGap, type UnseenSlots } from './unseen.ts';
-import type { Wants } from './wants.ts';
-import { groupOf, type Connection, type Following } from './connection.ts';
-import { EventCell } from './event-cell.ts';
-import { maxGroupsPerTopic, maxTopics, type BusPosition, type Fanout, type Group } from './fanout.ts';
-import { compileFilter, confirmedOnly, type CompiledFilter } from './filters.ts';
-import type { History } from './history.ts';
-import { subscriptionsBeyond } from './key-usage.ts';
-import { channelOutOfReach } from './plan-reach.ts';
-import { refusal } from './protocol.ts';
+import { CatchUp, startFrom, type Start } from '../replay/catch-up.ts';
+import type { Pauses } from '../history/candle-pauses.ts';
+import { unseenGap, type UnseenSlots } from '../history/slot-losses.ts';
+import type { Wants } from './candle-demand.ts';
+import { groupOf, type Connection, type Following } from '../session/connection.ts';
+import { EventCell } from '../history/event-cell.ts';
+import { maxGroupsPerTopic, maxTopics, type BusPosition, type Fanout, type Group } from '../fanout/fanout.ts';
+import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
+import type { History } from '../history/history.ts';
+import { subscriptionsBeyond } from '../session/key-usage.ts';
+import { channelOutOfReach } from '../session/plan-reach.ts';
+import { refusal } from '../session/protocol.ts';
 
 /** Retained events looked at for the newest that passes a filter. */
 const snapshotDepth = 256;

@@ -1,10 +1,10 @@
 import type { Format } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
-import { nowUs } from '../clock.ts';
-import { CatchUp } from './catch-up.ts';
-import { groupOf, type Connection } from './connection.ts';
-import { newRoom, type BusPosition, type Fanout, type Publish, type TopicState } from './fanout.ts';
+import { nowUs } from '../../clock.ts';
+import { CatchUp } from '../replay/catch-up.ts';
+import { groupOf, type Connection } from '../session/connection.ts';
+import { newRoom, type BusPosition, type Fanout, type Publish, type TopicState } from '../fanout/fanout.ts';
 
 /** Parts of a heartbeat's second, served one after the other, so that many connections make no pause that an event would notice. */
 export const heartbeatSlices = 100;

@@ -1,13 +1,13 @@
 import { formats, type Format } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Principal } from '../auth/principal.ts';
-import { commonLines, errorAnswer } from '../http/answers.ts';
-import { apiKeyOf } from '../http/credentials.ts';
-import { rateHeaders, rateLines, retryAfterSeconds } from '../http/rate-headers.ts';
-import { transportLimits, type HttpAnswer, type HttpRequest } from '../transport/transport.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { commonLines, errorAnswer } from '../../http/answers.ts';
+import { apiKeyOf } from '../../http/credentials.ts';
+import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/rate-headers.ts';
+import { transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from '../hub.ts';
 
 /** `lines`: headers of the answer that accepts it, as `HttpAnswer` has them. */
 export type Handshake =

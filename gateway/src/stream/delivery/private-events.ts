@@ -1,7 +1,7 @@
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { EncodedEvent } from '@sluice/shared/wire/codec.ts';
 import { ordersPrefix } from '@sluice/shared/wire/topics.ts';
-import { sealBytes, type RecordSeal } from '../auth/record-seal.ts';
+import { sealBytes, type RecordSeal } from '../../auth/record-seal.ts';
 
 /** A sealed event is taken for so long after it was published: longer than a log is kept in any use. */
 const goodForMs = 24 * 3_600_000;
