@@ -302,7 +302,7 @@ function addressReader({ trustedProxies }: Config): (request: Pick<HttpRequest, 
 function hearOfKeys(authenticator: Authenticator, hub: Hub): () => void {
   const stops = [
     authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason)),
-    authenticator.onReplanned((principal) => hub.replan(principal)),
+    authenticator.onReplanned((principal) => hub.applyPlan(principal)),
   ];
   return () => {
     for (const stop of stops) stop();

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { HouseCheck } from './house-check.ts';
 import { importsOf, type Import } from './imports.ts';
+import { dividedFolders, roomFault, upwardRooms } from './rooms.ts';
 import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 
 /** Which folders a folder may import from, besides itself. */
@@ -71,7 +72,7 @@ export const boundaries: HouseCheck = {
     const tooFew = Object.entries(fewestModules)
       .filter(([layer, fewest]) => (counts.get(layer) ?? 0) < fewest)
       .map(([layer, fewest]) => `${layer}: only ${counts.get(layer) ?? 0} modules seen, expected ${fewest} or more`);
-    return [...tooFew, ...boundaryFaults(files.flatMap(importsOf), paths)];
+    return [...tooFew, ...upwardRooms(dividedFolders), ...boundaryFaults(files.flatMap(importsOf), paths)];
   },
 };
 
@@ -108,7 +109,7 @@ function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): st
   if (to.startsWith('gateway/src/custody/') && !custodyUsers.some((folder) => from.startsWith(folder))) return 'only trade reaches custody';
   const [venue, otherVenue] = [venueOf(from), venueOf(to)];
   if (venue !== null && otherVenue !== null && venue !== otherVenue) return 'a venue never imports a venue';
-  return null;
+  return roomFault(from, to);
 }
 
 function packageFault({ from, package: name }: Import): string | null {

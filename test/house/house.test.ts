@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
+import { upwardRooms } from './rooms.ts';
 import { sourceFiles } from './source-files.ts';
 import { wordFaults } from './words.ts';
 
@@ -18,6 +19,9 @@ const known = new Set([
   'ingest/src/ingest.ts',
   'gateway/src/gateway.ts',
   'gateway/src/custody/keystore.ts',
+  'gateway/src/stream/hub.ts',
+  'gateway/src/stream/fanout/fanout.ts',
+  'gateway/src/stream/session/connection.ts',
   'test/simnet/simnet.ts',
   'test/support/redis.ts',
   'cli/start.ts',
@@ -42,6 +46,9 @@ describe('the boundaries', () => {
     ['gateway/src/stream/a.ts', '../custody/keystore.ts'],
     ['gateway/src/stream/a.ts', 'uWebSockets.js'],
     ['gateway/src/stream/a.ts', 'ioredis'],
+    ['gateway/src/stream/session/a.ts', '../hub.ts'],
+    ['gateway/src/stream/fanout/a.ts', '../session/connection.ts'],
+    ['gateway/src/stream/attic/a.ts', '../fanout/fanout.ts'],
     ['gateway/src/auth/a.ts', 'libsql'],
     ['ingest/src/a.ts', '@coral-xyz/anchor'],
     ['ingest/src/a.ts', '@solana/web3.js'],
@@ -59,9 +66,17 @@ describe('the boundaries', () => {
     ['shared/src/venues/registry.ts', './pump/index.ts'],
     ['gateway/src/transport/a.ts', 'uWebSockets.js'],
     ['gateway/src/trade/a.ts', '../custody/keystore.ts'],
+    ['gateway/src/stream/session/a.ts', '../fanout/fanout.ts'],
+    ['gateway/src/stream/hub.ts', './session/connection.ts'],
     ['test/a.test.ts', 'litesvm'],
   ])('allow %s importing %s', (path, specifier) => {
     expect(faults(path, `import { a } from '${specifier}';`)).toEqual([]);
+  });
+
+  it('refuse a list of rooms that could have a circle', () => {
+    expect(upwardRooms({ house: { above: ['below'], below: [] } })).toEqual([]);
+    expect(upwardRooms({ house: { above: ['below'], below: ['above'] } })).toHaveLength(1);
+    expect(upwardRooms({ house: { above: ['missing'] } })).toHaveLength(1);
   });
 
   it('see every form of import, and none in a comment', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BufferWatch, maxWaitingBytes } from '@sluice/gateway/stream/connections/buffer-watch.ts';
+import { BufferWatch, maxBufferedBytes } from '@sluice/gateway/stream/connections/buffer-watch.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 
 interface Fake {
@@ -11,23 +11,23 @@ interface Fake {
 const holding = (bytes: number): Fake => ({ bytes, bufferedBytes: () => bytes });
 const mib = 1024 * 1024;
 
-describe('what waits for all clients together', () => {
-  it('has a bound: beyond it those with most are cut, and no more of them than needed', () => {
+describe('the bytes buffered for all clients', () => {
+  it('are bounded: above the bound the clients with the fullest buffers are cut, and no more than needed', () => {
     const size = fc.integer({ min: 0, max: streamLimits.softBufferBytes });
     const slices = fc.array(fc.array(size, { maxLength: 120 }), { minLength: 3, maxLength: 3 });
     fc.assert(
       fc.property(slices, (sizes) => {
         const members = sizes.map((slice) => slice.map(holding));
         const watch = new BufferWatch<Fake>(3);
-        members.forEach((slice, at) => expect(watch.look(at, slice, 0)).toEqual([]));
+        members.forEach((slice, at) => expect(watch.check(at, slice, 0)).toEqual([]));
         const total = sizes.flat().reduce((sum, bytes) => sum + bytes, 0);
         expect(watch.bytes).toBe(total);
         const cut = watch.shed(members);
         const left = total - cut.reduce((sum, { bytes }) => sum + bytes, 0);
         expect(watch.bytes).toBe(left);
-        expect(left).toBeLessThanOrEqual((maxWaitingBytes * 3) / 4);
+        expect(left).toBeLessThanOrEqual((maxBufferedBytes * 3) / 4);
         const least = cut.at(-1)?.bytes ?? 0;
-        if (cut.length > 0) expect(left + least).toBeGreaterThan((maxWaitingBytes * 3) / 4);
+        if (cut.length > 0) expect(left + least).toBeGreaterThan((maxBufferedBytes * 3) / 4);
         for (const member of members.flat())
           if (!cut.includes(member)) expect(member.bytes).toBeLessThanOrEqual(least === 0 ? member.bytes : least);
       }),
@@ -35,14 +35,14 @@ describe('what waits for all clients together', () => {
     );
   });
 
-  it('counts what may still wait for those that were closed, for a time', () => {
+  it('include the buffers of closed sockets for a time', () => {
     const watch = new BufferWatch<Fake>(1);
     const slow = holding(streamLimits.softBufferBytes + 1);
-    expect(watch.look(0, [slow, holding(mib)], 1_000)).toEqual([slow]);
+    expect(watch.check(0, [slow, holding(mib)], 1_000)).toEqual([slow]);
     expect(watch.bytes).toBe(slow.bytes + mib);
-    watch.look(0, [holding(mib)], 8_999);
+    watch.check(0, [holding(mib)], 8_999);
     expect(watch.bytes).toBe(slow.bytes + mib);
-    watch.look(0, [holding(mib)], 9_000);
+    watch.check(0, [holding(mib)], 9_000);
     expect(watch.bytes).toBe(mib);
   });
 });

@@ -206,7 +206,7 @@ describe('a session', () => {
     const stranger = new Session(0, null);
     const auth = Buffer.from('{"op":"auth","key":"k"}');
     const kinds = Array.from({ length: 40 }, () => stranger.receive(auth, false, 0).kind);
-    expect(kinds.filter((kind) => kind === 'authenticate').length).toBe(streamLimits.strangerCommands);
+    expect(kinds.filter((kind) => kind === 'authenticate').length).toBe(streamLimits.unauthenticatedCommands);
     const long = Buffer.from(`{"op":"auth","key":"${'k'.repeat(500)}","x":"${'x'.repeat(15_000)}"}`);
     const other = new Session(0, null);
     expect(Array.from({ length: 5 }, () => other.receive(long, false, 0)).filter(({ kind }) => kind === 'refused').length).toBe(5);

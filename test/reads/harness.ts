@@ -1,7 +1,7 @@
 import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
 import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
-import { EventCell } from '@sluice/gateway/stream/history/event-cell.ts';
+import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import { History } from '@sluice/gateway/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -126,7 +126,7 @@ export class BookHarness {
     });
     const entry: LogEntry = { offset: ++this.offset, topics: numbered, json, msgpack };
     this.history.append(entry);
-    this.book.onEntry(entry, new EventCell(entry), false);
+    this.book.onEntry(entry, new LazyEvent(entry), false);
     return entry;
   }
 

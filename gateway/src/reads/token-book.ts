@@ -7,7 +7,7 @@ import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { NewTokenEvent, PriceEvent } from '@sluice/shared/wire/events.ts';
 import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
-import type { EventCell } from '../stream/history/event-cell.ts';
+import type { LazyEvent } from '../stream/history/lazy-event.ts';
 import type { History } from '../stream/history/history.ts';
 import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Birth } from './render-token.ts';
@@ -166,7 +166,7 @@ export class TokenBook {
 
   // --- The log.
 
-  onEntry(entry: LogEntry, cell: EventCell, replayed: boolean): void {
+  onEntry(entry: LogEntry, cell: LazyEvent, replayed: boolean): void {
     const nowMs = Date.now();
     if (!replayed) this.#options.health.noteEntry(nowMs);
     for (const { topic } of entry.topics) {
@@ -190,7 +190,7 @@ export class TokenBook {
     this.#minutes = 0;
   }
 
-  #onTold(mint: string, entry: LogEntry, cell: EventCell, replayed: boolean, nowMs: number): void {
+  #onTold(mint: string, entry: LogEntry, cell: LazyEvent, replayed: boolean, nowMs: number): void {
     if (this.#negatives.size > 0) this.#negatives.delete(mint);
     const token = this.#tokens.get(mint);
     if (token === undefined) return;
@@ -206,7 +206,7 @@ export class TokenBook {
     this.#minutes += (token.minutes?.size ?? 0) - before;
   }
 
-  #onRare(entry: LogEntry, cell: EventCell, replayed: boolean, nowMs: number): void {
+  #onRare(entry: LogEntry, cell: LazyEvent, replayed: boolean, nowMs: number): void {
     const { event } = cell;
     if (event.type === 'migration') this.#onTold(event.mint, entry, cell, replayed, nowMs);
     else if (event.type === 'newToken') {

@@ -29,9 +29,9 @@ export const streamLimits = {
   keyWorkBurst: 32 * 1024 * 1024,
   keyWorkPerSecond: 2 * 1024 * 1024,
   /** Work of a connection that has not authenticated yet. */
-  strangerWork: 32 * 1024,
+  unauthenticatedWork: 32 * 1024,
   /** Commands at once of such a connection, and as many each second; that of the others is their plan's. */
-  strangerCommands: 20,
+  unauthenticatedCommands: 20,
   /** What every command counts for, beside its bytes. */
   commandWork: 1024,
   /** What every topic in a map `since` counts for, beside its bytes. */
@@ -43,7 +43,7 @@ export const streamLimits = {
   /** Different filters of one key on one topic of one gateway; a filter counts for the key that used it first. */
   filtersPerKeyAndTopic: 100,
   /** Connections of one gateway that have not authenticated yet. */
-  strangers: 5_000,
+  unauthenticatedConnections: 5_000,
   /** Addresses or venues in one list of a filter. */
   filterValues: 100,
   /** Topics up to which a heartbeat names all positions; beyond, those that moved. */

@@ -1,5 +1,5 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { EventCell } from '@sluice/gateway/stream/history/event-cell.ts';
+import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import { createHotState } from '@sluice/gateway/trade/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/trade/state/warm-ahead.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
@@ -27,7 +27,7 @@ it('new coins of the log are followed before anybody asks for them', { timeout: 
     const follower = warmNewTokens(state, venues);
     await subscriber.start({
       onEntry: (entry, replayed) => {
-        const cell = new EventCell(entry);
+        const cell = new LazyEvent(entry);
         follower.onEntry(entry, cell, replayed);
         if (cell.event.type === 'newToken') told.push({ mint: cell.event.mint, atMs: performance.now() });
       },

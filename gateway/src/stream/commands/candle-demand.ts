@@ -1,50 +1,48 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { marketLimits, wantTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
 
-/** How often it is said again what is followed; well within what a word holds for. */
-const sayEveryMs = wantTtlMs / 5;
-/** How soon it is tried again where the market did not answer. */
+/** Every followed topic is reported again this often, well before a report expires. */
+const reportEveryMs = wantTtlMs / 5;
 const retryMs = 1_000;
 
-export interface WantsOptions {
+export interface CandleDemandOptions {
   readonly market: Pick<MarketReader, 'want'>;
   readonly log: Logger;
   isFollowed(topic: string): boolean;
-  /** Nobody makes candles of this topic: there are more of them to make than can be. */
+  /** No candles of this topic are published, because the bound of published topics is reached. */
   onRefused(topic: string): void;
 }
 
 /**
- * Candles are made for topics that somebody follows. Says which ones are followed here: at once when one comes to be, and again
- * every minute while it is. What nobody follows any more is not said again, and ends by itself.
+ * Reports the followed candle topics to ingest, which publishes candles only for those. A new topic is reported at once. Every topic is
+ * reported again each minute while it is followed; after that its report expires.
  */
-export class Wants {
-  readonly #options: WantsOptions;
+export class CandleDemand {
+  readonly #options: CandleDemandOptions;
   readonly #topics = new Set<string>();
-  /** Followed, and not said yet. */
-  #unsaid = new Set<string>();
+  #unreported = new Set<string>();
   readonly #refused = new Set<string>();
   readonly #timer: NodeJS.Timeout;
-  #saying: Promise<void> | null = null;
+  #reporting: Promise<void> | null = null;
   #retry: NodeJS.Timeout | null = null;
-  #answered = true;
+  #succeeded = true;
   #closed = false;
 
-  constructor(options: WantsOptions) {
+  constructor(options: CandleDemandOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#sayAll(), sayEveryMs);
+    this.#timer = setInterval(() => this.#reportAll(), reportEveryMs);
   }
 
-  /** Whether one more topic has room; one that is followed has. */
-  takes(topic: string): boolean {
+  /** Whether the topic is followed already, or there is room for one more. */
+  hasRoomFor(topic: string): boolean {
     return this.#topics.has(topic) || this.#topics.size < marketLimits.wantedTopics;
   }
 
-  /** Somebody follows a topic from now on. */
+  /** The topic has a new follower. */
   add(topic: string): void {
     this.#topics.add(topic);
-    this.#unsaid.add(topic);
-    this.#say();
+    this.#unreported.add(topic);
+    this.#startReport();
   }
 
   close(): void {
@@ -53,44 +51,44 @@ export class Wants {
     if (this.#retry !== null) clearTimeout(this.#retry);
   }
 
-  #sayAll(): void {
+  #reportAll(): void {
     for (const topic of this.#topics) {
-      if (this.#options.isFollowed(topic)) this.#unsaid.add(topic);
+      if (this.#options.isFollowed(topic)) this.#unreported.add(topic);
       else {
         this.#topics.delete(topic);
         this.#refused.delete(topic);
       }
     }
-    this.#say();
+    this.#startReport();
   }
 
-  /** Says what of one turn was added, one call at a time. */
-  #say(): void {
-    if (this.#saying !== null || this.#unsaid.size === 0 || this.#retry !== null || this.#closed) return;
-    this.#saying = Promise.resolve().then(() => this.#sayUnsaid());
+  /** Reports the topics of one turn of the event loop in one call. One call runs at a time. */
+  #startReport(): void {
+    if (this.#reporting !== null || this.#unreported.size === 0 || this.#retry !== null || this.#closed) return;
+    this.#reporting = Promise.resolve().then(() => this.#report());
   }
 
-  async #sayUnsaid(): Promise<void> {
-    const topics = this.#unsaid;
-    this.#unsaid = new Set();
+  async #report(): Promise<void> {
+    const topics = this.#unreported;
+    this.#unreported = new Set();
     try {
       const refused = new Set(await this.#options.market.want([...topics]));
-      for (const topic of topics) this.#note(topic, refused.has(topic));
-      this.#answered = true;
+      for (const topic of topics) this.#onReported(topic, refused.has(topic));
+      this.#succeeded = true;
     } catch (error) {
-      for (const topic of topics) this.#unsaid.add(topic);
-      if (this.#answered && !this.#closed) this.#options.log.warn({ err: error, topics: topics.size }, 'candle_topics_not_said');
-      this.#answered = false;
+      for (const topic of topics) this.#unreported.add(topic);
+      if (this.#succeeded && !this.#closed) this.#options.log.warn({ err: error, topics: topics.size }, 'candle_demand_not_reported');
+      this.#succeeded = false;
       this.#retry = setTimeout(() => {
         this.#retry = null;
-        this.#say();
+        this.#startReport();
       }, retryMs);
     }
-    this.#saying = null;
-    this.#say();
+    this.#reporting = null;
+    this.#startReport();
   }
 
-  #note(topic: string, refused: boolean): void {
+  #onReported(topic: string, refused: boolean): void {
     if (!refused) this.#refused.delete(topic);
     else if (!this.#refused.has(topic) && !this.#closed) {
       this.#refused.add(topic);

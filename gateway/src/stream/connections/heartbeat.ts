@@ -1,45 +1,28 @@
-import type { Format } from '@sluice/shared/wire/frames.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { nowUs } from '../../clock.ts';
+import type { Fanout } from '../fanout/fanout.ts';
+import { newRoom, type BusPosition, type Publish, type TopicState } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';
 import { groupOf, type Connection } from '../session/connection.ts';
-import { newRoom, type BusPosition, type Fanout, type Publish, type TopicState } from '../fanout/fanout.ts';
+import type { HeartbeatKind, HeartbeatRoom } from '../session/heartbeat-room.ts';
+import { sliceCount } from './slices.ts';
 
-/** Parts of a heartbeat's second, served one after the other, so that many connections make no pause that an event would notice. */
-export const heartbeatSlices = 100;
-
-/** Connections that share one heartbeat, at most: written to so many at once, it makes no pause either. */
+/** Connections of one heartbeat room. Larger rooms would hold up the event loop while their heartbeat is sent. */
 const maxRoomMembers = 100;
 
 const writer = new HeartbeatWriter();
 
-/** What connections have in common whose heartbeats are the same: one topic or none, and the form. */
-interface HeartbeatKind {
-  readonly key: string;
-  /** It stands for as long as there is a member. */
-  readonly topic: TopicState | null;
-  readonly format: Format;
-  readonly batch: boolean;
-}
-
-/** Connections of one kind. */
-export interface HeartbeatRoom extends HeartbeatKind {
-  readonly room: string;
-  readonly slice: number;
-  members: number;
-}
-
-/** Rooms for the connections whose heartbeats are the same; the others are told one by one. */
+/** The rooms of connections with equal heartbeats. Every other connection gets a heartbeat of its own. */
 export class HeartbeatRooms {
-  /** By `key`, the one that takes further members. */
+  /** For each kind, the room that takes new members. */
   readonly #rooms = new Map<string, HeartbeatRoom>();
-  readonly #slices: readonly Set<HeartbeatRoom>[] = Array.from({ length: heartbeatSlices }, () => new Set<HeartbeatRoom>());
-  #made = 0;
+  readonly #slices: readonly Set<HeartbeatRoom>[] = Array.from({ length: sliceCount }, () => new Set<HeartbeatRoom>());
+  #created = 0;
 
-  /** Puts a connection into a room that fits what it follows now, or into none. */
+  /** Moves a connection to the room that fits what it follows now, or out of any room. */
   place(connection: Connection): void {
-    const kind = shares(connection) ? kindOf(connection) : null;
+    const kind = canShare(connection) ? kindOf(connection) : null;
     const before = connection.heartbeatRoom;
     if (before?.key === kind?.key && before?.topic === kind?.topic) return;
     this.remove(connection);
@@ -47,19 +30,20 @@ export class HeartbeatRooms {
     const room = this.#roomOf(kind);
     room.members++;
     connection.heartbeatRoom = room;
-    connection.enter(room.room);
+    connection.joinRoom(room.room);
   }
 
   remove(connection: Connection): void {
     const room = connection.heartbeatRoom;
     if (room === null) return;
-    connection.leave(room.room);
+    connection.leaveRoom(room.room);
     connection.heartbeatRoom = null;
     if (--room.members > 0) return;
     if (this.#rooms.get(room.key) === room) this.#rooms.delete(room.key);
     this.#slices[room.slice]!.delete(room);
   }
 
+  /** Publishes the heartbeats of the rooms of one slice. */
   beat(slice: number, { batcher }: Fanout, bus: BusPosition, publish: Publish): void {
     for (const { room, topic, format, batch } of this.#slices[slice]!) {
       if (topic !== null && batch) flushTopic(topic, batcher);
@@ -72,7 +56,7 @@ export class HeartbeatRooms {
   #roomOf(kind: HeartbeatKind): HeartbeatRoom {
     const known = this.#rooms.get(kind.key);
     if (known !== undefined && known.topic === kind.topic && known.members < maxRoomMembers) return known;
-    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice: this.#made++ % heartbeatSlices, members: 0 };
+    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice: this.#created++ % sliceCount, members: 0 };
     this.#rooms.set(room.key, room);
     this.#slices[room.slice]!.add(room);
     return room;
@@ -85,23 +69,24 @@ function kindOf({ topics, format, batch }: Connection): HeartbeatKind {
   return { key: `${format}${batch ? '+' : '-'}${topic?.confirmed === true ? '!' : ''}${name}`, topic, format, batch };
 }
 
-/** Heartbeats are for those who use `op`. Whoever replays has positions of its own. */
-function shares(connection: Connection): boolean {
-  return wantsHeartbeat(connection) && (connection.topics?.size ?? 0) <= 1 && !connection.catchingUp;
+/** A connection with replays under way has positions of its own. */
+function canShare(connection: Connection): boolean {
+  return getsHeartbeats(connection) && (connection.topics?.size ?? 0) <= 1 && !connection.catchingUp;
 }
 
-export function wantsHeartbeat({ session }: Connection): boolean {
+/** Only clients that use `op` understand heartbeats. */
+export function getsHeartbeats({ session }: Connection): boolean {
   return session.authenticated && session.usesOps;
 }
 
-/** A heartbeat names positions: what batches still hold goes first. */
+/** A heartbeat names positions, so the frames up to them are sent first. */
 function flushTopic({ groups }: TopicState, batcher: Fanout['batcher']): void {
   for (const { batch } of groups) if (batch !== null) batcher.flush(batch);
 }
 
 /**
- * The heartbeat of one connection: all of its topics, or beyond a bound those that moved since its last one. Its bytes may be used until
- * the next heartbeat.
+ * The heartbeat of one connection. It names all topics, or above a bound those that moved since its last heartbeat. The bytes are valid
+ * until the next heartbeat.
  */
 export function heartbeatFor(connection: Connection, { batcher }: Fanout, { epoch }: BusPosition): Uint8Array {
   const { topics, heartbeatAtTick, format, batch } = connection;

@@ -3,36 +3,36 @@ import type { EncodedEvent } from '@sluice/shared/wire/codec.ts';
 import { ordersPrefix } from '@sluice/shared/wire/topics.ts';
 import { sealBytes, type RecordSeal } from '../../auth/record-seal.ts';
 
-/** A sealed event is taken for so long after it was published: longer than a log is kept in any use. */
-const goodForMs = 24 * 3_600_000;
+/** A sealed event is valid for this long after its publication: longer than any log is retained. */
+const validForMs = 24 * 3_600_000;
 const endBytes = 6;
 const trailerBytes = endBytes + sealBytes;
 
-/** Events that belong to one API key, on their way over the bus. */
+/** Events that belong to one API key, on the bus. */
 export interface PrivateEvents {
   /** The entry that carries an event to the followers of `topic` alone. */
   entry(topic: string, event: EncodedEvent): BusEntry;
-  /** The event as it was published; null where it is not one of ours for its topic. */
+  /** The event as it was published; null if no gateway sealed it for its topic. */
   open(entry: LogEntry): LogEntry | null;
 }
 
-/** Whether an entry claims to be one of a key's own events: everybody else's pass unread. */
+/** Whether an entry claims to be an event of one key. All other entries need no seal. */
 export function isPrivate({ topics }: Pick<LogEntry, 'topics'>): boolean {
   for (let i = 0; i < topics.length; i++) if (topics[i]!.topic.startsWith(ordersPrefix)) return true;
   return false;
 }
 
-/** On the bus of one process nobody comes in between. */
+/** For the bus inside one process, where nobody else can publish. */
 export const unsealedEvents: PrivateEvents = {
   entry: (topic, { json, msgpack }) => ({ topics: [topic], json, msgpack }),
   open: (entry) => entry,
 };
 
-/** Over Redis: behind the MessagePack stand the event's end (u48, Unix milliseconds) and the seal over both forms and the topic. */
+/** For Redis: the expiry of the event (u48, Unix milliseconds) and the seal over both forms and the topic follow the MessagePack. */
 export function sealedEvents(seal: RecordSeal, now: () => number = Date.now): PrivateEvents {
   return {
     entry: (topic, { json, msgpack }) => {
-      const endsAtMs = now() + goodForMs;
+      const endsAtMs = now() + validForMs;
       const trailer = Buffer.alloc(trailerBytes);
       trailer.writeUIntBE(endsAtMs, 0, endBytes);
       trailer.set(seal.of('private event', topic, endsAtMs, json, msgpack), endBytes);
@@ -44,10 +44,10 @@ export function sealedEvents(seal: RecordSeal, now: () => number = Date.now): Pr
       const event = msgpack.subarray(0, at);
       const trailer = Buffer.from(msgpack.subarray(at));
       const endsAtMs = trailer.length === trailerBytes ? trailer.readUIntBE(0, endBytes) : 0;
-      // An event of a key has no other topic: nobody else may follow it.
+      // A private event has one topic, so that nobody else can follow it.
       const topic = topics.length === 1 ? topics[0]!.topic : '';
-      const isOurs = seal.check(trailer.subarray(endBytes), now(), 'private event', topic, endsAtMs, json, event);
-      return isOurs ? { ...entry, msgpack: event } : null;
+      const isValid = seal.check(trailer.subarray(endBytes), now(), 'private event', topic, endsAtMs, json, event);
+      return isValid ? { ...entry, msgpack: event } : null;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Format } from '@sluice/shared/wire/frames.ts';
 
-/** Events collected for one room; a message of its own when flushed. */
+/** Frames collected for one room. A flush publishes them as one message. */
 export interface Batch {
   readonly format: Format;
   readonly room: string;
@@ -11,12 +11,12 @@ export interface Batch {
 }
 
 const initialBytes = 8 * 1024;
-/** Buffers kept for the next batches. */
+/** Buffers retained for the next batches. */
 const maxSpares = 64;
 /** MessagePack's `array 16` header. */
 const msgpackHeader = 3;
 
-/** Collects frames per room for `streamLimits.batchMs` (and what a timer is late) and hands each room one array of them. */
+/** Collects the frames of each room for `streamLimits.batchMs`, then publishes them to the room as one array. */
 export class Batcher {
   readonly #publish: (batch: Batch, message: Uint8Array) => void;
   readonly #spares: Buffer[] = [];
@@ -27,7 +27,7 @@ export class Batcher {
     this.#publish = publish;
   }
 
-  /** Adds one frame (at most `maxBytes`), which `write` puts at the place it is given, returning where it ends. */
+  /** Adds one frame of at most `maxBytes`. `write` writes it at a position and returns its end. */
   add(batch: Batch, maxBytes: number, write: (target: Buffer, at: number) => number): void {
     const buffer = this.#room(batch, maxBytes + 1);
     if (batch.format === 'json') buffer[batch.length++] = batch.count === 0 ? 0x5b : 0x2c;
@@ -48,7 +48,7 @@ export class Batcher {
     this.#release(batch);
   }
 
-  /** Hands over everything collected so far. */
+  /** Publishes everything collected so far. */
   flushAll(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

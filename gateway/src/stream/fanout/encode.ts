@@ -2,7 +2,7 @@ import type { Format } from '@sluice/shared/wire/frames.ts';
 import { packValue } from '@sluice/shared/wire/msgpack.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/replies.ts';
 
-/** A reply or notice as one message. With batches a message is always an array. */
+/** A reply or notice as one message. In batch mode every message is an array. */
 export function encodeMessage(message: Reply | Notice, format: Format, batch: boolean): string | Uint8Array {
   const whole = batch ? [message] : message;
   return format === 'json' ? JSON.stringify(whole) : Buffer.from(packValue(whole), 'latin1');

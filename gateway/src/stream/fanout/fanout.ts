@@ -1,73 +1,33 @@
-import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { SlotLoss, SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame, type Format, type FrameHead } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
-import { Batcher, type Batch } from './batcher.ts';
-import { encodeBytes } from './encode.ts';
-import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
-import { EventCell } from '../history/event-cell.ts';
-import type { CompiledFilter } from './filters.ts';
 import type { History } from '../history/history.ts';
-import type { StreamStats } from './stats.ts';
-import { isOfMarket, unseenGap } from '../history/slot-losses.ts';
-
-/** A topic that somebody follows. */
-export interface TopicState {
-  readonly topic: string;
-  /** Its frames are handed out once their slots are confirmed; those up to `seq` are decided. */
-  readonly confirmed: boolean;
-  readonly head: FrameHead;
-  /** `seq` of the last frame handed out. */
-  seq: number;
-  /** Heartbeat tick in which it last moved. */
-  movedAtTick: number;
-  readonly groups: Group[];
-}
-
-/** The followers of one topic who get the very same bytes; one room of the transport. */
-export interface Group {
-  readonly topic: TopicState;
-  readonly room: string;
-  readonly format: Format;
-  readonly filter: CompiledFilter | null;
-  /** Null without `?batch=1`. */
-  readonly batch: Batch | null;
-  /** Id of the key that this group counts for: the one that used it first. */
-  readonly payer: string;
-  /** Under a filter: `seq` of the last frame that passed, or where following began (`exact` false). */
-  prev: number;
-  exact: boolean;
-  /** Connections that hold this group, in its room or about to be. */
-  members: number;
-}
-
-/** Where the followed log stands. */
-export type BusPosition = Pick<BusSubscriber, 'epoch' | 'position'>;
+import { LazyEvent } from '../history/lazy-event.ts';
+import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';
+import { Batcher } from './batcher.ts';
+import { encodeBytes } from './encode.ts';
+import type { CompiledFilter } from './filters.ts';
+import type { StreamStats } from './stream-stats.ts';
+import { newRoom, type BusPosition, type Group, type Publish, type TopicState } from './topic-group.ts';
 
 type Encoded = Pick<LogEntry, 'json' | 'msgpack'>;
-const nothing = new Uint8Array(0);
-
-export type Publish = (room: string, message: Uint8Array, binary: boolean) => void;
+const noBytes = new Uint8Array(0);
 
 /** Different filters on one topic that a gateway evaluates; one more is refused. */
 export const maxGroupsPerTopic = 2_000;
-/** Topics that are followed at one time on one gateway; one more is refused. */
+/** Topics followed at one time on one gateway; one more is refused. */
 export const maxTopics = 500_000;
 
-let rooms = 0;
-/** A room's name, never used twice in a process. */
-export function newRoom(): string {
-  return (rooms++).toString(36);
-}
-
-/** Events of a topic that are looked at for the first whose slot is not confirmed, when its first follower asks for such. */
+/** When a topic gets its first follower of confirmed events, the first undecided one is searched among this many events. */
 const maxLookBack = 4_096;
 
-/** Topics, the groups that follow them, and the one composition of a frame for each of them. */
+/** The followed topics and their groups. Composes each frame once for each format, and publishes it to the rooms of the groups. */
 export class Fanout {
   readonly #topics = new Map<string, TopicState>();
-  /** Topics of which confirmed events are followed. */
+  /** Topics with followers of confirmed events. */
   readonly #confirmed = new Map<string, TopicState>();
   readonly #history: Pick<History, 'read' | 'newest' | 'oldest'>;
   readonly slots = new ConfirmedSlots();
@@ -76,7 +36,7 @@ export class Fanout {
   readonly #stats: StreamStats;
   readonly #bus: BusPosition;
   readonly batcher: Batcher;
-  /** Where frames are composed: the transport copies what it is handed. */
+  /** Frames are composed here. The transport copies what it publishes. */
   #scratch = Buffer.allocUnsafeSlow(64 * 1024);
   #tick = 0;
 
@@ -100,17 +60,17 @@ export class Fanout {
     return this.#topics.get(name);
   }
 
-  /** Position of a topic as followers know it: the last `seq` handed out. */
+  /** The last `seq` of a topic that was published to its followers. */
   position(name: string, confirmed = false): number {
     return (confirmed ? this.#confirmed : this.#topics).get(name)?.seq ?? this.#bus.position(name);
   }
 
-  /** Heartbeats mark time, so that a topic's last movement can be told. */
+  /** Sets the number of the present tick, by which heartbeats see whether a topic moved. */
   tick(number: number): void {
     this.#tick = number;
   }
 
-  /** Takes a place in the group of these properties; null where there are too many topics or groups, or filters of this key. */
+  /** Adds a member to the group with these properties. Null if that exceeds the bound of topics, of groups, or of this key's filters. */
   acquire(name: string, format: Format, batched: boolean, filter: CompiledFilter | null, keyId: string): Group | null {
     const confirmed = filter?.confirmed === true;
     const topics = confirmed ? this.#confirmed : this.#topics;
@@ -129,11 +89,18 @@ export class Fanout {
       if (filter !== null && filtersOf(topic, keyId) >= streamLimits.filtersPerKeyAndTopic) return null;
       const room = newRoom();
       const batch = batched ? { format, room, buffer: null, length: 0, count: 0 } : null;
-      group = { topic, room, format, filter, batch, payer: keyId, prev: topic.seq, exact: false, members: 0 };
+      group = { topic, room, format, filter, batch, ownerKeyId: keyId, prev: topic.seq, prevIsExact: false, members: 0 };
       topic.groups.push(group);
     }
     group.members++;
     return group;
+  }
+
+  /** Call before a member that has replayed up to the topic's position enters the room; `prev`: the last frame that passed its replay. */
+  prepareJoin(group: Group, prev: number): void {
+    if (group.batch !== null) this.batcher.flush(group.batch);
+    // Before a frame has passed, the group knows only where following began; the replay knows the last frame that this member got.
+    if (!group.prevIsExact) group.prev = Math.min(group.prev, prev);
   }
 
   release(group: Group): void {
@@ -143,33 +110,33 @@ export class Fanout {
     if (topic.groups.length === 0) (topic.confirmed ? this.#confirmed : this.#topics).delete(topic.topic);
   }
 
-  /** Hands an entry to every group that follows one of its topics and whose filter it passes. */
-  onEntry(entry: LogEntry, cell: EventCell): void {
+  /** Publishes an entry to every group that follows one of its topics and whose filter it passes. */
+  onEntry(entry: LogEntry, lazy: LazyEvent): void {
     for (let i = 0; i < entry.topics.length; i++) {
       const { topic: name, seq } = entry.topics[i]!;
-      const waiting = this.#confirmed.size === 0 ? undefined : this.#confirmed.get(name);
-      // One that waits for an older event waits on.
-      if (waiting !== undefined && waiting.seq === seq - 1) this.#advance(waiting);
+      const confirmed = this.#confirmed.size === 0 ? undefined : this.#confirmed.get(name);
+      // If an older event of the topic is undecided, this one waits for it.
+      if (confirmed !== undefined && confirmed.seq === seq - 1) this.#advance(confirmed);
       const topic = this.#topics.get(name);
       if (topic === undefined) continue;
-      // The bus tells of what it lost; should it ever not, the followers are told all the same.
+      // The bus reports what it lost. If it ever does not, followers still get the gap.
       if (seq !== topic.seq + 1) this.gap(topic, topic.seq + 1, seq - 1, 'lost');
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
-      this.#handOut(topic, seq, entry, cell);
+      this.#publishFrame(topic, seq, entry, lazy);
     }
   }
 
-  /** What became of some slots: their events are handed out to those who waited for it. */
+  /** Some slots were decided: publishes their events to followers of confirmed events. */
   onVerdict(verdict: SlotVerdict): void {
     this.slots.take(verdict);
     for (const topic of this.#confirmed.values()) this.#advance(topic);
   }
 
-  /** Hands out what is decided of a topic, up to the first event that is not. */
+  /** Publishes a topic's events up to the first one that is not decided. */
   #advance(topic: TopicState): void {
     const { topic: name } = topic;
-    const wantsMsgpack = topic.groups.some(({ format }) => format === 'msgpack');
+    const needsMsgpack = topic.groups.some(({ format }) => format === 'msgpack');
     for (const newest = this.#history.newest(name); topic.seq < newest;) {
       const seq = topic.seq + 1;
       const stored = this.#history.read(name, seq);
@@ -179,11 +146,11 @@ export class Fanout {
         topic.seq = oldest - 1;
         continue;
       }
-      const cell = new EventCell(stored);
-      if (this.slots.fateOf(cell.event) === 'wait') return;
+      const lazy = new LazyEvent(stored);
+      if (this.slots.fateOf(lazy.event) === 'wait') return;
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
-      this.#handOut(topic, seq, { json: stored.json, msgpack: wantsMsgpack ? stored.msgpack : nothing }, cell);
+      this.#publishFrame(topic, seq, { json: stored.json, msgpack: needsMsgpack ? stored.msgpack : noBytes }, lazy);
     }
   }
 
@@ -194,12 +161,12 @@ export class Fanout {
     for (let seq = newest; seq > newest - maxLookBack; seq--) {
       const stored = this.#history.read(name, seq);
       if (stored === null) break;
-      if (this.slots.fateOf(new EventCell(stored).event) === 'wait') decided = seq - 1;
+      if (this.slots.fateOf(new LazyEvent(stored).event) === 'wait') decided = seq - 1;
     }
     return decided;
   }
 
-  /** The topics of an entry that nobody gets: their followers are told that it, and what they missed before it, is gone. */
+  /** Steps over an entry that is not published. The followers of its topics get a gap for it, and for what they missed before it. */
   skip({ topics }: LogEntry, reason: 'unwatched' | 'lost'): void {
     for (const { topic: name, seq } of topics) {
       const topic = this.#topics.get(name);
@@ -210,11 +177,11 @@ export class Fanout {
     }
   }
 
-  #handOut(topic: TopicState, seq: number, entry: Encoded, cell: EventCell): void {
+  #publishFrame(topic: TopicState, seq: number, entry: Encoded, lazy: LazyEvent): void {
     const { groups } = topic;
     let json: Uint8Array | null = null;
     let msgpack: Uint8Array | null = null;
-    // Both forms without `prev` lie one behind the other, and behind them whatever a filter needs.
+    // The scratch buffer holds the JSON frame without `prev`, then the MessagePack frame without it, then one frame of a filtered group.
     const jsonRoom = frameBytes(topic.head, entry.json);
     const msgpackRoom = frameBytes(topic.head, entry.msgpack);
     const scratch = this.#scratchOf(jsonRoom + msgpackRoom + Math.max(jsonRoom, msgpackRoom));
@@ -234,14 +201,14 @@ export class Fanout {
             return at + frame.length;
           });
         }
-      } else if (filter.test(cell.event)) this.#handFiltered(group, seq, entry, jsonRoom + msgpackRoom);
+      } else if (filter.test(lazy.event)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
     }
   }
 
-  #handFiltered(group: Group, seq: number, entry: Encoded, at: number): void {
+  #publishFiltered(group: Group, seq: number, entry: Encoded, at: number): void {
     const { prev, format, batch, topic } = group;
     group.prev = seq;
-    group.exact = true;
+    group.prevIsExact = true;
     const data = format === 'json' ? entry.json : entry.msgpack;
     const write = (target: Buffer, start: number): number => writeFrame(format, target, start, topic.head, seq, prev, data);
     if (batch !== null) this.batcher.add(batch, frameBytes(topic.head, data), write);
@@ -253,19 +220,25 @@ export class Fanout {
     return this.#scratch;
   }
 
-  /** Tells every follower of a topic that frames `from`..`to` are gone (`to` null: how many is not known). */
+  /** Reports to every follower of a topic that frames `from` to `to` are lost; `to` is null if the number of lost frames is unknown. */
   gap(topic: TopicState, from: number, to: number | null, reason: Gap['reason']): void {
-    this.#tell(topic, { op: 'gap', topic: topic.topic, from, to, reason, epoch: this.#bus.epoch });
+    this.#publishGap(topic, { op: 'gap', topic: topic.topic, from, to, reason, epoch: this.#bus.epoch });
   }
 
-  /** Tells every follower of the market what no frame will tell. */
-  onUnseen(loss: SlotLoss): void {
+  /** Reports to the followers of a topic that no candles of it are published. */
+  reportUnwatched(name: string): void {
+    const topic = this.#topics.get(name);
+    if (topic !== undefined) this.gap(topic, topic.seq + 1, null, 'unwatched');
+  }
+
+  /** Reports lost slots to every follower of market topics. */
+  onSlotLoss(loss: SlotLoss): void {
     for (const topic of [...this.#topics.values(), ...this.#confirmed.values()]) {
-      if (isOfMarket(topic.topic)) this.#tell(topic, unseenGap(topic.topic, topic.seq + 1, loss, this.#bus.epoch));
+      if (isMarketTopic(topic.topic)) this.#publishGap(topic, slotLossGap(topic.topic, topic.seq + 1, loss, this.#bus.epoch));
     }
   }
 
-  #tell(topic: TopicState, gap: Gap): void {
+  #publishGap(topic: TopicState, gap: Gap): void {
     this.#stats.gaps++;
     for (const group of topic.groups) {
       if (group.batch !== null) this.batcher.flush(group.batch);
@@ -273,13 +246,13 @@ export class Fanout {
     }
   }
 
-  /** The numbers go on in another epoch. */
+  /** The numbers continue in a new epoch. */
   onEpoch(): void {
     this.batcher.flushAll();
     for (const topic of [...this.#topics.values(), ...this.#confirmed.values()]) this.gap(topic, topic.seq + 1, topic.seq, 'epoch');
   }
 
-  /** The bus lost entries: every topic that moved meanwhile says so and goes on from where the bus stands now. */
+  /** The bus lost entries: reports a gap for every topic that moved meanwhile, and continues from the position of the bus. */
   onLost(reason: 'trimmed' | 'epoch'): void {
     this.batcher.flushAll();
     if (reason === 'epoch') this.slots.clear();
@@ -293,17 +266,17 @@ export class Fanout {
       if (reason !== 'epoch') continue;
       for (const group of topic.groups) {
         group.prev = position;
-        group.exact = false;
+        group.prevIsExact = false;
       }
     }
   }
 }
 
 function filtersOf(topic: TopicState, keyId: string): number {
-  return topic.groups.reduce((count, { filter, payer }) => (filter !== null && payer === keyId ? count + 1 : count), 0);
+  return topic.groups.reduce((count, { filter, ownerKeyId }) => (filter !== null && ownerKeyId === keyId ? count + 1 : count), 0);
 }
 
-/** One frame in either form; see `writeJsonFrame`. */
+/** Writes one frame in either format; see `writeJsonFrame`. */
 export function writeFrame(
   format: Format,
   target: Buffer,

@@ -9,7 +9,7 @@ import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter 
 import type { Channel } from '@sluice/shared/wire/topics.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 
-/** A filter ready for use. Equal filters have equal keys, whatever the order of their fields and lists. */
+/** A filter ready for use. Equal filters have equal keys: the order of fields and list items does not matter. */
 export interface CompiledFilter {
   readonly key: string;
   readonly filter: Filter;
@@ -22,8 +22,8 @@ type Test = (event: StreamEvent) => boolean;
 type Common = Pick<TradeFilter, 'pool' | 'quoteMint' | 'commitment'>;
 
 /**
- * Compiles the filter of a channel; null for none and for an empty one. An event that takes another back passes every
- * filter: whether the one it names had passed is no longer known.
+ * Compiles the filter of a channel. Null if there is none or it is empty. A `retract` passes every filter, because it is no longer
+ * known whether the retracted event passed.
  */
 export function compileFilter(channel: Channel, filter: Filter | undefined): CompiledFilter | null {
   if (filter === undefined || Object.keys(filter).length === 0) return null;
@@ -36,7 +36,7 @@ export function compileFilter(channel: Channel, filter: Filter | undefined): Com
   };
 }
 
-/** The same, or none, for those who ask for confirmed events: what is not known to be confirmed does not pass, and nothing is taken back. */
+/** Restricts a filter (or none) to events of confirmed slots. Nothing confirmed is ever retracted, so no `retract` passes. */
 export function confirmedOnly(filter: CompiledFilter | null, slots: Pick<ConfirmedSlots, 'fateOf'>): CompiledFilter {
   return {
     key: filter?.key ?? '',
@@ -70,9 +70,9 @@ function channelTests(channel: Channel, filter: Filter): Test[] {
   }
 }
 
-function oneOf(wanted: string | readonly string[]): (value: string) => boolean {
-  if (typeof wanted === 'string') return (value) => value === wanted;
-  const set = new Set(wanted);
+function oneOf(accepted: string | readonly string[]): (value: string) => boolean {
+  if (typeof accepted === 'string') return (value) => value === accepted;
+  const set = new Set(accepted);
   return (value) => set.has(value);
 }
 
@@ -81,12 +81,12 @@ function commonTests({ pool, quoteMint, commitment }: Common): Test[] {
   const market = (test: (event: MarketStreamEvent) => boolean): void =>
     void tests.push((event) => event.type !== 'retract' && event.type !== 'order' && test(event));
   if (pool !== undefined) {
-    const wanted = oneOf(pool);
-    market((event) => wanted(event.pool));
+    const matches = oneOf(pool);
+    market((event) => matches(event.pool));
   }
   if (quoteMint !== undefined) {
-    const wanted = oneOf(quoteMint);
-    market((event) => wanted(event.quoteMint));
+    const matches = oneOf(quoteMint);
+    market((event) => matches(event.quoteMint));
   }
   if (commitment !== undefined) {
     const least = commitments.indexOf(commitment);
@@ -101,21 +101,21 @@ function tradeTests({ minSol, maxSol, side, trader }: TradeFilter): Test[] {
   if (minSol !== undefined) tests.push((event) => event.type === 'trade' && event.solAmount !== null && event.solAmount >= minSol);
   if (maxSol !== undefined) tests.push((event) => event.type === 'trade' && event.solAmount !== null && event.solAmount <= maxSol);
   if (trader !== undefined) {
-    const wanted = oneOf(trader);
-    tests.push((event) => event.type === 'trade' && wanted(event.trader));
+    const matches = oneOf(trader);
+    tests.push((event) => event.type === 'trade' && matches(event.trader));
   }
   return tests;
 }
 
 function newTokenTests(filter: NewTokenFilter): Test[] {
   const tests: Test[] = [];
-  // The metadata of a token carries of its creation what is looked at here, and so passes where the creation did.
+  // A metadata event repeats the tested fields of the token's creation, so it passes if the creation passed.
   const add = (test: (event: NewTokenEvent | TokenMetadataEvent) => boolean): void =>
     void tests.push((event) => (event.type === 'newToken' || event.type === 'tokenMetadata') && test(event));
   const { creator, name, symbol, minDevBuySol, maxDevBuySol } = filter;
   if (creator !== undefined) {
-    const wanted = oneOf(creator);
-    add((event) => wanted(event.creator));
+    const matches = oneOf(creator);
+    add((event) => matches(event.creator));
   }
   if (name !== undefined) add((event) => event.name.toLowerCase().includes(name.toLowerCase()));
   if (symbol !== undefined) add((event) => event.symbol.toLowerCase().includes(symbol.toLowerCase()));
@@ -124,8 +124,8 @@ function newTokenTests(filter: NewTokenFilter): Test[] {
     add((event) => event.initialBuy === null || (event.initialBuy.solAmount !== null && event.initialBuy.solAmount <= maxDevBuySol));
   }
   for (const flag of ['mayhemMode', 'cashback', 'holderReward'] as const) {
-    const wanted = filter[flag];
-    if (wanted !== undefined) add((event) => event.flags[flag] === wanted);
+    const required = filter[flag];
+    if (required !== undefined) add((event) => event.flags[flag] === required);
   }
   return tests;
 }

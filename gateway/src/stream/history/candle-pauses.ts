@@ -1,34 +1,34 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { History } from './history.ts';
 
-/** Pauses between two looks at which of them have left the history. */
+/** After this many pauses, those that have left the history are removed. */
 const sweepEvery = 1_000;
 
-/** Where each topic last paused, for as long as that stands in the history. */
-export class Pauses {
+/** Where the candles of each topic last paused, as far back as the history reaches. A resuming client has missed candles before a pause. */
+export class CandlePauses {
   readonly #history: History;
-  readonly #last = new Map<string, number>();
+  readonly #lastSeq = new Map<string, number>();
   #added = 0;
 
   constructor(history: History) {
     this.#history = history;
   }
 
-  /** `seq` of the last pause of a topic; 0 where none is known. */
+  /** `seq` of a topic's last pause; 0 if none is known. */
   last(topic: string): number {
-    return this.#last.get(topic) ?? 0;
+    return this.#lastSeq.get(topic) ?? 0;
   }
 
   add({ topics }: LogEntry): void {
-    for (const { topic, seq } of topics) this.#last.set(topic, seq);
+    for (const { topic, seq } of topics) this.#lastSeq.set(topic, seq);
     if (++this.#added % sweepEvery !== 0) return;
-    for (const [topic, seq] of this.#last) {
+    for (const [topic, seq] of this.#lastSeq) {
       const oldest = this.#history.oldest(topic);
-      if (oldest === 0 || oldest > seq) this.#last.delete(topic);
+      if (oldest === 0 || oldest > seq) this.#lastSeq.delete(topic);
     }
   }
 
   clear(): void {
-    this.#last.clear();
+    this.#lastSeq.clear();
   }
 }

@@ -3,18 +3,18 @@ import { segmentBytes, segmentOf, Segments } from '@sluice/shared/collections/se
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import { msgpackOf } from '@sluice/shared/wire/codec.ts';
 
-/** Events whose MessagePack is kept, those made first go first: who comes back at the same time wants the same ones. */
+/** Events whose MessagePack is cached, oldest first out: clients that resume at the same time read the same events. */
 const maxPacked = 8_192;
 
 export interface StoredEvent {
-  /** Of its entry in the log. */
+  /** Offset of its entry in the log. */
   readonly offset: number;
   readonly json: Uint8Array;
-  /** Made from the JSON: to be asked for only where it is wanted. */
+  /** Made from the JSON on access, which costs; read it only if it is needed. */
   readonly msgpack: Uint8Array;
 }
 
-/** Consecutive entries, their bytes in one buffer outside the garbage-collected heap; the oldest segment goes as a whole. */
+/** Consecutive entries. Their bytes are in one buffer outside the garbage-collected heap. The oldest segment is dropped as a whole. */
 interface Segment {
   readonly buffer: Buffer;
   used: number;
@@ -22,7 +22,7 @@ interface Segment {
   readonly firstIndex: number;
   readonly offsets: number[];
   readonly starts: number[];
-  /** The topics of every entry, one after the other: each loses its oldest event once for each time it stands here. */
+  /** The topics of every entry, in order. When the segment is dropped, each topic loses one event for each time it is listed. */
   readonly topics: TopicHistory[];
 }
 
@@ -30,14 +30,14 @@ interface TopicHistory {
   readonly topic: string;
   /** `seq` of the oldest retained event. */
   firstSeq: number;
-  /** Log-wide indexes of the retained events; those before `head` are gone. */
+  /** Log-wide indexes of the retained events. Those before `head` were dropped. */
   indexes: number[];
   head: number;
 }
 
 /**
- * The newest events in memory, in one of their two forms, found by topic and `seq`. Beyond its bounds the oldest segment is dropped. A topic's
- * retained events are always dense: after a hole only what follows it is found.
+ * The newest events in memory as JSON, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of
+ * a topic are always dense: after a hole in the log, only the events behind the hole are retained.
  */
 export class History {
   readonly #limits: LogBounds;
@@ -47,9 +47,9 @@ export class History {
   #entries = 0;
   #bytes = 0;
   #nextIndex = 0;
-  /** Everything that the log has from this offset on was appended. */
+  /** Every entry of the log from this offset on was appended. */
   #wholeFrom = 0;
-  /** Index of the event -> its MessagePack. */
+  /** Log-wide index of the event to its MessagePack. */
   readonly #packed = new Map<number, Uint8Array>();
 
   constructor(limits: LogBounds) {
@@ -64,7 +64,7 @@ export class History {
     return this.#bytes;
   }
 
-  /** Offset of the oldest retained entry; null where there is none. */
+  /** Offset of the oldest retained entry; null if there is none. */
   get oldestOffset(): number | null {
     return this.#segments[0]?.offsets[0] ?? null;
   }
@@ -81,23 +81,23 @@ export class History {
     this.#entries++;
   }
 
-  /** `seq` of the oldest retained event of a topic; 0 where there is none. */
+  /** `seq` of the oldest retained event of a topic; 0 if there is none. */
   oldest(topic: string): number {
     return this.#topics.get(topic)?.firstSeq ?? 0;
   }
 
-  /** `seq` of the newest retained event of a topic; 0 where there is none. */
+  /** `seq` of the newest retained event of a topic; 0 if there is none. */
   newest(topic: string): number {
     const found = this.#topics.get(topic);
     return found === undefined ? 0 : found.firstSeq + found.indexes.length - found.head - 1;
   }
 
-  /** Entries up to an offset were not appended. */
-  lose(last: number): void {
+  /** Some entries up to offset `last` were lost and not appended. */
+  markLost(last: number): void {
     this.#wholeFrom = last + 1;
   }
 
-  /** `seq` of a topic's last event up to an offset, where `current` is that of its last event; null where it is not known. */
+  /** `seq` of a topic's last event up to an offset; `current` is the `seq` of its last event of all. Null if it is not known. */
   lastUpTo(topic: string, offset: number, current: number): number | null {
     const { oldestOffset } = this;
     if (oldestOffset === null || Math.max(oldestOffset, this.#wholeFrom) > offset) return null;
@@ -117,7 +117,7 @@ export class History {
     return segment.offsets[index - segment.firstIndex]!;
   }
 
-  /** Null where the event is not retained. The bytes may be used until the next `append`. */
+  /** Null if the event is not retained. The bytes are valid until the next `append`. */
   read(topic: string, seq: number): StoredEvent | null {
     const found = this.#topics.get(topic);
     const index = found === undefined || seq < found.firstSeq ? undefined : found.indexes[found.head + seq - found.firstSeq];

@@ -3,42 +3,42 @@ import type { Gap } from '@sluice/shared/wire/replies.ts';
 import { ordersPrefix } from '@sluice/shared/wire/topics.ts';
 import type { History } from './history.ts';
 
-/** Tellings that are kept: with one every few seconds, those of as long as the history reaches back. */
-const maxKept = 256;
+/** Losses retained. Ingest reports one every few seconds at most, so these reach back as far as the history. */
+const maxLosses = 256;
 
-/** What ingest said of the chain that no frame tells, for those who come back: as far as the history reaches. */
-export class UnseenSlots {
+/** Slots whose events ingest reported as lost, for resuming clients: no missing `seq` shows such a loss. */
+export class SlotLosses {
   readonly #history: Pick<History, 'read' | 'oldestOffset'>;
-  #kept: { readonly offset: number; readonly loss: SlotLoss }[] = [];
+  #losses: { readonly offset: number; readonly loss: SlotLoss }[] = [];
 
   constructor(history: Pick<History, 'read' | 'oldestOffset'>) {
     this.#history = history;
   }
 
   add(offset: number, loss: SlotLoss): void {
-    this.#kept.push({ offset, loss });
-    if (this.#kept.length > maxKept) this.#kept.shift();
+    this.#losses.push({ offset, loss });
+    if (this.#losses.length > maxLosses) this.#losses.shift();
   }
 
-  /** What was said behind a frame of a topic; null where nothing was. Where the frame is not retained: all that is kept. */
+  /** All losses reported after frame `seq` of a topic, joined; null if there are none. If the frame is not retained, all known losses. */
   since(topic: string, seq: number): SlotLoss | null {
-    if (this.#kept.length === 0 || !isOfMarket(topic)) return null;
+    if (this.#losses.length === 0 || !isMarketTopic(topic)) return null;
     const from = Math.max(this.#history.oldestOffset ?? 0, this.#history.read(topic, seq)?.offset ?? 0);
-    const losses = this.#kept.filter(({ offset }) => offset > from).map(({ loss }) => loss);
+    const losses = this.#losses.filter(({ offset }) => offset > from).map(({ loss }) => loss);
     return losses.length === 0 ? null : losses.reduce(joinLosses);
   }
 
   clear(): void {
-    this.#kept = [];
+    this.#losses = [];
   }
 }
 
-/** Orders are not read from the chain's stream. */
-export function isOfMarket(topic: string): boolean {
+/** Events of every topic come from the chain, except orders. */
+export function isMarketTopic(topic: string): boolean {
   return !topic.startsWith(ordersPrefix);
 }
 
-/** As clients are told: no number is missing, and the next frame is `next`. */
-export function unseenGap(topic: string, next: number, { from, to, signatures }: SlotLoss, epoch: string): Gap {
+/** The `gap` that reports a loss. No `seq` is missing: the next frame is `next`. */
+export function slotLossGap(topic: string, next: number, { from, to, signatures }: SlotLoss, epoch: string): Gap {
   return { op: 'gap', topic, from: next, to: null, reason: 'unseen', epoch, slots: { from, to }, signatures: [...signatures] };
 }

@@ -1,39 +1,47 @@
-import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
-import type { Connection } from '../session/connection.ts';
-import { EventCell } from '../history/event-cell.ts';
-import { writeFrame, type BusPosition, type Group } from '../fanout/fanout.ts';
+import { writeFrame } from '../fanout/fanout.ts';
+import type { StreamStats } from '../fanout/stream-stats.ts';
+import type { BusPosition, Group } from '../fanout/topic-group.ts';
+import type { CandlePauses } from '../history/candle-pauses.ts';
 import type { History } from '../history/history.ts';
-import type { Pauses } from '../history/candle-pauses.ts';
-import type { StreamStats } from '../fanout/stats.ts';
-import { isOfMarket, unseenGap } from '../history/slot-losses.ts';
+import { LazyEvent } from '../history/lazy-event.ts';
+import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';
 
-/** Frames replayed in one turn of the loop, to all connections together: live frames go between. */
+/** Frames replayed in one turn of the event loop, over all connections. Live frames are sent between the turns. */
 const framesPerTurn = 512;
-/** For how many a frame counts in MessagePack, which the history makes of its JSON. */
-const msgpackFrames = 8;
-/** A replay waits while more than this waits for its client. */
-const waitingBytes = 512 * 1024;
-/** A client may be ahead of a gateway that lags another by this many frames … */
-const maxAhead = 65_536;
-/** … which it is given this long to reach. */
-const aheadMs = 10_000;
+/** A MessagePack frame counts as this many frames, because it is made from the JSON in the history. */
+const msgpackWeight = 8;
+/** A replay pauses while its client has more than this many bytes buffered. */
+const maxBufferedBytes = 512 * 1024;
+/** A client may be ahead of a gateway that lags another one. The gateway has this long to reach the client's position. */
+const maxAheadMs = 10_000;
 
-/** One connection's way through the history of one topic; at its end the connection joins the live group. */
+/** The client of a replay. */
+export interface ReplayClient {
+  readonly ended: boolean;
+  bufferedBytes(): number;
+  notify(gap: Gap): void;
+  /** Sends a frame, or an array of frames. */
+  write(bytes: Uint8Array): void;
+  /** The replay has reached the last published frame: the client enters the room of the group. */
+  goLive(catchUp: CatchUp): void;
+}
+
+/** The replay of one topic to one client. At its end the client joins the live group. */
 export class CatchUp {
-  readonly connection: Connection;
+  readonly client: ReplayClient;
   readonly group: Group;
   /** `seq` of the next frame to send. */
   next: number;
-  /** Under a filter: the last that passed, or where the replay began. */
+  /** With a filter: `seq` of the last frame that passed, or where the replay began. */
   prev: number;
   readonly startedAtMs: number;
 
-  constructor(connection: Connection, group: Group, after: number, nowMs: number) {
-    this.connection = connection;
+  constructor(client: ReplayClient, group: Group, after: number, nowMs: number) {
+    this.client = client;
     this.group = group;
     this.next = after + 1;
     this.prev = after;
@@ -41,53 +49,16 @@ export class CatchUp {
   }
 }
 
-/** Where a client that names its position begins, and what it has lost. */
-export interface Start {
-  readonly after: number;
-  readonly recovered: boolean;
-  readonly gap: Gap | null;
-}
-
-/** Judges a client's position against what is retained, and against where the topic last paused. */
-export function startFrom(
-  topic: string,
-  since: { readonly epoch: string; readonly seq: number },
-  current: number,
-  bus: Pick<BusSubscriber, 'epoch' | 'endOf'>,
-  history: History,
-  pausedAt: number,
-): Start {
-  const oldest = history.oldest(topic);
-  // Behind a hole that nothing has followed yet, nothing is retained.
-  const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
-  const retainedAfter = Math.max(trimmedTo, pausedAt);
-  const { epoch } = bus;
-  const lost = (after: number, to: number | null, reason: Gap['reason'], from = since.seq + 1): Start => ({
-    after,
-    recovered: false,
-    gap: { op: 'gap', topic, from, to, reason, epoch },
-  });
-  if (since.epoch !== epoch) {
-    const end = bus.endOf(since.epoch);
-    const last = end === null ? null : history.lastUpTo(topic, end, current);
-    // The numbers up to `last` are the same in both epochs.
-    if (last === null || since.seq > last) return lost(Math.max(retainedAfter, last ?? 0), null, 'epoch');
-  }
-  if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
-  if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
-  return { after: since.seq, recovered: true, gap: null };
-}
-
-/** All replays under way; takes turns among them so that no client waits for another's. */
+/** All replays under way. They take turns, so that no client waits for the replay of another. */
 export class CatchUps {
   readonly #history: History;
   readonly #bus: BusPosition;
   readonly #stats: StreamStats;
-  readonly #pauses: Pauses;
+  readonly #pauses: CandlePauses;
   readonly #queue = new Set<CatchUp>();
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: Pauses) {
+  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: CandlePauses) {
     this.#history = history;
     this.#bus = bus;
     this.#stats = stats;
@@ -107,7 +78,7 @@ export class CatchUps {
     this.#queue.delete(catchUp);
   }
 
-  /** Goes on soon: something has drained, come or been added. */
+  /** Continues soon: a client has drained its buffer, an entry has arrived, or a replay was added. */
   wake(): void {
     if (this.#queue.size > 0) this.#turn ??= setImmediate(() => this.#takeTurn());
   }
@@ -117,17 +88,17 @@ export class CatchUps {
     this.#queue.clear();
   }
 
-  /** The epoch is another; the replays go on. */
+  /** A new epoch has begun in which the numbers continue. The replays continue too. */
   onEpoch(): void {
     for (const catchUp of this.#queue) {
       const { seq } = catchUp.group.topic;
-      // Of a client that is ahead nobody knows what it was told.
+      // What a client that is ahead received in the last epoch is unknown.
       if (catchUp.next > seq + 1) this.#reset(catchUp);
-      else this.#tell(catchUp, { from: catchUp.next, to: catchUp.next - 1, reason: 'epoch' });
+      else this.#reportGap(catchUp, { from: catchUp.next, to: catchUp.next - 1, reason: 'epoch' });
     }
   }
 
-  /** Another log: what was to be replayed is gone. */
+  /** A new log has begun. What was to be replayed is lost. */
   onReset(): void {
     for (const catchUp of this.#queue) this.#reset(catchUp);
     this.wake();
@@ -135,18 +106,18 @@ export class CatchUps {
 
   #reset(catchUp: CatchUp): void {
     const { seq } = catchUp.group.topic;
-    this.#tell(catchUp, { from: catchUp.next, to: null, reason: 'epoch' });
+    this.#reportGap(catchUp, { from: catchUp.next, to: null, reason: 'epoch' });
     catchUp.next = seq + 1;
     catchUp.prev = seq;
   }
 
-  /** Something is not told at all; the replays go on. */
-  onUnseen(loss: SlotLoss): void {
-    for (const { connection, group, next } of this.#queue) {
+  /** Ingest reported lost slots. The replays continue. */
+  onSlotLoss(loss: SlotLoss): void {
+    for (const { client, group, next } of this.#queue) {
       const { topic } = group.topic;
-      if (!isOfMarket(topic)) continue;
+      if (!isMarketTopic(topic)) continue;
       this.#stats.gaps++;
-      connection.tell(unseenGap(topic, next, loss, this.#bus.epoch));
+      client.notify(slotLossGap(topic, next, loss, this.#bus.epoch));
     }
   }
 
@@ -157,11 +128,11 @@ export class CatchUps {
     let visits = this.#queue.size;
     for (const catchUp of this.#queue) {
       if (visits-- === 0 || budget <= 0) break;
-      if (catchUp.connection.bufferedBytes() > waitingBytes) continue;
-      // Behind the others in the next turn.
+      if (catchUp.client.bufferedBytes() > maxBufferedBytes) continue;
+      // In the next turn it comes after the others.
       this.#queue.delete(catchUp);
       this.#queue.add(catchUp);
-      const weight = catchUp.group.format === 'msgpack' ? msgpackFrames : 1;
+      const weight = catchUp.group.format === 'msgpack' ? msgpackWeight : 1;
       const looked = this.#advance(catchUp, Math.min(Math.ceil(budget / weight), streamLimits.batchEvents));
       budget -= Math.max(looked, 1) * weight;
       if (looked > 0) moved = true;
@@ -169,9 +140,9 @@ export class CatchUps {
     if (moved || budget <= 0) this.wake();
   }
 
-  /** Looks at no more than `limit` events; returns how many it looked at. */
+  /** Reads at most `limit` events and returns how many it read. */
   #advance(catchUp: CatchUp, limit: number): number {
-    const { connection, group } = catchUp;
+    const { client, group } = catchUp;
     const { topic } = group;
     const oldest = this.#history.oldest(topic.topic);
     const newest = this.#history.newest(topic.topic);
@@ -182,42 +153,42 @@ export class CatchUps {
     const last = Math.min(topic.seq, newest, catchUp.next + limit - 1);
     const looked = Math.max(0, last - catchUp.next + 1);
     if (looked > 0) this.#replay(catchUp, last);
-    if (connection.ended) return looked;
+    if (client.ended) return looked;
     if (catchUp.next > topic.seq + 1) this.#waitForLag(catchUp);
     else if (catchUp.next === topic.seq + 1) {
       this.#queue.delete(catchUp);
-      connection.join(catchUp);
+      client.goLive(catchUp);
     }
     return looked;
   }
 
-  /** What is next has left the history, or is behind a hole in it, or behind a pause. */
+  /** The next frames were trimmed from the history, or lie before a hole in it or before a pause. */
   #skip(catchUp: CatchUp, to: number, reason: Gap['reason'] = 'trimmed'): void {
-    this.#tell(catchUp, { from: catchUp.next, to, reason });
+    this.#reportGap(catchUp, { from: catchUp.next, to, reason });
     catchUp.next = to + 1;
   }
 
   #waitForLag(catchUp: CatchUp): void {
     const { topic } = catchUp.group;
-    if (Date.now() - catchUp.startedAtMs < aheadMs) return;
-    this.#tell(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
+    if (Date.now() - catchUp.startedAtMs < maxAheadMs) return;
+    this.#reportGap(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
     catchUp.next = topic.seq + 1;
     catchUp.prev = topic.seq;
     this.wake();
   }
 
-  #tell({ connection, group }: CatchUp, lost: Pick<Gap, 'from' | 'to' | 'reason'>): void {
+  #reportGap({ client, group }: CatchUp, lost: Pick<Gap, 'from' | 'to' | 'reason'>): void {
     this.#stats.gaps++;
-    connection.tell({ op: 'gap', topic: group.topic.topic, from: lost.from, to: lost.to, reason: lost.reason, epoch: this.#bus.epoch });
+    client.notify({ op: 'gap', topic: group.topic.topic, from: lost.from, to: lost.to, reason: lost.reason, epoch: this.#bus.epoch });
   }
 
   #replay(catchUp: CatchUp, last: number): void {
-    const { connection, group } = catchUp;
+    const { client, group } = catchUp;
     const { topic, filter, format } = group;
     const frames: Uint8Array[] = [];
     for (let seq = catchUp.next; seq <= last; seq++) {
       const stored = this.#history.read(topic.topic, seq)!;
-      if (filter !== null && !filter.test(new EventCell(stored).event)) continue;
+      if (filter !== null && !filter.test(new LazyEvent(stored).event)) continue;
       const data = format === 'json' ? stored.json : stored.msgpack;
       const target = Buffer.allocUnsafe(frameBytes(topic.head, data));
       frames.push(target.subarray(0, writeFrame(format, target, 0, topic.head, seq, filter === null ? null : catchUp.prev, data)));
@@ -226,14 +197,14 @@ export class CatchUps {
     catchUp.next = last + 1;
     this.#stats.replayedFrames += frames.length;
     if (frames.length === 0) return;
-    if (group.batch !== null) connection.write(joinFrames(frames, format));
+    if (group.batch !== null) client.write(joinFrames(frames, format));
     else {
-      for (const frame of frames) connection.write(frame);
+      for (const frame of frames) client.write(frame);
     }
   }
 }
 
-/** Frames as one array message. */
+/** Joins frames into one array message. */
 function joinFrames(frames: readonly Uint8Array[], format: Group['format']): Uint8Array {
   if (format === 'msgpack') {
     const header = Buffer.from([0xdc, frames.length >> 8, frames.length & 0xff]);

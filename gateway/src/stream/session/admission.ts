@@ -4,18 +4,18 @@ import { parseApiKey } from '../../auth/key-format.ts';
 import type { Tickets } from '../../auth/tickets.ts';
 import { takeOfKey } from '../../ratelimit/key-limit.ts';
 import type { LimitDecision, RateLimiter } from '../../ratelimit/limiter.ts';
-import { batchOutOfReach } from './plan-reach.ts';
+import { missingBatch } from './plan-features.ts';
 
-/** What a client shows for itself. */
+/** What a client authenticates with. */
 export type Credential = { readonly key: string } | { readonly ticket: string };
 
-/** How it is connected. */
-export interface Visit {
+/** How a client connects. */
+export interface ConnectionForm {
   readonly address: string;
   readonly batch: boolean;
 }
 
-/** Whether a client may have a stream. `decision` stands wherever a key was counted, refused or not. */
+/** Whether a client may use the stream. `decision` is present if the request counted for a key, admitted or not. */
 export type Admission =
   | { readonly ok: true; readonly principal: Principal; readonly decision: LimitDecision }
   | {
@@ -26,10 +26,10 @@ export type Admission =
       readonly counted?: { readonly principal: Principal; readonly decision: LimitDecision };
     };
 
-type Refusal = Pick<Extract<Admission, { ok: false }>, 'message' | 'details'>;
+type RefusalText = Pick<Extract<Admission, { ok: false }>, 'message' | 'details'>;
 
-/** Judges a credential for the stream; never rejects. */
-export type Admit = (credential: Credential, visit: Visit) => Promise<Admission>;
+/** Checks a credential for the stream. Never rejects. */
+export type Admit = (credential: Credential, form: ConnectionForm) => Promise<Admission>;
 
 export interface AdmissionParts {
   readonly authenticator: Authenticator;
@@ -39,19 +39,19 @@ export interface AdmissionParts {
 
 type Identified = { readonly principal: Principal; readonly addressRanges: readonly string[] } | Extract<Admission, { ok: false }>;
 
-/** The same for the handshake and for a first message: who it is, from where, what the key and its plan reach, one request taken. */
+/** The check for the handshake and for `auth`: key or ticket, address, scope and plan. It counts as one request of the key. */
 export function createAdmission({ authenticator, limiter, tickets }: AdmissionParts): Admit {
   const identify = (credential: Credential): Promise<Identified> =>
     'key' in credential ? identifyKey(authenticator, credential.key) : identifyTicket(authenticator, tickets, credential.ticket);
-  return async (credential, visit) => {
+  return async (credential, form) => {
     const identified = await identify(credential);
     if (!('principal' in identified)) return identified;
     const { principal, addressRanges } = identified;
-    const isElsewhere = !addressAllowed(addressRanges, visit.address);
-    // Whoever has found a key elsewhere cannot use up what it has left.
-    const decision = await takeOfKey(limiter, principal, isElsewhere ? 0 : 1);
+    const isAllowed = addressAllowed(addressRanges, form.address);
+    // A stolen key cannot use up the limit of its owner.
+    const decision = await takeOfKey(limiter, principal, isAllowed ? 1 : 0);
     const counted = { principal, decision };
-    const refusal = isElsewhere ? elsewhere(visit) : refusalOf(principal, visit);
+    const refusal = isAllowed ? refusalOf(principal, form) : wrongAddress(form);
     if (refusal !== null) return { ok: false, code: 'FORBIDDEN', ...refusal, counted };
     if (decision.admitted) return { ok: true, ...counted };
     const { retryAfterMs } = decision;
@@ -63,7 +63,7 @@ export function createAdmission({ authenticator, limiter, tickets }: AdmissionPa
 async function identifyKey(authenticator: Authenticator, key: string): Promise<Identified> {
   let principal = authenticator.authenticate(key);
   if (principal === null && parseApiKey(key) !== null) {
-    // Perhaps made a moment ago.
+    // The key may have been created a moment ago.
     await authenticator.refresh();
     principal = authenticator.authenticate(key);
   }
@@ -77,7 +77,7 @@ async function identifyTicket(authenticator: Authenticator, tickets: Tickets, ti
   }
   let principal = taken === null ? null : authenticator.principalOf(taken.credential);
   if (taken !== null && principal === null) {
-    // Perhaps of a key that another gateway knows already.
+    // The ticket may belong to a new key that only another gateway knows yet.
     await authenticator.refresh();
     principal = authenticator.principalOf(taken.credential);
   }
@@ -87,11 +87,11 @@ async function identifyTicket(authenticator: Authenticator, tickets: Tickets, ti
   return { principal, addressRanges: taken.address === null ? principal.ipRanges : [taken.address] };
 }
 
-function elsewhere({ address }: Visit): Refusal {
+function wrongAddress({ address }: ConnectionForm): RefusalText {
   return { message: 'The key may not be used from this address.', details: { address } };
 }
 
-function refusalOf(principal: Principal, { batch }: Visit): Refusal | null {
+function refusalOf(principal: Principal, { batch }: ConnectionForm): RefusalText | null {
   if (!principal.scopes.includes('stream')) return { message: 'The key has not the scope `stream`.', details: { scope: 'stream' } };
-  return batch ? batchOutOfReach(principal.plan) : null;
+  return batch ? missingBatch(principal.plan) : null;
 }

@@ -1,16 +1,15 @@
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { closeCode, silentCloseCode } from '@sluice/shared/wire/close-codes.ts';
 import type { Format } from '@sluice/shared/wire/frames.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/replies.ts';
-import { closeCode, silentCloseCode } from '@sluice/shared/wire/close-codes.ts';
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Socket, SocketHandlers } from '../../transport/transport.ts';
-import { CatchUp } from '../replay/catch-up.ts';
 import { encodeMessage } from '../fanout/encode.ts';
-import type { Group } from '../fanout/fanout.ts';
-import type { HeartbeatRoom } from '../connections/heartbeat.ts';
-import type { HeldMessages } from './held-messages.ts';
+import type { Group } from '../fanout/topic-group.ts';
+import { CatchUp, type ReplayClient } from '../replay/catch-up.ts';
+import type { HeartbeatRoom } from './heartbeat-room.ts';
 import type { KeyUsage } from './key-usage.ts';
-import type { Hub } from '../hub.ts';
+import type { PendingMessages } from './pending-messages.ts';
 import type { Session } from './protocol.ts';
 import { TopicMap } from './topic-map.ts';
 
@@ -19,46 +18,60 @@ export interface ConnectionOptions {
   readonly format: Format;
   readonly batch: boolean;
   readonly principal: Principal | null;
-  /** Whose connection it is, proxies apart. */
+  /** The client's address, behind trusted proxies too. */
   readonly address: string;
 }
 
-/** A topic of a connection: live in its group's room, or on the way there. */
+/** A subscription to one topic: live in the room of its group, or on the way there. */
 export type Following = Group | CatchUp;
 
 export function groupOf(following: Following): Group {
   return following instanceof CatchUp ? following.group : following;
 }
 
-/** One client: its socket, its session and what it follows. Small, as there are many of them. */
-export class Connection implements SocketHandlers {
+/** What a connection reports to the stream. */
+export interface ConnectionEvents {
+  /** `bytes` are valid until the call returns. */
+  onMessage(connection: Connection, bytes: Uint8Array, binary: boolean): void;
+  /** Some of the buffered bytes were sent. */
+  onDrain(): void;
+  /** The socket had no room for a message. */
+  onDropped(connection: Connection): void;
+  onClose(connection: Connection): void;
+  /** The replay of a topic has reached the last published frame. */
+  onLive(connection: Connection, catchUp: CatchUp): void;
+  onUnfollow(following: Following): void;
+}
+
+/** One client: its socket, its session and what it follows. Small, because a gateway has many of them. */
+export class Connection implements SocketHandlers, ReplayClient {
   readonly #socket: Socket;
-  readonly #hub: Hub;
+  readonly #events: ConnectionEvents;
   readonly session: Session;
   readonly format: Format;
   readonly batch: boolean;
   readonly address: string;
   principal: Principal | null;
-  /** Topic to what is followed; null until the first subscription. */
+  /** What is followed, by topic. Null until the first subscription. */
   topics: TopicMap<Following> | null = null;
-  /** Topics of the PumpPortal dialect; null until its first subscription. */
+  /** Topics followed through the PumpPortal dialect. Null until the first one. */
   dialectTopics: Set<string> | null = null;
   heartbeatRoom: HeartbeatRoom | null = null;
   heartbeatAtTick = 0;
-  /** Which part of a second its heartbeats and checks fall on. */
+  /** The slice of a second in which its heartbeats and checks are due. */
   readonly slice: number;
-  /** Checks since the last sign of life. */
+  /** Checks since the client last sent anything. */
   silentChecks = 0;
   authTimer: NodeJS.Timeout | null = null;
-  /** Null until it has authenticated. */
+  /** Null until the client has authenticated. */
   usage: KeyUsage | null = null;
-  /** What came while a key is judged; null where none is. */
-  held: HeldMessages | null = null;
+  /** Messages that arrive while a key is checked; null while none is. */
+  pending: PendingMessages | null = null;
   ended = false;
 
-  constructor(socket: Socket, hub: Hub, session: Session, options: ConnectionOptions, slice: number) {
+  constructor(socket: Socket, events: ConnectionEvents, session: Session, options: ConnectionOptions, slice: number) {
     this.#socket = socket;
-    this.#hub = hub;
+    this.#events = events;
     this.session = session;
     this.format = options.format;
     this.batch = options.batch;
@@ -71,7 +84,7 @@ export class Connection implements SocketHandlers {
     return (this.topics?.size ?? 0) + (this.dialectTopics?.size ?? 0);
   }
 
-  /** Has replays under way. */
+  /** Whether replays to this client are under way. */
   get catchingUp(): boolean {
     if (this.topics === null) return false;
     for (const [, following] of this.topics.entries()) if (following instanceof CatchUp) return true;
@@ -82,28 +95,28 @@ export class Connection implements SocketHandlers {
     return this.#socket.bufferedBytes();
   }
 
-  tell(message: Reply | Notice): void {
+  notify(message: Reply | Notice): void {
     this.#send(encodeMessage(message, this.format, this.batch), this.format === 'msgpack');
   }
 
-  /** The reply to a command, whose bytes count as work of the client. */
-  answer(reply: Reply): void {
+  /** Replies to a command. The bytes of the reply count as work of the client. */
+  reply(reply: Reply): void {
     const message = encodeMessage(reply, this.format, this.batch);
     this.session.charge(message.length);
     this.#send(message, this.format === 'msgpack');
   }
 
-  /** A frame, or an array of frames, in this connection's format. */
+  /** Sends a frame, or an array of frames, in this connection's format. */
   write(bytes: Uint8Array): void {
     this.#send(bytes, this.format === 'msgpack');
   }
 
-  /** An object of the PumpPortal dialect, which is always one JSON text. */
+  /** Sends an object of the PumpPortal dialect, which is always JSON. */
   writeDialect(text: string | Uint8Array): void {
     this.#send(text, false);
   }
 
-  /** Follows a topic: in its group's room, or through the history until it has caught up. */
+  /** Follows a topic: live in the room of its group, or through the history until the replay has caught up. */
   follow(topic: string, following: Following): void {
     this.topics ??= new TopicMap();
     if (this.usage !== null && !this.topics.has(topic)) this.usage.subscriptions++;
@@ -111,35 +124,32 @@ export class Connection implements SocketHandlers {
     if (!(following instanceof CatchUp)) this.#socket.join(following.room);
   }
 
-  /** Follows a topic no more. */
-  drop(topic: string): void {
+  unfollow(topic: string): void {
     const following = this.topics?.get(topic);
     if (following === undefined) return;
     this.topics!.delete(topic);
     if (this.usage !== null) this.usage.subscriptions--;
-    if (following instanceof CatchUp) this.#hub.forget(following);
-    else this.#socket.leave(following.room);
-    this.#hub.fanout.release(groupOf(following));
+    if (!(following instanceof CatchUp)) this.#socket.leave(following.room);
+    this.#events.onUnfollow(following);
   }
 
-  enter(room: string): void {
+  joinRoom(room: string): void {
     this.#socket.join(room);
   }
 
-  leave(room: string): void {
+  leaveRoom(room: string): void {
     this.#socket.leave(room);
   }
 
-  /** The replay of a topic has reached its live end. */
-  join(catchUp: CatchUp): void {
-    this.#hub.join(this, catchUp);
+  goLive(catchUp: CatchUp): void {
+    this.#events.onLive(this, catchUp);
   }
 
   ping(): void {
     this.#socket.ping();
   }
 
-  /** Ends the socket with the close code of an error. */
+  /** Closes the socket with the close code of an error. */
   close(code: ErrorCode, reason: string): void {
     if (!this.ended) this.#socket.end(closeCode(code), reason);
   }
@@ -148,7 +158,7 @@ export class Connection implements SocketHandlers {
     if (!this.ended) this.#socket.end(silentCloseCode, 'no sign of life');
   }
 
-  /** Cuts the link: no close frame would fit any more. */
+  /** Closes the socket without a close frame, for a client that could not receive one. */
   destroy(): void {
     if (!this.ended) this.#socket.destroy();
   }
@@ -159,11 +169,11 @@ export class Connection implements SocketHandlers {
 
   onMessage(bytes: Uint8Array, binary: boolean): void {
     this.silentChecks = 0;
-    this.#hub.onMessage(this, bytes, binary);
+    this.#events.onMessage(this, bytes, binary);
   }
 
   onDrain(): void {
-    this.#hub.onDrain();
+    this.#events.onDrain();
   }
 
   onSign(): void {
@@ -171,12 +181,12 @@ export class Connection implements SocketHandlers {
   }
 
   onDropped(): void {
-    if (!this.ended) this.#hub.onDropped(this);
+    if (!this.ended) this.#events.onDropped(this);
   }
 
   onClose(): void {
     if (this.ended) return;
     this.ended = true;
-    this.#hub.onClose(this);
+    this.#events.onClose(this);
   }
 }

@@ -7,37 +7,45 @@ import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/rate-heade
 import { transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
-import type { Hub } from '../hub.ts';
+import type { KeyUsages } from './key-usage.ts';
 
-/** `lines`: headers of the answer that accepts it, as `HttpAnswer` has them. */
+/** `lines`: headers of the answer that accepts the handshake, in the form of `HttpAnswer.lines`. */
 export type Handshake =
   | { readonly ok: true; readonly options: ConnectionOptions; readonly lines: string }
   | { readonly ok: false; readonly answer: HttpAnswer };
 
 export const streamPaths = ['/api/data', '/data'] as const;
 
-/** Connections of one gateway; one more is refused with 429. */
+/** Connections of one gateway. One more is refused with 429. */
 const maxConnections = 50_000;
+
+/** The numbers of open connections. */
+export interface OpenConnections {
+  readonly connections: number;
+  /** Connections without a key so far. */
+  readonly unauthenticated: number;
+  readonly usages: Pick<KeyUsages, 'isFull'>;
+}
 
 export interface HandshakeParts {
   readonly admit: Admit;
-  readonly hub: Pick<Hub, 'connections' | 'strangers' | 'usages'>;
-  /** Who the client is, proxies apart. */
+  readonly hub: OpenConnections;
+  /** The client's address, behind trusted proxies too. */
   readonly addressOf: (request: HttpRequest) => string;
   readonly isDraining: () => boolean;
 }
 
-interface Form {
+interface HandshakeForm {
   readonly format: Format;
   readonly batch: boolean;
-  /** Null: the first message has to authenticate. */
+  /** Null: the first message must authenticate. */
   readonly credential: Credential | null;
 }
 
 /**
- * Decides on a handshake. A key or ticket that is given must be good; with none, the connection is opened and its first message
- * has to authenticate it. How many are connected is looked at last, in the turn in which the connection opens: of those that are
- * judged together none counts yet.
+ * Decides on a handshake. A key or ticket in it must be valid. Without one, the connection opens and its first message must
+ * authenticate. The number of connections is checked last, in the turn of the event loop in which the connection opens, because
+ * handshakes that are checked at the same time do not count yet.
  */
 export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Handshake | Promise<() => Handshake> {
   const form = readForm(request, parts);
@@ -56,8 +64,8 @@ export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Han
   });
 }
 
-/** What can be said before anybody is asked who the client is: the parts of the request, or why it is refused. */
-function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): Form | HttpAnswer {
+/** Reads the request, before its credential is checked: its parts, or why it is refused. */
+function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): HandshakeForm | HttpAnswer {
   if (isDraining()) return errorAnswer(request, 'DRAINING');
   const malformed = checkUpgrade(request);
   if (malformed !== null) return malformed;
@@ -70,12 +78,12 @@ function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): Fo
   if (batch !== '0' && batch !== '1') {
     return errorAnswer(request, 'INVALID_REQUEST', '`batch` must be 0 or 1.', { fields: { batch: 'unknown' } });
   }
-  const wrong = strayCredential(request);
-  if (wrong !== null) return errorAnswer(request, 'UNAUTHENTICATED', wrong);
+  const fault = credentialFault(request);
+  if (fault !== null) return errorAnswer(request, 'UNAUTHENTICATED', fault);
   const credential = credentialOf(request);
-  if (credential === null && hub.strangers >= streamLimits.strangers) {
+  if (credential === null && hub.unauthenticated >= streamLimits.unauthenticatedConnections) {
     const message = 'This gateway has as many connections without a key as it takes.';
-    return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.strangers });
+    return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.unauthenticatedConnections });
   }
   return { format: format as Format, batch: batch === '1', credential };
 }
@@ -91,7 +99,7 @@ function gatewayFull(request: HttpRequest): HttpAnswer {
   return errorAnswer(request, 'RATE_LIMIT', 'This gateway has as many connections as it takes.', { limit: maxConnections });
 }
 
-/** Why a client that was judged is refused; null where it is not. While it was judged others may have come. */
+/** Why a client is refused after its credential was checked; null if it is accepted. Other clients may have connected meanwhile. */
 function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining }: HandshakeParts): HttpAnswer | null {
   const headers = limitHeaders(admission);
   if (!admission.ok) {
@@ -110,13 +118,13 @@ function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Re
   return errorAnswer(request, 'RATE_LIMIT', message, { limit: plan.connections }, headers);
 }
 
-/** What a key that was counted has left. */
+/** What is left of the limit of the key for which the request counted. */
 function limitHeaders(admission: Admission): Readonly<Record<string, string>> {
   const counted = admission.ok ? admission : admission.counted;
   return counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, Date.now());
 }
 
-/** What RFC 6455 asks of a handshake; null where it is one. */
+/** What violates RFC 6455; null if nothing does. */
 function checkUpgrade(request: HttpRequest): HttpAnswer | null {
   const { headers } = request;
   const tokens = (name: string): string[] =>
@@ -139,15 +147,15 @@ function checkUpgrade(request: HttpRequest): HttpAnswer | null {
   return null;
 }
 
-/** Other names under which clients send what they hold for a credential. */
-const strayNames: ReadonlySet<string> = new Set(['apikey', 'key', 'token', 'accesstoken', 'authorization', 'auth', 'wsticket']);
+/** Wrong names under which clients send a credential. */
+const misnamedCredentials: ReadonlySet<string> = new Set(['apikey', 'key', 'token', 'accesstoken', 'authorization', 'auth', 'wsticket']);
 
-/** What is wrong with the credentials of a request; null where nothing is. */
-function strayCredential(request: HttpRequest): string | null {
+/** What is wrong with the credentials of a request; null if nothing is. */
+function credentialFault(request: HttpRequest): string | null {
   for (const name of request.query.keys()) {
     if (name === 'api-key' || name === 'ticket') continue;
     const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '');
-    if (strayNames.has(plain)) return 'The key belongs in `?api-key=`, or in `Authorization: Bearer KEY`; a ticket in `?ticket=`.';
+    if (misnamedCredentials.has(plain)) return 'The key belongs in `?api-key=`, or in `Authorization: Bearer KEY`; a ticket in `?ticket=`.';
   }
   const tickets = request.query.getAll('ticket').length;
   if (tickets > 1) return 'One ticket opens one connection.';

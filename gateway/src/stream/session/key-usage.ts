@@ -3,22 +3,22 @@ import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** What all connections of one key hold on this gateway, so that no key takes what is there for all. */
+/** What all connections of one key use on this gateway. */
 export interface KeyUsage {
   readonly keyId: string;
   connections: number;
-  /** Topics, once for each connection that follows them. */
+  /** A topic counts once for each connection that follows it. */
   subscriptions: number;
   readonly work: WorkBudget;
 }
 
-/** Keys beyond which those without connections are looked through, and forgotten where they have rested. */
-const restingKeys = 1_000;
+/** Above this number of keys, those without connections are removed once their budget is full again. */
+const maxIdleKeys = 1_000;
 
-const nothing = { connections: 0, subscriptions: 0 } as const;
+const noUsage = { connections: 0, subscriptions: 0 } as const;
 
-/** Why a key may not follow so many topics more; null where it may. */
-export function subscriptionsBeyond(
+/** The limit that `more` subscriptions of a key would exceed; null if they are within its plan. */
+export function exceededSubscriptions(
   plan: Plan,
   usage: KeyUsage,
   more: number,
@@ -28,21 +28,21 @@ export function subscriptionsBeyond(
   return { limit, message: `At most ${limit} subscriptions of one key of the plan ${plan.name}.` };
 }
 
-/** The keys that have connections. Beyond its bounds a key is refused, and the others don't notice. */
+/** The usage of each key that has connections. A key beyond its limits is refused; other keys are not affected. */
 export class KeyUsages {
   readonly #usages = new Map<string, KeyUsage>();
 
-  /** What a key has open here. */
   of(keyId: string): Pick<KeyUsage, 'connections' | 'subscriptions'> {
-    return this.#usages.get(keyId) ?? nothing;
+    return this.#usages.get(keyId) ?? noUsage;
   }
 
-  /** Whether the key has as many connections as its plan grants. */
+  /** Whether the key has as many connections as its plan allows. */
   isFull({ keyId, plan }: Principal): boolean {
     return this.of(keyId).connections >= plan.connections;
   }
 
-  enter(keyId: string, nowMs: number): KeyUsage {
+  /** Adds a connection of a key. */
+  add(keyId: string, nowMs: number): KeyUsage {
     let usage = this.#usages.get(keyId);
     if (usage === undefined) {
       const work = new WorkBudget(streamLimits.keyWorkBurst, streamLimits.keyWorkPerSecond, nowMs);
@@ -52,11 +52,11 @@ export class KeyUsages {
     return usage;
   }
 
-  /** What a key has spent stays known until it has come back: to connect anew gives no new budget. */
-  leave(usage: KeyUsage): void {
+  /** Removes a connection of a key. The spent budget is retained, so that a client cannot renew it by connecting again. */
+  remove(usage: KeyUsage): void {
     usage.connections--;
-    if (this.#usages.size <= restingKeys) return;
+    if (this.#usages.size <= maxIdleKeys) return;
     const nowMs = Date.now();
-    for (const [keyId, { connections, work }] of this.#usages) if (connections === 0 && work.isWhole(nowMs)) this.#usages.delete(keyId);
+    for (const [keyId, { connections, work }] of this.#usages) if (connections === 0 && work.isFull(nowMs)) this.#usages.delete(keyId);
   }
 }

@@ -20,7 +20,7 @@ import { channelNames, type Channel } from '@sluice/shared/wire/topics.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** What one message of a client asks for. Each is answered with exactly one reply, by whoever carries it out. */
+/** What one message of a client requests. Each action gets exactly one reply. */
 export type Action =
   | { readonly kind: 'authenticate'; readonly id: CommandId; readonly key: string }
   | { readonly kind: 'subscribe'; readonly id: CommandId; readonly command: SubscribeCommand }
@@ -28,9 +28,9 @@ export type Action =
   | { readonly kind: 'list'; readonly id: CommandId; readonly after: string | undefined }
   | { readonly kind: 'ping'; readonly id: CommandId }
   | { readonly kind: 'dialect'; readonly command: DialectCommand }
-  /** Answered `{"message": text}`. */
+  /** The reply is `{"message": text}`. */
   | { readonly kind: 'dialect_notice'; readonly text: string }
-  /** `close`: the socket ends with the code of this error after the reply. */
+  /** `close`: after the reply the socket closes with the code of this error. */
   | { readonly kind: 'refused'; readonly reply: ErrorReply; readonly close: ErrorCode | null };
 
 const parsers = {
@@ -50,75 +50,75 @@ const needsKey =
   'This gateway needs an API key: connect to /api/data?api-key=YOUR_KEY, or with the header `Authorization: Bearer YOUR_KEY`.';
 
 const authFirst = 'The first message must be {"op":"auth","key":"…"} where the handshake carried no key.';
-/** A refused message counts once more for each so many of its bytes. */
+/** A refused message counts one more time for each so many of its bytes. */
 const refusalBytes = 4 * 1024;
 
-/** An `error` reply; `details` as the table of errors describes them. */
+/** An `error` reply. The table of errors describes `details`. */
 export function refusal(id: CommandId, code: ErrorCode, message?: string, details?: Readonly<Record<string, unknown>>): ErrorReply {
   return { id, op: 'error', error: errorBody(code, message, details) };
 }
 
-/** The id to answer with, from anything that a client sent; null where it cannot be given back exactly. */
-function carriedId(id: unknown): CommandId {
+/** The id for the reply, from whatever the client sent; null if it cannot be repeated exactly. */
+function replyId(id: unknown): CommandId {
   if (typeof id === 'number') return Number.isSafeInteger(id) && !Object.is(id, -0) ? id : null;
   return typeof id === 'string' && id.length <= 128 ? id : null;
 }
 
 const wrongId = 'must be a text of at most 128 characters, an integer of at most 53 bits, or null';
-/** `id` as the first field of a text. */
+/** `id` as the first field of a JSON text. */
 const leadingId = /^\s*\{\s*"id"\s*:\s*(-?\d{1,16}|"(?:[^"\\]|\\.){0,128}")\s*[,}]/;
 
-/** What an authenticated connection may ask for. */
-export interface SessionGrant {
-  /** Commands at once, and as many each second. */
+/** The limits of an authenticated connection. */
+export interface SessionLimits {
+  /** Commands in a burst, and each second after it. */
   readonly commandsPerSecond: number;
-  /** What all connections of the key may ask for together. */
+  /** The budget that all connections of the key share. */
   readonly keyWork: WorkBudget | null;
 }
 
 /**
- * The protocol of one connection: message and time in, one action out. Knows no socket, no clock and no event; never
- * throws, whatever the bytes are.
+ * The protocol of one connection. It takes a message and the time, and returns one action. It knows no socket, clock or event, and
+ * never throws, whatever the bytes are.
  */
 export class Session {
-  /** An `op` has been used: heartbeats and notices are understood. */
+  /** The client has used an `op`, so it understands heartbeats and notices. */
   usesOps = false;
-  /** A `method` has been used: the client is one of PumpPortal's. */
+  /** The client has used a `method`, so it is a PumpPortal client. */
   usesDialect = false;
   #authenticated: boolean;
   #commandsPerSecond: number;
   #keyWork: WorkBudget | null;
-  /** Commands that may still come at once. */
+  /** Commands left in the burst. */
   #allowance: number;
   #allowanceAtMs: number;
   #refusedInARow = 0;
   #work: WorkBudget;
 
-  constructor(nowMs: number, grant: SessionGrant | null) {
-    this.#authenticated = grant !== null;
-    this.#commandsPerSecond = grant?.commandsPerSecond ?? streamLimits.strangerCommands;
-    this.#keyWork = grant?.keyWork ?? null;
+  constructor(nowMs: number, limits: SessionLimits | null) {
+    this.#authenticated = limits !== null;
+    this.#commandsPerSecond = limits?.commandsPerSecond ?? streamLimits.unauthenticatedCommands;
+    this.#keyWork = limits?.keyWork ?? null;
     this.#allowance = this.#commandsPerSecond;
     this.#allowanceAtMs = nowMs;
-    this.#work = grant === null ? new WorkBudget(streamLimits.strangerWork, streamLimits.commandWork, nowMs) : fullWork(nowMs);
+    this.#work = limits === null ? new WorkBudget(streamLimits.unauthenticatedWork, streamLimits.commandWork, nowMs) : fullWork(nowMs);
   }
 
   get authenticated(): boolean {
     return this.#authenticated;
   }
 
-  /** The key of an `authenticate` action was good; with it may come another plan. */
-  accept(nowMs: number, grant: SessionGrant): void {
+  /** The key of an `authenticate` action is valid, or its plan has changed. */
+  accept(nowMs: number, limits: SessionLimits): void {
     if (!this.#authenticated) {
       this.#work = fullWork(nowMs);
-      this.#allowance = grant.commandsPerSecond;
+      this.#allowance = limits.commandsPerSecond;
     }
     this.#authenticated = true;
-    this.#commandsPerSecond = grant.commandsPerSecond;
-    this.#keyWork = grant.keyWork;
+    this.#commandsPerSecond = limits.commandsPerSecond;
+    this.#keyWork = limits.keyWork;
   }
 
-  /** Counts what carrying out a command came to: the bytes of its reply above all. */
+  /** Charges the cost of a command, which is mostly the bytes of its reply. */
   charge(work: number): void {
     this.#work.spend(work);
     this.#keyWork?.spend(work);
@@ -145,7 +145,7 @@ export class Session {
   }
 
   #op(message: Record<string, unknown>): Action {
-    const id = carriedId(message['id']);
+    const id = replyId(message['id']);
     if (id === null && (message['id'] ?? null) !== null) return this.#invalid(null, `id: ${wrongId}`, { id: wrongId });
     const { op } = message;
     if (!ops.includes(op as Op)) return this.#invalid(id, `\`op\` must be one of ${ops.join(', ')}.`, { op: 'unknown' });
@@ -183,7 +183,7 @@ export class Session {
     return this.#checked(id, byChannel[channel as Channel](message), action);
   }
 
-  /** Who has not used an `op` is taken for one of PumpPortal's clients. */
+  /** A client that has not used an `op` is treated as a PumpPortal client. */
   #barePing(): Action {
     if (!this.usesOps) return { kind: 'dialect_notice', text: this.authenticated ? 'pong' : needsKey };
     if (this.authenticated) return { kind: 'ping', id: null };
@@ -218,7 +218,7 @@ export class Session {
     return { kind: 'refused', reply: refusal(id, 'INVALID_REQUEST', message, { fields }), close: null };
   }
 
-  /** A token bucket: a burst, then as many a second. */
+  /** A token bucket: a burst, then the same number each second. */
   #allow(nowMs: number): boolean {
     const perSecond = this.#commandsPerSecond;
     const earned = Math.floor(((nowMs - this.#allowanceAtMs) * perSecond) / 1000);
@@ -235,7 +235,7 @@ export class Session {
     return true;
   }
 
-  /** Refuses what was not looked at, but for its id. */
+  /** Refuses a message of which only the id was read. */
   #refuseRate(bytes: Uint8Array, binary: boolean, text: string, retryAfterMs = 1_000): Action {
     this.#refusedInARow += Math.floor(bytes.length / refusalBytes);
     const close = this.#refusedInARow > streamLimits.rateRefusals ? 'RATE_LIMIT' : null;
@@ -249,25 +249,25 @@ function fullWork(nowMs: number): WorkBudget {
   return new WorkBudget(streamLimits.workBurst, streamLimits.workPerSecond, nowMs);
 }
 
-/** The id of a message that is to be refused, without reading a long one. */
+/** The id of a message that will be refused. A long message is not parsed. */
 function unreadId(bytes: Uint8Array, binary: boolean): CommandId {
   if (bytes.length <= streamLimits.refusedIdBytes) {
     const parsed = parse(bytes, binary);
-    return parsed === null || parsed === 'ping' ? null : carriedId(parsed['id']);
+    return parsed === null || parsed === 'ping' ? null : replyId(parsed['id']);
   }
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, streamLimits.refusedIdBytes);
-  if (binary) return carriedId(firstMsgpackId(head));
+  if (binary) return replyId(firstMsgpackId(head));
   const found = leadingId.exec(head.toString('utf8'))?.[1];
   if (found === undefined) return null;
   try {
-    return carriedId(JSON.parse(found));
+    return replyId(JSON.parse(found));
   } catch {
     // An escape that JSON does not have.
     return null;
   }
 }
 
-/** A text is JSON, a binary message MessagePack. Some clients keep a connection alive with the bare text `ping`. */
+/** A text message is JSON, a binary one MessagePack. Some clients send the bare text `ping` to keep a connection alive. */
 function parse(bytes: Uint8Array, binary: boolean): Record<string, unknown> | 'ping' | null {
   let value: unknown;
   if (binary) {

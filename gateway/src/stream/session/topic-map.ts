@@ -1,11 +1,11 @@
 /**
- * Topics and what belongs to each, in the order in which they came. The first stands here by itself until another joins it: most
- * connections follow one topic, and a `Map` makes room for four.
+ * A map by topic, in the order of insertion. The first entry is stored without a `Map` until a second one comes: most connections
+ * follow one topic, and a `Map` allocates room for four.
  */
 export class TopicMap<Value extends object> {
   #topic = '';
   #value: Value | null = null;
-  /** All of them, once there were two. */
+  /** All entries, once there have been two. */
   #map: Map<string, Value> | null = null;
 
   get size(): number {
@@ -40,7 +40,7 @@ export class TopicMap<Value extends object> {
     else if (this.#topic === topic) this.#value = null;
   }
 
-  /** As with a `Map`, what is deleted meanwhile does not come any more. */
+  /** As in a `Map`, entries deleted during the iteration are not visited. */
   *entries(): Generator<readonly [string, Value]> {
     if (this.#map !== null) yield* this.#map;
     else if (this.#value !== null) yield [this.#topic, this.#value];

@@ -1,5 +1,5 @@
 import { allTradesTopic } from '@sluice/shared/wire/topics.ts';
-import type { LogFollower } from '../../stream/hub.ts';
+import type { LogFollower } from '../../stream/delivery/delivery.ts';
 import type { OrderFollower } from './order-follower.ts';
 
 /** Tells a follower of each trade that our own stream has: orders are seen in a block before a node's statuses say so. */

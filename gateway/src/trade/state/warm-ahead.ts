@@ -1,6 +1,6 @@
 import { newTokensTopic } from '@sluice/shared/wire/topics.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import type { LogFollower } from '../../stream/hub.ts';
+import type { LogFollower } from '../../stream/delivery/delivery.ts';
 import type { HotState } from './hot-state.ts';
 
 /** Follows the accounts of every new coin for a while: who buys it first need not wait for a read. */

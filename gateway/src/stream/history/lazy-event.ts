@@ -1,8 +1,8 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 
-/** An event's bytes, parsed when the first asks and at most once. */
-export class EventCell {
+/** An event that is parsed from its JSON on first use, and only once. */
+export class LazyEvent {
   readonly #json: Uint8Array;
   #parsed: StreamEvent | null = null;
 

@@ -1,19 +1,17 @@
-interface Held {
+interface PendingMessage {
   readonly bytes: Uint8Array;
   readonly binary: boolean;
 }
 
-/** Messages of one client that wait while it is judged. */
 const maxMessages = 64;
-/** Bytes of those. */
 const maxBytes = 64 * 1024;
 
-/** Keeps, in order, what a client sends while its key is judged; beyond the bounds it takes no more. */
-export class HeldMessages {
-  readonly #messages: Held[] = [];
+/** The messages that a client sends while its key is checked, in order. Bounded: one more is refused. */
+export class PendingMessages {
+  readonly #messages: PendingMessage[] = [];
   #bytes = 0;
 
-  /** False where there is no room; the bytes are copied. */
+  /** Copies the bytes. Returns false if there is no room. */
   add(bytes: Uint8Array, binary: boolean): boolean {
     this.#bytes += bytes.byteLength;
     if (this.#messages.length === maxMessages || this.#bytes > maxBytes) return false;
@@ -21,7 +19,7 @@ export class HeldMessages {
     return true;
   }
 
-  all(): readonly Held[] {
+  all(): readonly PendingMessage[] {
     return this.#messages;
   }
 }

@@ -1,18 +1,18 @@
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 
-/** Counters of one gateway's stream. Hot paths count here and log nothing. */
+/** Counters of one gateway's stream. Hot paths count here and do not log. */
 export class StreamStats {
-  /** Entries taken from the bus. */
+  /** Entries received from the bus. */
   events = 0;
-  /** Messages handed to the transport for a room: one for all its sockets. */
+  /** Messages published to a room. A message counts once, however many sockets are in the room. */
   publishes = 0;
-  /** Bytes of those, once for each room. */
+  /** Bytes of the published messages, counted once for each room. */
   publishedBytes = 0;
   /** Frames replayed to single connections. */
   replayedFrames = 0;
-  /** Gaps told to rooms and connections. */
+  /** Gaps reported to rooms and connections. */
   gaps = 0;
-  /** Entries that the bus could not give, as far as it knew. */
+  /** Entries that the bus reported as lost. */
   lostEntries = 0;
   /** Messages for which a socket had no room left. */
   drops = 0;
@@ -22,6 +22,6 @@ export class StreamStats {
   commands = 0;
   refusedCommands = 0;
   refusedHandshakes = 0;
-  /** From an event's `ts.published` to its handing to the transport; at most one sample a millisecond. */
+  /** From an event's `ts.published` until it was passed to the transport; at most one sample a millisecond. */
   readonly latencyUs = new LatencyHistogram();
 }

@@ -1,0 +1,100 @@
+import type { Position, SubscribeCommand } from '@sluice/shared/wire/commands.ts';
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import type { ErrorReply, Gap, JoinPosition, SubscribedReply } from '@sluice/shared/wire/replies.ts';
+import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
+import { maxGroupsPerTopic, maxTopics } from '../fanout/fanout.ts';
+import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
+import type { BusPosition } from '../fanout/topic-group.ts';
+import { CatchUp } from '../replay/catch-up.ts';
+import { resumePoint, type ResumeParts, type ResumePoint } from '../replay/resume-point.ts';
+import { groupOf, type Connection, type Following } from '../session/connection.ts';
+import { refusal } from '../session/protocol.ts';
+import type { CandleDemand } from './candle-demand.ts';
+import { requestedTopics } from './requested-topics.ts';
+import { sinceFault, sinceOf } from './since.ts';
+import { snapshots, type SnapshotParts } from './snapshots.ts';
+import { limitFault, planFault } from './subscribe-fault.ts';
+
+export interface SubscribeParts extends ResumeParts, SnapshotParts {
+  readonly bus: BusPosition & ResumeParts['bus'];
+  readonly candleDemand: CandleDemand;
+}
+
+/** The result of a `subscribe`: the reply, then the gaps, then the replays. */
+export interface Subscribed {
+  readonly reply: SubscribedReply | ErrorReply;
+  readonly gaps: readonly Gap[];
+  readonly replays: readonly CatchUp[];
+}
+
+/** Carries out a `subscribe`. The first frame of each topic is the one after its position in the reply. */
+export function subscribe(parts: SubscribeParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
+  const id = command.id ?? null;
+  const { requested, rejected } = requestedTopics(connection, command);
+  const fault =
+    planFault(connection, command, requested) ?? sinceFault(command, requested, rejected) ?? limitFault(connection, command, requested);
+  if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
+  // Frames collected so far belong before the reply, and only to those who follow already.
+  if (connection.batch) parts.fanout.batcher.flushAll();
+  const filter = filterOf(parts, command);
+  const accepted: string[] = [];
+  const positions: Record<string, JoinPosition> = {};
+  const gaps: Gap[] = [];
+  const replays: CatchUp[] = [];
+  for (const { key, topic } of requested) {
+    const followed = follow(parts, connection, topic, filter, sinceOf(command, topic), nowMs);
+    if (followed === null) {
+      if (key === null) return { reply: refusal(id, 'RATE_LIMIT', tooMuch), gaps: [], replays: [] };
+      rejected.push({ key, code: 'RATE_LIMIT' });
+      continue;
+    }
+    const { following, start } = followed;
+    if (key !== null) accepted.push(key);
+    positions[topic] = { epoch: parts.bus.epoch, seq: start.after, recovered: start.recovered };
+    if (start.gap !== null) gaps.push(start.gap);
+    if (following instanceof CatchUp) replays.push(following);
+  }
+  const reply: SubscribedReply = { id, op: 'subscribed', channel: command.channel, accepted, rejected, positions };
+  if (command.snapshot === true) reply.snapshot = snapshots(parts, connection, requested, filter);
+  return { reply, gaps, replays };
+}
+
+const tooMuch =
+  `This gateway follows at most ${maxTopics} topics, and evaluates at most ${maxGroupsPerTopic} different filters on one, ` +
+  `${streamLimits.filtersPerKeyAndTopic} of them of one key.`;
+
+function filterOf({ fanout }: SubscribeParts, command: SubscribeCommand): CompiledFilter | null {
+  const filter = compileFilter(command.channel, 'filter' in command ? command.filter : undefined);
+  const isConfirmed = 'commitment' in command && command.commitment === 'confirmed';
+  return isConfirmed ? confirmedOnly(filter, fanout.slots) : filter;
+}
+
+/** Follows one topic from now on, or from the client's position. Null if the gateway has no room for it. */
+function follow(
+  parts: SubscribeParts,
+  connection: Connection,
+  topic: string,
+  filter: CompiledFilter | null,
+  since: Position | null,
+  nowMs: number,
+): { following: Following; start: ResumePoint } | null {
+  const { fanout, candleDemand } = parts;
+  const before = connection.topics?.get(topic);
+  const isCandles = readCandlesTopic(topic) !== null;
+  if (isCandles && !candleDemand.hasRoomFor(topic)) return null;
+  const group = fanout.acquire(topic, connection.format, connection.batch, filter, connection.usage?.keyId ?? '');
+  if (group === null) return null;
+  if (isCandles) candleDemand.add(topic);
+  const current = group.topic.seq;
+  if (since === null && before !== undefined && groupOf(before) === group) {
+    // The connection already follows the topic with the same filter.
+    fanout.release(group);
+    const after = before instanceof CatchUp ? before.next - 1 : current;
+    return { following: group, start: { after, recovered: false, gap: null } };
+  }
+  if (before !== undefined) connection.unfollow(topic);
+  const start = since === null ? { after: current, recovered: false, gap: null } : resumePoint(parts, topic, since, current);
+  const following = start.after === current ? group : new CatchUp(connection, group, start.after, nowMs);
+  connection.follow(topic, following);
+  return { following, start };
+}

@@ -1,0 +1,155 @@
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import type { Authenticator, Principal } from '../../auth/principal.ts';
+import type { Socket } from '../../transport/transport.ts';
+import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
+import type { Fanout } from '../fanout/fanout.ts';
+import type { StreamStats } from '../fanout/stream-stats.ts';
+import { CatchUp, type CatchUps } from '../replay/catch-up.ts';
+import { Connection, groupOf, type ConnectionEvents, type ConnectionOptions, type Following } from '../session/connection.ts';
+import { KeyUsages, type KeyUsage } from '../session/key-usage.ts';
+import { missingUsedFeature } from '../session/plan-features.ts';
+import { Session, type SessionLimits } from '../session/protocol.ts';
+import type { HeartbeatRooms } from './heartbeat.ts';
+import { sliceCount, type Slices } from './slices.ts';
+import type { SlowConsumers } from './slow-consumers.ts';
+
+export interface ConnectionsParts {
+  readonly authenticator: Pick<Authenticator, 'principalOf'>;
+  readonly slices: Slices;
+  readonly slowConsumers: SlowConsumers;
+  readonly heartbeats: HeartbeatRooms;
+  readonly fanout: Fanout;
+  readonly catchUps: CatchUps;
+  readonly dialect: Pick<PumpPortalDialect, 'unfollowAll'>;
+  readonly stats: StreamStats;
+  /** Carries out the command in a client's message. */
+  readonly onMessage: ConnectionEvents['onMessage'];
+}
+
+function limitsOf({ plan }: Principal, usage: KeyUsage): SessionLimits {
+  return { commandsPerSecond: plan.commandsPerSecond, keyWork: usage.work };
+}
+
+/** Owns the connections: opens them, binds them to keys and plans, and removes them when they close. */
+export class Connections implements ConnectionEvents {
+  readonly usages = new KeyUsages();
+  readonly onMessage: ConnectionEvents['onMessage'];
+  readonly #parts: ConnectionsParts;
+  #unauthenticated = 0;
+
+  constructor(parts: ConnectionsParts) {
+    this.#parts = parts;
+    this.onMessage = parts.onMessage;
+  }
+
+  get unauthenticated(): number {
+    return this.#unauthenticated;
+  }
+
+  /** Takes over a socket whose handshake was accepted. */
+  open(socket: Socket, options: ConnectionOptions): Connection {
+    const { slices, stats } = this.#parts;
+    const { principal } = options;
+    const nowMs = Date.now();
+    const usage = principal === null ? null : this.usages.add(principal.keyId, nowMs);
+    const session = new Session(nowMs, usage === null || principal === null ? null : limitsOf(principal, usage));
+    const connection = new Connection(socket, this, session, options, stats.connectionsOpened++ % sliceCount);
+    connection.usage = usage;
+    slices.add(connection);
+    if (usage === null) {
+      this.#unauthenticated++;
+      connection.authTimer = setTimeout(() => connection.close('UNAUTHENTICATED', 'not authenticated in time'), streamLimits.authTimeoutMs);
+    } else if (principal !== null && this.currentPrincipal(principal) !== principal) {
+      // The transport allows no close within its call.
+      setImmediate(() => this.#recheck(connection));
+    }
+    return connection;
+  }
+
+  /** Binds a connection to the key with which it has authenticated. */
+  authenticate(connection: Connection, principal: Principal): void {
+    const nowMs = Date.now();
+    connection.principal = principal;
+    if (connection.usage === null) {
+      connection.usage = this.usages.add(principal.keyId, nowMs);
+      this.#unauthenticated--;
+    }
+    connection.session.accept(nowMs, limitsOf(principal, connection.usage));
+    if (connection.authTimer !== null) clearTimeout(connection.authTimer);
+    connection.authTimer = null;
+    this.#parts.heartbeats.place(connection);
+  }
+
+  /** The present state of a principal. Its key may have ended or changed its plan since it was checked. Null if it has ended. */
+  currentPrincipal({ credential }: Principal): Principal | null {
+    return this.#parts.authenticator.principalOf(credential);
+  }
+
+  #recheck(connection: Connection): void {
+    if (connection.principal === null) return;
+    const principal = this.currentPrincipal(connection.principal);
+    if (principal === null) connection.close('UNAUTHENTICATED', 'key revoked');
+    else this.#applyPlan(connection, principal);
+  }
+
+  /** Closes every connection that authenticated with a credential that is no longer valid. Returns their number. */
+  disconnect(credential: string, reason: 'revoked' | 'expired' = 'revoked'): number {
+    let closed = 0;
+    for (const connection of this.#parts.slices.all()) {
+      if (connection.principal?.credential !== credential) continue;
+      connection.close('UNAUTHENTICATED', `key ${reason}`);
+      closed++;
+    }
+    return closed;
+  }
+
+  /** Applies a new plan to every connection of a credential. Closes those that use a feature that the plan does not include. */
+  applyPlan(principal: Principal): void {
+    for (const connection of this.#parts.slices.all()) {
+      if (connection.principal?.credential === principal.credential) this.#applyPlan(connection, principal);
+    }
+  }
+
+  #applyPlan(connection: Connection, principal: Principal): void {
+    if (connection.usage === null) return;
+    connection.principal = principal;
+    connection.session.accept(Date.now(), limitsOf(principal, connection.usage));
+    const missing = missingUsedFeature(principal.plan, connection);
+    if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} has not ${missing.details.feature}`);
+  }
+
+  onDrain(): void {
+    this.#parts.catchUps.wake();
+  }
+
+  onDropped(connection: Connection): void {
+    this.#parts.slowConsumers.onDropped(connection);
+  }
+
+  onLive(connection: Connection, { group, prev }: CatchUp): void {
+    this.#parts.fanout.prepareJoin(group, prev);
+    connection.follow(group.topic.topic, group);
+    this.#parts.heartbeats.place(connection);
+  }
+
+  onUnfollow(following: Following): void {
+    if (following instanceof CatchUp) this.#parts.catchUps.delete(following);
+    this.#parts.fanout.release(groupOf(following));
+  }
+
+  onClose(connection: Connection): void {
+    const { slices, slowConsumers, dialect, heartbeats } = this.#parts;
+    slices.delete(connection);
+    slowConsumers.onClose(connection);
+    if (connection.authTimer !== null) clearTimeout(connection.authTimer);
+    for (const topic of connection.topics?.keys() ?? []) connection.unfollow(topic);
+    dialect.unfollowAll(connection);
+    if (connection.usage === null) this.#unauthenticated--;
+    else this.usages.remove(connection.usage);
+    heartbeats.remove(connection);
+  }
+
+  close(): void {
+    for (const connection of this.#parts.slices.all()) connection.destroy();
+  }
+}

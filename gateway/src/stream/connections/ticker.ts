@@ -1,0 +1,85 @@
+import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { anchorClock } from '../../clock.ts';
+import type { Fanout } from '../fanout/fanout.ts';
+import type { StreamStats } from '../fanout/stream-stats.ts';
+import type { BusPosition, Publish } from '../fanout/topic-group.ts';
+import type { CatchUps } from '../replay/catch-up.ts';
+import type { Connection } from '../session/connection.ts';
+import { getsHeartbeats, heartbeatFor, type HeartbeatRooms } from './heartbeat.ts';
+import { sliceCount, type Slices } from './slices.ts';
+import type { SlowConsumers } from './slow-consumers.ts';
+
+const tickMs = streamLimits.heartbeatMs / sliceCount;
+/**
+ * The buffer of a connection is checked this often each second. It is one block of memory. When it is full it is copied into a block of
+ * twice the size, and everybody waits. A stalled client must be detected before its block reaches 4 MiB.
+ */
+const slowChecksPerSecond = 4;
+
+export interface TickerParts {
+  readonly slices: Slices;
+  readonly slowConsumers: SlowConsumers;
+  readonly heartbeats: HeartbeatRooms;
+  readonly fanout: Fanout;
+  readonly catchUps: CatchUps;
+  readonly bus: BusPosition;
+  readonly publish: Publish;
+  readonly stats: StreamStats;
+}
+
+/** Drives what happens by time: heartbeats, pings, and the closing of silent clients and slow consumers. */
+export class Ticker {
+  readonly #parts: TickerParts;
+  #tick = 0;
+  #startedAtMs = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: TickerParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#startedAtMs = performance.now();
+    this.#timer = setInterval(() => this.#onTimer(), tickMs);
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Serves the ticks that are due. After a long pause of the event loop, each slice is served only once. */
+  #onTimer(): void {
+    this.#parts.slowConsumers.cutDropped();
+    const due = Math.floor((performance.now() - this.#startedAtMs) / tickMs);
+    this.#tick = Math.max(this.#tick, due - sliceCount);
+    while (this.#tick < due) this.#onTick(++this.#tick);
+    this.#parts.catchUps.wake();
+  }
+
+  #onTick(tick: number): void {
+    const { slices, slowConsumers, heartbeats, fanout, bus, publish } = this.#parts;
+    const slice = tick % sliceCount;
+    if (slice === 0) anchorClock();
+    const members = slices.at(slice);
+    for (let at = 0; at < sliceCount; at += sliceCount / slowChecksPerSecond) slowConsumers.check((slice + at) % sliceCount);
+    this.#checkSilence(members);
+    heartbeats.beat(slice, fanout, bus, publish);
+    for (const connection of members) {
+      if (connection.heartbeatRoom !== null || !getsHeartbeats(connection)) continue;
+      connection.write(heartbeatFor(connection, fanout, bus));
+      connection.heartbeatAtTick = tick;
+    }
+    fanout.tick(tick);
+  }
+
+  #checkSilence(members: ReadonlySet<Connection>): void {
+    for (const connection of members) {
+      const silentMs = ++connection.silentChecks * streamLimits.heartbeatMs;
+      if (silentMs >= streamLimits.silentMs) {
+        this.#parts.stats.silentCloses++;
+        connection.closeSilent();
+      } else if (silentMs === streamLimits.pingAfterMs) connection.ping();
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import type { BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { isPause } from '@sluice/shared/market/pause.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import type { SlowConsumers } from '../connections/slow-consumers.ts';
+import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
+import type { Fanout } from '../fanout/fanout.ts';
+import type { StreamStats } from '../fanout/stream-stats.ts';
+import type { CandlePauses } from '../history/candle-pauses.ts';
+import type { History } from '../history/history.ts';
+import { LazyEvent } from '../history/lazy-event.ts';
+import type { SlotLosses } from '../history/slot-losses.ts';
+import type { CatchUps } from '../replay/catch-up.ts';
+import { LatencySampler } from './latency-sampler.ts';
+import { isPrivate, type PrivateEvents } from './private-events.ts';
+
+/** Gets every event of the log, in log order. */
+export interface LogFollower {
+  /** `replayed`: the entry comes from the history of the log, and was published before this gateway started to follow it. */
+  onEntry(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void;
+  /** Entries up to offset `last` were lost, or differ from those delivered before. */
+  onLost(last: number): void;
+}
+
+export interface DeliveryParts {
+  readonly bus: BusSubscriber;
+  /** Opens the events that belong to one key. */
+  readonly events: Pick<PrivateEvents, 'open'>;
+  readonly history: History;
+  readonly pauses: CandlePauses;
+  readonly losses: SlotLosses;
+  readonly fanout: Fanout;
+  readonly dialect: PumpPortalDialect;
+  readonly catchUps: CatchUps;
+  readonly slowConsumers: SlowConsumers;
+  readonly stats: StreamStats;
+  readonly log: Logger;
+}
+
+/** Delivers the entries of the log, in log order: to the history, to the clients, and to the followers inside this gateway. */
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  readonly #latency: LatencySampler;
+  readonly #followers: LogFollower[] = [];
+  #linkUp = false;
+  #caughtUp = false;
+  /** Only the first forged event is logged. */
+  #forgeryLogged = false;
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+    this.#latency = new LatencySampler(parts.stats.latencyUs);
+  }
+
+  get linkUp(): boolean {
+    return this.#linkUp;
+  }
+
+  /** The link to the bus is up, and its history has been read. */
+  get ready(): boolean {
+    return this.#caughtUp && this.#linkUp;
+  }
+
+  /** Adds a follower. Call it before `start`. */
+  follow(follower: LogFollower): void {
+    this.#followers.push(follower);
+  }
+
+  /** Reads the history of the bus, then follows it. Resolves once it has caught up. */
+  async start(): Promise<void> {
+    const { bus, log } = this.#parts;
+    this.#linkUp = true;
+    await bus.start({
+      onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
+      onLost: (loss) => this.#onLost(loss),
+      onEpoch: () => this.#onEpoch(),
+      onLink: (up) => {
+        this.#linkUp = up;
+        log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');
+      },
+    });
+    this.#caughtUp = true;
+  }
+
+  #onEntry(logged: LogEntry, replayed: boolean): void {
+    const { slowConsumers, stats, events, history, catchUps } = this.#parts;
+    slowConsumers.cutDropped();
+    stats.events++;
+    const entry = isPrivate(logged) ? events.open(logged) : logged;
+    if (entry === null) {
+      this.#onForged(logged);
+      return;
+    }
+    history.append(entry);
+    const verdict = readVerdict(entry);
+    if (verdict !== null) this.#onVerdict(verdict, entry.offset);
+    else if (isPause(entry)) this.#onPause(entry);
+    else this.#onEvent(entry, replayed);
+    if (catchUps.size > 0) catchUps.wake();
+    if (!replayed) this.#latency.sample(entry);
+    slowConsumers.checkAfterPublishing();
+  }
+
+  #onEvent(entry: LogEntry, replayed: boolean): void {
+    const lazy = new LazyEvent(entry);
+    this.#parts.fanout.onEntry(entry, lazy);
+    this.#parts.dialect.onEntry(entry, lazy);
+    for (const follower of this.#followers) follower.onEntry(entry, lazy, replayed);
+  }
+
+  #onVerdict(verdict: SlotVerdict, offset: number): void {
+    const { fanout, losses, catchUps } = this.#parts;
+    fanout.onVerdict(verdict);
+    if (verdict.lost === undefined) return;
+    losses.add(offset, verdict.lost);
+    fanout.onSlotLoss(verdict.lost);
+    catchUps.onSlotLoss(verdict.lost);
+  }
+
+  #onPause(entry: LogEntry): void {
+    this.#parts.pauses.add(entry);
+    this.#parts.fanout.skip(entry, 'unwatched');
+  }
+
+  /** No gateway sealed this event, so nobody gets it. The followers of its topic get a gap. */
+  #onForged(entry: LogEntry): void {
+    if (!this.#forgeryLogged) this.#parts.log.error({ offset: entry.offset }, 'private_event_refused');
+    this.#forgeryLogged = true;
+    this.#parts.fanout.skip(entry, 'lost');
+  }
+
+  #onLost({ from, to, reason, last }: Loss): void {
+    const { slowConsumers, stats, history, pauses, losses, fanout, catchUps, log } = this.#parts;
+    slowConsumers.cutDropped();
+    stats.lostEntries += Math.max(0, to - from + 1);
+    log.warn({ from, to, reason }, 'bus_entries_lost');
+    if (reason === 'epoch') {
+      history.clear();
+      pauses.clear();
+      losses.clear();
+    }
+    history.markLost(last);
+    fanout.onLost(reason);
+    for (const follower of this.#followers) follower.onLost(last);
+    if (reason === 'epoch') catchUps.onReset();
+    catchUps.wake();
+  }
+
+  /** A new epoch has begun in which nothing is missing, so the history stays valid. */
+  #onEpoch(): void {
+    this.#parts.slowConsumers.cutDropped();
+    this.#parts.catchUps.onEpoch();
+    this.#parts.fanout.onEpoch();
+  }
+}

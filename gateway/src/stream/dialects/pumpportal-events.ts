@@ -1,0 +1,88 @@
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/pumpportal.ts';
+
+/** Venues with a bonding curve. All other venues are pools. */
+const curveVenues: ReadonlySet<string> = new Set(['pump', 'launchlab', 'meteora-dbc']);
+
+/**
+ * An event in PumpPortal's form, or null if their protocol has no such event. Amounts are whole coins. Amounts in SOL are left out if the
+ * quote coin is another one and its price is unknown. `newTokenBalance` is always left out, because events do not contain it.
+ */
+export function pumpPortalEvent(event: StreamEvent): DialectCreate | DialectTrade | DialectMigrate | null {
+  switch (event.type) {
+    case 'newToken':
+      return createOf(event);
+    case 'trade':
+      return tradeOf(event);
+    case 'migration':
+      return migrateOf(event);
+    default:
+      return null;
+  }
+}
+
+function createOf(event: NewTokenEvent): DialectCreate {
+  const inSol = event.quoteMint === wrappedSolMint;
+  return {
+    signature: event.signature ?? '',
+    mint: event.mint,
+    traderPublicKey: event.trader,
+    txType: 'create',
+    initialBuy: event.initialBuy?.tokenAmount ?? 0,
+    solAmount: event.initialBuy === null ? 0 : (event.initialBuy.solAmount ?? event.initialBuy.tokenAmount * (event.priceSol ?? 0)),
+    bondingCurveKey: event.bondingCurve,
+    vTokensInBondingCurve: toUi(BigInt(event.reserves.virtualBase), event.decimals),
+    ...(inSol ? { vSolInBondingCurve: toUi(BigInt(event.reserves.virtualQuote), solDecimals) } : {}),
+    ...optional('marketCapSol', event.marketCapSol),
+    name: event.name,
+    symbol: event.symbol,
+    uri: event.uri,
+    is_mayhem_mode: event.flags.mayhemMode,
+    pool: event.pool,
+    ...commonFields(event),
+  };
+}
+
+function tradeOf(event: TradeEvent): DialectTrade {
+  const inSol = event.quoteMint === wrappedSolMint;
+  const { reserves, baseDecimals, quoteDecimals } = event;
+  const solAmount = event.solAmount ?? (event.priceSol === null ? null : event.tokenAmount * event.priceSol);
+  const base = {
+    signature: event.signature ?? '',
+    mint: event.mint,
+    traderPublicKey: event.trader,
+    txType: event.side,
+    tokenAmount: event.tokenAmount,
+    ...optional('solAmount', solAmount),
+  } as const;
+  const reservesOfVenue = curveVenues.has(event.pool)
+    ? {
+        bondingCurveKey: event.poolAddress,
+        vTokensInBondingCurve: toUi(BigInt(reserves.virtualBase), baseDecimals),
+        ...(inSol ? { vSolInBondingCurve: toUi(BigInt(reserves.virtualQuote), quoteDecimals) } : {}),
+      }
+    : {
+        tokensInPool: toUi(BigInt(reserves.realBase), baseDecimals),
+        ...(inSol ? { solInPool: toUi(BigInt(reserves.realQuote), quoteDecimals) } : {}),
+      };
+  return { pool: event.pool, ...base, ...reservesOfVenue, ...optional('marketCapSol', event.marketCapSol), ...commonFields(event) };
+}
+
+function migrateOf(event: MigrationEvent): DialectMigrate {
+  return { signature: event.signature ?? '', mint: event.mint, txType: 'migrate', pool: event.pool };
+}
+
+function optional<Name extends string>(name: Name, value: number | null): Partial<Record<Name, number>> {
+  return value === null ? {} : ({ [name]: value } as Record<Name, number>);
+}
+
+function commonFields(event: TradeEvent | NewTokenEvent): Pick<DialectTrade, 'quoteMint' | 'slot' | 'blockUnixTime' | 'simulated'> {
+  return {
+    slot: event.slot,
+    ...(event.quoteMint === wrappedSolMint ? {} : { quoteMint: event.quoteMint }),
+    ...(event.blockTime === null ? {} : { blockUnixTime: event.blockTime }),
+    ...(event.simulated === true ? { simulated: true } : {}),
+  };
+}

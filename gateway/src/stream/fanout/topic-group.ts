@@ -1,0 +1,45 @@
+import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
+import type { Format, FrameHead } from '@sluice/shared/wire/frames.ts';
+import type { Batch } from './batcher.ts';
+import type { CompiledFilter } from './filters.ts';
+
+/** A topic with at least one follower. */
+export interface TopicState {
+  readonly topic: string;
+  /** Its frames are published once their slots are confirmed. */
+  readonly confirmed: boolean;
+  readonly head: FrameHead;
+  /** `seq` of the last frame published. If `confirmed`, every frame up to it is decided. */
+  seq: number;
+  /** Tick in which `seq` last moved. */
+  movedAtTick: number;
+  readonly groups: Group[];
+}
+
+/** The followers of one topic that get exactly the same bytes. They share one room of the transport. */
+export interface Group {
+  readonly topic: TopicState;
+  readonly room: string;
+  readonly format: Format;
+  readonly filter: CompiledFilter | null;
+  /** Null without `?batch=1`. */
+  readonly batch: Batch | null;
+  /** Id of the key that used this group first. Its filter counts for that key. */
+  readonly ownerKeyId: string;
+  /** With a filter: `seq` of the last frame that passed. If none has passed yet (`prevIsExact` is false), where following began. */
+  prev: number;
+  prevIsExact: boolean;
+  /** Connections in the group, including those that still replay. */
+  members: number;
+}
+
+/** How far the gateway has followed the log. */
+export type BusPosition = Pick<BusSubscriber, 'epoch' | 'position'>;
+
+export type Publish = (room: string, message: Uint8Array, binary: boolean) => void;
+
+let rooms = 0;
+/** A name for a room, unique in this process. */
+export function newRoom(): string {
+  return (rooms++).toString(36);
+}

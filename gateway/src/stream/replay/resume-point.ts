@@ -1,0 +1,58 @@
+import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
+import type { Gap } from '@sluice/shared/wire/replies.ts';
+import type { CandlePauses } from '../history/candle-pauses.ts';
+import type { History } from '../history/history.ts';
+import { slotLossGap, type SlotLosses } from '../history/slot-losses.ts';
+
+/** A client's `since` may be ahead of a gateway that lags another one by this many frames. */
+const maxAhead = 65_536;
+
+/** Where a subscription begins, and what the client has lost before it. */
+export interface ResumePoint {
+  /** The first frame is the one after this `seq`. */
+  readonly after: number;
+  readonly recovered: boolean;
+  readonly gap: Gap | null;
+}
+
+export interface ResumeParts {
+  readonly bus: Pick<BusSubscriber, 'epoch' | 'endOf'>;
+  readonly history: History;
+  readonly pauses: CandlePauses;
+  readonly losses: SlotLosses;
+}
+
+interface ClientPosition {
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+/** Finds where a client with the position `since` resumes a topic whose last published frame is `current`. */
+export function resumePoint(parts: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
+  const point = resumeFrames(parts, topic, since, current);
+  // A client that has missed no frame may still have missed the report of lost slots.
+  const loss = point.recovered ? parts.losses.since(topic, point.after) : null;
+  return loss === null ? point : { ...point, recovered: false, gap: slotLossGap(topic, point.after + 1, loss, parts.bus.epoch) };
+}
+
+function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
+  const oldest = history.oldest(topic);
+  // If nothing followed a hole in the log yet, nothing is retained.
+  const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
+  const retainedAfter = Math.max(trimmedTo, pauses.last(topic));
+  const { epoch } = bus;
+  const lost = (after: number, to: number | null, reason: Gap['reason'], from = since.seq + 1): ResumePoint => ({
+    after,
+    recovered: false,
+    gap: { op: 'gap', topic, from, to, reason, epoch },
+  });
+  if (since.epoch !== epoch) {
+    const end = bus.endOf(since.epoch);
+    const last = end === null ? null : history.lastUpTo(topic, end, current);
+    // Up to `last` the numbers are the same in both epochs.
+    if (last === null || since.seq > last) return lost(Math.max(retainedAfter, last ?? 0), null, 'epoch');
+  }
+  if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
+  if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
+  return { after: since.seq, recovered: true, gap: null };
+}
