@@ -27,11 +27,16 @@ export class Batcher {
     this.#publish = publish;
   }
 
-  /** Adds one frame of at most `maxBytes`. `write` writes it at a position and returns its end. */
-  add(batch: Batch, maxBytes: number, write: (target: Buffer, at: number) => number): void {
-    const buffer = this.#room(batch, maxBytes + 1);
+  /** Makes room for a frame of at most `maxBytes`. The caller writes it at `batch.length` of the returned buffer, then calls `added`. */
+  reserve(batch: Batch, maxBytes: number): Buffer {
+    const buffer = this.#bufferOf(batch, maxBytes + 1);
     if (batch.format === 'json') buffer[batch.length++] = batch.count === 0 ? 0x5b : 0x2c;
-    batch.length = write(buffer, batch.length);
+    return buffer;
+  }
+
+  /** A frame was written that ends at `end`. */
+  added(batch: Batch, end: number): void {
+    batch.length = end;
     batch.count++;
     if (batch.count >= streamLimits.batchEvents || batch.length >= streamLimits.batchBytes) this.flush(batch);
   }
@@ -57,7 +62,7 @@ export class Batcher {
     for (const batch of waiting) this.flush(batch);
   }
 
-  #room(batch: Batch, bytes: number): Buffer {
+  #bufferOf(batch: Batch, bytes: number): Buffer {
     if (batch.buffer === null) {
       batch.buffer = this.#spares.pop() ?? Buffer.allocUnsafeSlow(initialBytes);
       batch.length = batch.format === 'json' ? 0 : msgpackHeader;

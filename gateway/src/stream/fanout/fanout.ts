@@ -196,10 +196,8 @@ export class Fanout {
         }
         if (batch === null) this.publish(group.room, frame, format === 'msgpack');
         else {
-          this.batcher.add(batch, frame.length, (target, at) => {
-            target.set(frame, at);
-            return at + frame.length;
-          });
+          this.batcher.reserve(batch, frame.length).set(frame, batch.length);
+          this.batcher.added(batch, batch.length + frame.length);
         }
       } else if (filter.test(lazy.event)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
     }
@@ -210,9 +208,13 @@ export class Fanout {
     group.prev = seq;
     group.prevIsExact = true;
     const data = format === 'json' ? entry.json : entry.msgpack;
-    const write = (target: Buffer, start: number): number => writeFrame(format, target, start, topic.head, seq, prev, data);
-    if (batch !== null) this.batcher.add(batch, frameBytes(topic.head, data), write);
-    else this.publish(group.room, this.#scratch.subarray(at, write(this.#scratch, at)), format === 'msgpack');
+    if (batch === null) {
+      const end = writeFrame(format, this.#scratch, at, topic.head, seq, prev, data);
+      this.publish(group.room, this.#scratch.subarray(at, end), format === 'msgpack');
+    } else {
+      const target = this.batcher.reserve(batch, frameBytes(topic.head, data));
+      this.batcher.added(batch, writeFrame(format, target, batch.length, topic.head, seq, prev, data));
+    }
   }
 
   #scratchOf(bytes: number): Buffer {
