@@ -8,8 +8,8 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient } from '../support/stream-client.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 
-describe('a gateway whose Redis starts again with all that it had', () => {
-  it('tells of the new epoch, in which numbers go on, and takes a position of the one before', { timeout: 30_000 }, async () => {
+describe('a gateway whose Redis restarts without a loss', () => {
+  it('reports the new epoch, in which the numbers continue, and accepts a position of the last one', { timeout: 30_000 }, async () => {
     const redis = await startRedis({ appendOnly: true });
     const bus = await createBus({ redisUrls: [redis.url], log: createLog({ level: 'silent', name: 'test' }) });
     const server = await startTestGateway({ bus, config: { redisUrls: [redis.url] } });
@@ -40,14 +40,14 @@ describe('a gateway whose Redis starts again with all that it had', () => {
       expect(gap['epoch']).not.toBe(epoch);
       await publish(2);
       expect(seqs(await client.framesTo(topic, 5))).toEqual(run(1, 5));
-      // Of one that is ahead nobody knows what it was told in the epoch that ended.
+      // What a client that is ahead received in the last epoch is unknown.
       expect(await quicker.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 6, to: null, reason: 'epoch' });
       expect(seqs(await quicker.framesTo(topic, 2))).toEqual(run(4, 5));
       const late = await new StreamClient(url).open();
       const reply = await late.ask({ ...subscription, since: { epoch, seq: 2 } });
       expect(reply.positions![topic]).toEqual({ epoch: gap['epoch'], seq: 2, recovered: true });
       expect(seqs(await late.framesTo(topic, 3))).toEqual(run(3, 5));
-      // Of that epoch there were three.
+      // The last epoch ended at three.
       const ahead = await new StreamClient(url).open();
       expect((await ahead.ask({ ...subscription, since: { epoch, seq: 4 } })).positions![topic]).toMatchObject({
         seq: 3,
@@ -63,7 +63,7 @@ describe('a gateway whose Redis starts again with all that it had', () => {
   });
 });
 
-describe('a gateway whose Redis goes away', () => {
+describe('a gateway that loses the link to Redis', () => {
   let redis: TestRedis;
   let bus: Bus;
   let server: TestGateway;
@@ -78,7 +78,7 @@ describe('a gateway whose Redis goes away', () => {
     await redis.stop();
   });
 
-  it('is not ready meanwhile, keeps its sockets, and tells of what was lost', async () => {
+  it('is not ready meanwhile, leaves its sockets open, and reports what was lost', async () => {
     const ready = async (): Promise<number> => (await fetch(`http://${server.host}/readyz?exclude=ingest`)).status;
     const topic = tradesTopic(addressOf(1));
     const entries = (count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(addressOf(1))));

@@ -39,7 +39,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
   const confirmed = (...alive: number[]) => verdictEntry({ alive, dead: [] });
   const subscribe = (mint: string) => ({ op: 'subscribe', channel: 'trades', mints: [mint], commitment: 'confirmed' });
 
-  it('is told an event once its slot is confirmed, in both forms and in batches', async () => {
+  it('gets an event once its slot is confirmed, in both formats and in batches', async () => {
     const { mint, topic, slot } = fresh();
     const queries = ['', '&format=msgpack', '&batch=1', '&batch=1&format=msgpack'];
     const waiting = await Promise.all(queries.map((query) => connect(first, query)));
@@ -64,7 +64,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
     expect(plain.frames(topic).every(({ prev }) => prev === undefined)).toBe(true);
   });
 
-  it('is told nothing of a slot that died, and nothing is ever taken back', async () => {
+  it('gets nothing of a dead slot, and no retract', async () => {
     const { mint, topic, slot } = fresh();
     const [client, plain] = [await connect(first), await connect(first)];
     await client.ask(subscribe(mint));
@@ -87,7 +87,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
     expect(plain.frames(topic).map(({ data }) => data?.type)).toEqual(['trade', 'trade', 'retract', 'trade']);
   });
 
-  it('comes back on another gateway without a hole, and joins what is still waited for', async () => {
+  it('resumes on another gateway without a hole, also within events that still wait', async () => {
     const { mint, topic, slot } = fresh();
     const one = await connect(first);
     await one.ask(subscribe(mint));
@@ -113,7 +113,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
     ]);
   });
 
-  it('goes with a filter, a snapshot and the list, and beside others on one topic', async () => {
+  it('works with a filter, a snapshot, the list, and other subscriptions of the same topic', async () => {
     const { mint, topic, slot } = fresh();
     const client = await connect(first);
     await first.publish([trade(mint, slot, { side: 'sell' }), confirmed(slot), trade(mint, slot + 1, { side: 'sell' })]);
@@ -129,7 +129,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
     expect((await client.ask({ op: 'list' }))['subscriptions']).toMatchObject([{ mints: [mint], filter: null }]);
   });
 
-  it('is for the channels whose events have a slot', async () => {
+  it('is available for channels whose events have a slot', async () => {
     const client = await connect(first);
     const refused = await client.ask({
       op: 'subscribe',

@@ -9,10 +9,10 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient } from '../support/stream-client.ts';
 import { addressOf, tradeEvent } from '../support/stream-events.ts';
 
-/** What the publisher keeps, and what then comes beside it. */
+/** Events that the publisher queues, and further events after that. */
 const [queued, more] = [50_000, 40];
 
-describe('a Redis that stands still until ingest has no more room', () => {
+describe('events that ingest drops while Redis does not accept any', () => {
   let redis: TestRedis;
   const buses: Bus[] = [];
   let server: TestGateway;
@@ -33,7 +33,7 @@ describe('a Redis that stands still until ingest has no more room', () => {
     await redis.stop();
   });
 
-  it('is told to clients with the slots that are missing, before what was kept', { timeout: 60_000 }, async () => {
+  it('are reported to clients with their slots, before the events that were queued', { timeout: 60_000 }, async () => {
     const [mint, quiet, other] = [addressOf(91_001), addressOf(91_002), addressOf(91_003)];
     const topic = tradesTopic(mint);
     const connect = (): Promise<StreamClient> => new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();
@@ -63,7 +63,7 @@ describe('a Redis that stands still until ingest has no more room', () => {
     expect(client.messages.indexOf(gap)).toBeLessThan(client.messages.indexOf(frames[1]!));
     expect(client.messages.some(({ op, topic: of }) => op === 'gap' && of === tradesTopic(quiet))).toBe(true);
 
-    // Who comes back from before is told as well.
+    // A client that resumes from before the loss gets the report too.
     const back = await connect();
     const reply = await back.ask({ ...follow, mints: [mint], since: { epoch: positions![topic]!.epoch, seq: 1 } });
     expect(reply.positions![topic]).toMatchObject({ seq: 1, recovered: false });

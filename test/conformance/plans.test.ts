@@ -123,8 +123,8 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
         answers.push(await until('the answer', () => dialect.messages[before]?.['message'] as string | undefined));
       }
       expect(answers).toEqual([
-        expect.stringContaining('does not reach the channel migrations'),
-        expect.stringContaining('does not reach the channel trades'),
+        expect.stringContaining('does not include the channel migrations'),
+        expect.stringContaining('does not include the channel trades'),
         expect.stringContaining('Successfully subscribed'),
       ]);
     });

@@ -15,7 +15,7 @@ const ofReply = Object.fromEntries(Object.entries({ ...replySchemas, ...noticeSc
 const ofFrame = validator(EventFrame);
 const ofEvent = Object.fromEntries(Object.entries(eventSchemas).map(([type, schema]) => [type, validator(schema)]));
 
-/** Every message that a client got is of its schema. */
+/** Checks that every message a client received is valid by its schema. */
 function expectDocumented(client: StreamClient): void {
   for (const message of client.messages) {
     const outcome = message.op === undefined ? ofFrame(message) : ofReply[message.op]!(message);
@@ -52,7 +52,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
   });
 
   describe('authentication', () => {
-    it('takes the key from the header, at both paths', async () => {
+    it('accepts the key from the header, at both paths', async () => {
       for (const path of ['/api/data', '/data']) {
         const client = new StreamClient(`ws://${server.host}${path}`, { Authorization: `Bearer ${goodKey}` });
         clients.push(client);
@@ -82,7 +82,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(refused.headers['x-api-version']).toMatch(/^\d+\.\d+\.\d+$/);
     });
 
-    it('carries the common headers on the upgrade, and one of the offered subprotocols', async () => {
+    it('sends the common headers with the upgrade, and one of the offered subprotocols', async () => {
       const socket = new WebSocket(`ws://${server.host}/api/data?api-key=${goodKey}`, ['first', 'second'], {
         headers: { 'X-Request-Id': 'trace-0123456789' },
       });
@@ -94,7 +94,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       socket.terminate();
     });
 
-    it('takes the key from the first message', async () => {
+    it('accepts the key from the first message', async () => {
       const client = await opened('');
       expect(await client.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({
         op: 'error',
@@ -113,7 +113,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(client);
     });
 
-    it('answers a wrong first key and closes with 4501, a key without scope with 4503', async () => {
+    it('replies to a wrong first key and closes with 4501, or with 4503 for a key without the scope', async () => {
       const wrong = await opened('');
       expect(await wrong.ask({ op: 'auth', key: 'sluice_nobody_x' })).toMatchObject({ op: 'error', error: { code: 'UNAUTHENTICATED' } });
       expect((await wrong.end()).code).toBe(4501);
@@ -122,7 +122,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect((await scopeless.end()).code).toBe(4503);
     });
 
-    it('closes who never authenticates after 5 s with 4501', async () => {
+    it('closes a client that does not authenticate within 5 s with 4501', async () => {
       const startedMs = performance.now();
       const client = await opened('');
       expect((await client.end()).code).toBe(4501);
@@ -172,7 +172,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(client);
     });
 
-    it('tells accepted from rejected keys, each once', async () => {
+    it('reports each key once, as accepted or rejected', async () => {
       const client = await opened();
       const [mint, account] = [fresh(), fresh()];
       const reply = await client.ask({
@@ -191,7 +191,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(client);
     });
 
-    it('adds keys, keeps a repeated one as it is, and drops one or all', async () => {
+    it('adds keys, leaves a repeated key as it is, and removes one key or all', async () => {
       const client = await opened();
       const [a, b] = [fresh(), fresh()];
       await client.ask({ op: 'subscribe', channel: 'trades', mints: [a] });
@@ -231,7 +231,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       ]);
     });
 
-    it('lists in pages what is more than one page', async () => {
+    it('lists in several pages what does not fit into one', async () => {
       const client = await opened();
       const mints = Array.from({ length: 2_500 }, fresh);
       await client.ask({ op: 'subscribe', channel: 'prices', mints });
@@ -269,7 +269,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
     });
 
     it.each([
-      ['text that is no JSON', 'not json', null, null],
+      ['text that is not JSON', 'not json', null, null],
       ['an array', [], null, null],
       ['a number', '7', null, null],
       ['no op', { id: 1 }, 1, 'op'],
@@ -280,18 +280,18 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       ['keys of a channel without keys', { id: 5, op: 'subscribe', channel: 'newTokens', mints: [addressOf(1)] }, 5, 'mints'],
       ['prices without mints', { id: 6, op: 'subscribe', channel: 'prices' }, 6, 'mints'],
       ['an empty list of keys', { id: 7, op: 'subscribe', channel: 'trades', mints: [] }, 7, 'mints'],
-      ['keys that are no texts', { id: 8, op: 'subscribe', channel: 'trades', mints: [5] }, 8, 'mints.0'],
+      ['keys that are not strings', { id: 8, op: 'subscribe', channel: 'trades', mints: [5] }, 8, 'mints.0'],
       ['an unknown filter field', { id: 9, op: 'subscribe', channel: 'trades', filter: { minsol: 1 } }, 9, 'filter.minsol'],
-      ['a filter value out of its set', { id: 10, op: 'subscribe', channel: 'trades', filter: { side: 'long' } }, 10, 'filter.side'],
+      ['an unknown filter value', { id: 10, op: 'subscribe', channel: 'trades', filter: { side: 'long' } }, 10, 'filter.side'],
       ['a wrong position', { id: 11, op: 'subscribe', channel: 'trades', since: { epoch: 1, seq: 1 } }, 11, 'since.epoch'],
-      ['a prototype in disguise', '{"id":12,"op":"subscribe","channel":"trades","__proto__":{"mints":["a"]}}', 12, '__proto__'],
+      ['a field named __proto__', '{"id":12,"op":"subscribe","channel":"trades","__proto__":{"mints":["a"]}}', 12, '__proto__'],
       [
         'one position for two topics',
         { id: 13, op: 'subscribe', channel: 'trades', mints: [addressOf(1), addressOf(2)], since: { epoch: 'e', seq: 1 } },
         13,
         'since',
       ],
-      ['an id that cannot be carried', { id: { a: 1 }, op: 'ping' }, null, 'id'],
+      ['an id that cannot be repeated', { id: { a: 1 }, op: 'ping' }, null, 'id'],
       [
         'a snapshot of too much',
         { id: 14, op: 'subscribe', channel: 'trades', mints: Array.from({ length: 1_001 }, (_, i) => addressOf(i)), snapshot: true },
@@ -341,7 +341,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
     });
 
-    it('answers no more than the work of a client, every command once, and others at any time', async () => {
+    it('refuses commands when the work budget of a client is spent, replies to each once, and serves other clients meanwhile', async () => {
       const client = await opened();
       const other = await opened();
       await client.ask({ op: 'subscribe', channel: 'prices', mints: Array.from({ length: 1_000 }, fresh) });
@@ -359,14 +359,14 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(replies.at(-1)).toMatchObject({ op: 'error', error: { code: 'RATE_LIMIT', retryable: true } });
     });
 
-    it('closes a message beyond 512 KiB with 4513', async () => {
+    it('closes a client with 4513 for a message above 512 KiB', async () => {
       const client = await opened();
       client.send(`{"op":"ping","id":"${'x'.repeat(600 * 1024)}"}`);
       expect(await client.next('the error', ({ op }) => op === 'error')).toMatchObject({ id: null, error: { code: 'PAYLOAD_TOO_LARGE' } });
       expect((await client.end()).code).toBe(4513);
     });
 
-    it('cuts the link of a message beyond 2 MiB', async () => {
+    it('cuts the connection of a client for a message above 2 MiB', async () => {
       const client = await opened();
       client.send(`{"op":"ping","id":"${'x'.repeat(2 * 1024 * 1024)}"}`);
       await client.end();
@@ -374,7 +374,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(await (await opened()).ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
     });
 
-    it('answers a thousand messages of garbage, one by one, and stays up', async () => {
+    it('replies to each of a thousand malformed messages, and continues to serve', async () => {
       const client = await opened();
       let seed = 7;
       const random = (): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
@@ -441,7 +441,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
   });
 
   describe('the bare text ping', () => {
-    it('is answered as to a client of PumpPortal, unless an op was used before', async () => {
+    it('gets the reply of the PumpPortal dialect, unless the client has used an op', async () => {
       const bot = await opened();
       bot.send('ping');
       await bot.next('pong', ({ message }) => message === 'pong');
@@ -452,18 +452,18 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(await other.next('pong', ({ op }) => op === 'pong')).toMatchObject({ id: null });
     });
 
-    it('is not answered with pong before authentication', async () => {
-      const stranger = await opened('');
-      stranger.send('ping');
-      await stranger.next('the notice', ({ message }) => String(message).includes('needs an API key'));
-      stranger.send({ op: 'list' });
-      stranger.send('ping');
-      await until('both', () => stranger.messages.filter(({ error }) => error?.code === 'UNAUTHENTICATED').length === 2);
+    it('gets no pong before authentication', async () => {
+      const unauthenticated = await opened('');
+      unauthenticated.send('ping');
+      await unauthenticated.next('the notice', ({ message }) => String(message).includes('needs an API key'));
+      unauthenticated.send({ op: 'list' });
+      unauthenticated.send('ping');
+      await until('both', () => unauthenticated.messages.filter(({ error }) => error?.code === 'UNAUTHENTICATED').length === 2);
     });
   });
 
   describe('formats', () => {
-    it('speaks MessagePack both ways', async () => {
+    it('reads and writes MessagePack', async () => {
       const client = await opened(`?api-key=${goodKey}&format=msgpack`);
       const mint = fresh();
       client.send(pack({ id: 1, op: 'subscribe', channel: 'trades', mints: [mint] }));
@@ -494,7 +494,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(client);
     });
 
-    it('joins a batch in flight without a hole or a repetition', async () => {
+    it('lets a client join while a batch is collected, without a hole or a duplicate', async () => {
       const mint = fresh();
       const first = await opened(`?api-key=${goodKey}&batch=1`);
       await first.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
@@ -519,7 +519,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
   });
 
   describe('filters', () => {
-    it('sends what passes, with the number of the one before', async () => {
+    it('sends events that pass, each with the number of the previous one', async () => {
       const client = await opened();
       const other = await opened(`?api-key=${goodKey}&format=msgpack`);
       const mint = fresh();
@@ -658,7 +658,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(client.frames(topic).map(({ data }) => data!.id)).toEqual([wanted.id]);
     });
 
-    it('takes another filter for the same topic in place of the first', async () => {
+    it('replaces the filter of a topic', async () => {
       const client = await opened();
       const mint = fresh();
       await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter: { side: 'sell' } });
@@ -671,7 +671,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
   });
 
   describe('positions', () => {
-    it('replays what a client missed, then goes on live, without a hole or a repetition', async () => {
+    it('replays what a client missed, then continues live, without a hole or a duplicate', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       for (const query of ['', '&format=msgpack', '&batch=1', '&batch=1&format=msgpack']) {
@@ -693,7 +693,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       }
     });
 
-    it('replays under a filter with the numbers in between', async () => {
+    it('replays filtered events, each with the number of the previous one', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       const probe = await opened();
@@ -731,7 +731,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(seqs(await second.framesTo(pricesTopic(mint), 10_000))).toEqual(run(1, 10_000));
     });
 
-    it('says what cannot be recovered: another epoch, a future position', async () => {
+    it('reports what cannot be recovered: another epoch, a future position', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       await server.publish(trades(mint, 3));
@@ -749,7 +749,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(future);
     });
 
-    it('names no frame as gone that is to come, where a position is not reached in time', { timeout: 40_000 }, async () => {
+    it('reports no future frame as lost if the gateway does not reach a position in time', { timeout: 40_000 }, async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       await server.publish(trades(mint, 3));
@@ -776,7 +776,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect((await client.ask({ op: 'list' }))['subscriptions']).toEqual([]);
     });
 
-    it('lets pass a position of a key that it rejects', async () => {
+    it('ignores the position of a rejected key', async () => {
       const client = await opened();
       const mint = fresh();
       const since = { 'trades:nonsense': { epoch: 'zz', seq: 5 }, 'trades:@me': { epoch: 'zz', seq: 5 } };
@@ -784,7 +784,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(reply).toMatchObject({ op: 'subscribed', accepted: [mint] });
     });
 
-    it('waits for a gateway that lags behind the one a client comes from', async () => {
+    it('accepts a position that the gateway has not reached yet, and waits for it', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       await server.publish(trades(mint, 3));
@@ -797,7 +797,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expect(seqs(await client.framesTo(topic, 2))).toEqual([6, 7]);
     });
 
-    it('beats once a second with the newest positions', async () => {
+    it('sends a heartbeat each second with the newest positions', async () => {
       const [a, b] = [fresh(), fresh()];
       const single = await opened();
       const double = await opened();
@@ -816,7 +816,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       expectDocumented(double);
     });
 
-    it('beats for each of many who follow one topic, also after most of them left', async () => {
+    it('sends heartbeats to each of many followers of one topic, also after most of them have left', async () => {
       const mint = fresh();
       const followers = await Promise.all(Array.from({ length: 230 }, () => opened()));
       await Promise.all(followers.map((client) => client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })));
@@ -827,10 +827,10 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       const staying = followers.filter((_, n) => n % 60 === 7);
       for (const client of followers) if (!staying.includes(client)) client.close();
       const before = staying.map(beats);
-      await until('more for who stayed', () => staying.every((client, n) => beats(client) > before[n]! + 1));
+      await until('more heartbeats for the remaining clients', () => staying.every((client, n) => beats(client) > before[n]! + 1));
     });
 
-    it('beyond a hundred topics a heartbeat names those that moved', async () => {
+    it('names only topics that moved in a heartbeat of more than a hundred topics', async () => {
       const client = await opened();
       const mints = Array.from({ length: 150 }, fresh);
       await client.ask({ op: 'subscribe', channel: 'trades', mints });
@@ -838,8 +838,8 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       await until('a heartbeat', () => beats().length >= 2);
       await server.publish(trades(mints[0]!, 1));
       await client.framesTo(tradesTopic(mints[0]!), 1);
-      const told = await until('its position', () => beats().find(({ positions }) => positions![tradesTopic(mints[0]!)]?.seq === 1));
-      expect(Object.keys(told.positions!)).toEqual([tradesTopic(mints[0]!)]);
+      const reported = await until('its position', () => beats().find(({ positions }) => positions![tradesTopic(mints[0]!)]?.seq === 1));
+      expect(Object.keys(reported.positions!)).toEqual([tradesTopic(mints[0]!)]);
       const after = beats().length;
       await until('one more', () => beats().length > after + 1);
       expect(beats().at(-1)!.positions).toEqual({});
@@ -847,7 +847,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
   });
 
   describe('under load', () => {
-    it('keeps every topic dense on every client while clients come and go', async () => {
+    it('sends every topic without a hole to every client while clients connect and leave', async () => {
       const mints = Array.from({ length: 5 }, fresh);
       const trader = fresh();
       const queries = ['', '&batch=1', '&format=msgpack', '&batch=1&format=msgpack'];
@@ -883,7 +883,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
       }
     });
 
-    it('closes a client that does not read with 4008, and nobody else', async () => {
+    it('closes a client that does not read with 4008, and no other client', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       const well = await opened();
@@ -915,7 +915,7 @@ describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
     });
   });
 
-  it('says that it drains, then closes with 4012 and refuses new handshakes', async () => {
+  it('announces that it drains, then closes with 4012 and refuses new handshakes', async () => {
     const own = await startTestGateway({ transport });
     const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
     await client.ask({ op: 'subscribe', channel: 'newTokens' });

@@ -8,7 +8,7 @@ import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 const lost = (loss: SlotLoss) => verdictEntry({ alive: [], dead: [], lost: loss });
 const gapsOf = (client: StreamClient): Message[] => client.messages.filter(({ op }) => op === 'gap');
 
-describe('what no node shows of the chain', () => {
+describe('the loss of slots', () => {
   let server: TestGateway;
   const clients: StreamClient[] = [];
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('what no node shows of the chain', () => {
   };
   const trades = (mint: string, count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(mint)));
 
-  it('is told on every topic of the market, and no number is missing', async () => {
+  it('is reported on every market topic, and no number is missing', async () => {
     const [mint, other] = [addressOf(81_001), addressOf(81_002)];
     const topic = tradesTopic(mint);
     const followers = await Promise.all(['', '&batch=1', '&format=msgpack'].map((query) => connect(query)));
@@ -47,7 +47,7 @@ describe('what no node shows of the chain', () => {
     }
   });
 
-  it('is told to who comes back, of what was said while he was away', async () => {
+  it('is reported to a resuming client if it was announced while the client was away', async () => {
     const mint = addressOf(81_010);
     const topic = tradesTopic(mint);
     const first = await connect();
@@ -63,7 +63,7 @@ describe('what no node shows of the chain', () => {
     const gap = await back.next('the gap', ({ op }) => op === 'gap');
     expect(gap).toMatchObject({ topic, from: 4, to: null, reason: 'unseen', slots: { from: 900, to: 910 }, epoch });
     expect(seqs(await back.framesTo(topic, 2))).toEqual([4, 5]);
-    // Of what was said before his last frame he was told then.
+    // Losses announced before its last frame were reported to it then.
     await server.publish(trades(mint, 1));
     const later = await connect();
     const told = await later.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 6 } });
@@ -71,7 +71,7 @@ describe('what no node shows of the chain', () => {
     expect(gapsOf(later)).toEqual([]);
   });
 
-  it('is nothing to who begins anew', async () => {
+  it('is not reported to a client without a position', async () => {
     const mint = addressOf(81_020);
     await server.publish([lost({ from: 950, to: 951, signatures: [] })]);
     const client = await connect();

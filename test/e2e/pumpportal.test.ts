@@ -6,7 +6,7 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 
-/** A client as PumpPortal's users write theirs: JSON.parse, and the fields by name. */
+/** A client as PumpPortal's users write it: it parses JSON and reads fields by name. */
 class Bot {
   readonly socket: WebSocket;
   readonly acks: string[] = [];
@@ -62,7 +62,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     return made;
   }
 
-  it('gets acks word for word, and nothing before the first', async () => {
+  it('gets the exact acknowledgements of PumpPortal, and nothing before the first', async () => {
     const one = bot().onOpen(
       { method: 'subscribeNewToken' },
       { method: 'subscribeMigration' },
@@ -78,7 +78,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     ]);
   });
 
-  it('reads creations, trades on the curve and in the pool, migrations', async () => {
+  it('gets creations, trades on the curve and in the pool, and migrations', async () => {
     const mint = addressOf(10);
     const one = bot().onOpen(
       { method: 'subscribeNewToken', params: [] },
@@ -156,7 +156,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
       ).toHaveLength(1);
   });
 
-  it('gets an event once, though mint, account and another account match', async () => {
+  it('gets an event once if its mint and two accounts match', async () => {
     const [mint, trader] = [addressOf(20), addressOf(21)];
     const both = bot().onOpen({ method: 'subscribeTokenTrade', keys: [mint] }, { method: 'subscribeAccountTrade', keys: [trader] });
     const ofMint = bot().onOpen({ method: 'subscribeTokenTrade', keys: [mint] });
@@ -173,7 +173,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     expect(ofTrader.trades.map((trade) => trade['signature'])).toEqual([signatures[0], signatures[2], signatures[3]]);
   });
 
-  it('adds keys, bears repetition, and ends what is unsubscribed', async () => {
+  it('adds keys, accepts repeated ones, and stops after an unsubscribe', async () => {
     const [a, b] = [addressOf(30), addressOf(31)];
     const one = bot().onOpen(
       { method: 'subscribeTokenTrade', keys: [a] },
@@ -193,7 +193,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     await one.acked(7);
   });
 
-  it('answers mistakes with a message and nothing else', async () => {
+  it('gets a message for a mistake, and nothing else', async () => {
     const one = bot().onOpen(
       { method: 'subscribeTokenTrade', keys: ['not an address', addressOf(40)] },
       { method: 'subscribeEverything' },
@@ -207,7 +207,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     await until('the trade', () => one.trades.length === 1);
   });
 
-  it('is told to bring a key where it has none', async () => {
+  it('is asked for a key if it has none', async () => {
     const one = bot('').onOpen({ method: 'subscribeNewToken' });
     await one.acked(1);
     expect(one.acks[0]).toContain('api-key');
@@ -217,7 +217,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     expect(one.creates).toEqual([]);
   });
 
-  it('gets no heartbeats, and op and method live side by side on one socket', async () => {
+  it('gets no heartbeats, and can use op and method on one socket', async () => {
     const mint = addressOf(60);
     const plain = bot().onOpen({ method: 'subscribeTokenTrade', keys: [mint] });
     const mixed = bot().onOpen(
@@ -232,7 +232,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     expect(plain.frames).toHaveLength(2);
   });
 
-  it('says nothing in SOL that it does not know of a token against another coin', async () => {
+  it('gets no SOL amounts of a token with another quote coin if its price is unknown', async () => {
     const mint = addressOf(70);
     const one = bot().onOpen({ method: 'subscribeTokenTrade', keys: [mint] });
     await one.acked(1);

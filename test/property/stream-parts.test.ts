@@ -20,7 +20,7 @@ const isErrorReply = validator(ErrorReply);
 const grant = { commandsPerSecond: 200, keyWork: null };
 
 describe('topics of a connection', () => {
-  it('are what a Map holds, in its order, also where each is dropped on the way through them', () => {
+  it('behave like a Map, also if entries are deleted during the iteration', () => {
     const topic = fc.constantFrom('', 'trades', 'prices', 'candles');
     const step = fc.record({ topic, set: fc.boolean() });
     fc.assert(
@@ -54,7 +54,7 @@ describe('topics of a connection', () => {
 });
 
 describe('frames', () => {
-  it('are what their bytes say, in both forms, and never longer than foretold', () => {
+  it('decode to what was written, in both forms, and are never longer than computed', () => {
     const seq = fc.oneof(fc.nat(300), fc.nat(70_000), fc.integer({ min: 0, max: 2 ** 32 + 10 }), fc.maxSafeNat());
     // msgpackr renames `__proto__`, which no event has.
     const data = fc.dictionary(
@@ -81,7 +81,7 @@ describe('frames', () => {
 });
 
 describe('MessagePack of clients', () => {
-  it('is read as msgpackr wrote it', () => {
+  it('decodes what msgpackr encodes', () => {
     const value = fc.letrec((tie) => ({
       any: fc.oneof(
         { maxDepth: 4 },
@@ -109,7 +109,7 @@ describe('MessagePack of clients', () => {
     );
   });
 
-  it('is refused, never thrown at, where it is anything else; a claimed length costs nothing', () => {
+  it('is refused without an exception if it is malformed, and a false length allocates nothing', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => typeof decodeMsgpackCommand(bytes).ok === 'boolean'),
       { numRuns: 5_000 },
@@ -152,7 +152,7 @@ describe('a session', () => {
     );
   });
 
-  it('bears JSON of any depth', () => {
+  it('accepts JSON of any depth', () => {
     const deep = `{"op":"subscribe","channel":"trades","filter":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     expect(new Session(0, grant).receive(Buffer.from(deep), false, 0)).toMatchObject({
       kind: 'refused',
@@ -160,7 +160,7 @@ describe('a session', () => {
     });
   });
 
-  it('names an id that cannot be given back, and answers null', () => {
+  it('names an id that cannot be repeated, and replies with null', () => {
     const answered = (bytes: Uint8Array, binary: boolean): unknown => {
       const action = new Session(0, grant).receive(bytes, binary, 0);
       return action.kind === 'refused' ? [action.reply.id, action.reply.error.details['fields']] : action;
@@ -175,7 +175,7 @@ describe('a session', () => {
     }
   });
 
-  it('takes work until its budget is spent, refuses the rest unread with its id, and goes on when it has come back', () => {
+  it('accepts work until the budget is spent, refuses the rest unread with its id, and continues when the budget has recovered', () => {
     const session = new Session(0, grant);
     const command = (id: unknown): string =>
       `{"id":${JSON.stringify(id)},"op":"subscribe","channel":"prices","mints":["${'x'.repeat(400_000)}"]}`;
@@ -202,7 +202,7 @@ describe('a session', () => {
     expect(kinds).toEqual([...Array.from({ length: 10 }, () => 'ping'), 'refused', 'refused']);
   });
 
-  it('does not read long for who has not authenticated', () => {
+  it('accepts little work from a client that has not authenticated', () => {
     const stranger = new Session(0, null);
     const auth = Buffer.from('{"op":"auth","key":"k"}');
     const kinds = Array.from({ length: 40 }, () => stranger.receive(auth, false, 0).kind);
@@ -237,7 +237,7 @@ describe('a session', () => {
     if (action.kind === 'refused') expect(Object.keys(action.reply.error.details['fields'] as object)).toEqual(names);
   });
 
-  it('lets through 200 commands at once and 200 a second, and gives up on who never pauses', () => {
+  it('accepts 200 commands in a burst and 200 a second, and closes a connection that never pauses', () => {
     const session = new Session(0, grant);
     const ping = Buffer.from('{"op":"ping"}');
     const allowed = (count: number, nowMs: number): number =>
@@ -255,7 +255,7 @@ describe('a session', () => {
 });
 
 describe('history', () => {
-  it('finds what a list would, dense and within its bounds', () => {
+  it('finds the same events as a plain list, dense and within its bounds', () => {
     const step = fc.record({
       topics: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 }),
       size: fc.integer({ min: 1, max: 900_000 }),
@@ -302,7 +302,7 @@ describe('history', () => {
     );
   });
 
-  it('has room for two minutes of 2,000 trades a second, the longest of them', () => {
+  it('has room for two minutes of 2,000 trades of maximal length a second', () => {
     const { json } = encodeEvent(tradeEvent(addressOf(1), { feePayer: addressOf(2), late: true, simulated: true }));
     expect(standardMemory.history.maxEntries).toBeGreaterThan(120 * 2_000);
     expect(standardMemory.history.maxBytes / json.length).toBeGreaterThan(120 * 2_000);

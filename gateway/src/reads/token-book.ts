@@ -166,14 +166,14 @@ export class TokenBook {
 
   // --- The log.
 
-  onEntry(entry: LogEntry, cell: LazyEvent, replayed: boolean): void {
+  onEntry(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
     const nowMs = Date.now();
     if (!replayed) this.#options.health.noteEntry(nowMs);
     for (const { topic } of entry.topics) {
-      if (topic.startsWith(pricesPrefix)) this.#onTold(topic.slice(pricesPrefix.length), entry, cell, replayed, nowMs);
+      if (topic.startsWith(pricesPrefix)) this.#onTold(topic.slice(pricesPrefix.length), entry, lazy, replayed, nowMs);
       else if (topic.startsWith(tradesPrefix) && topic[tradesPrefix.length] !== '@') {
-        this.#onTold(topic.slice(tradesPrefix.length), entry, cell, replayed, nowMs);
-      } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, cell, replayed, nowMs);
+        this.#onTold(topic.slice(tradesPrefix.length), entry, lazy, replayed, nowMs);
+      } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, lazy, replayed, nowMs);
     }
   }
 
@@ -190,11 +190,11 @@ export class TokenBook {
     this.#minutes = 0;
   }
 
-  #onTold(mint: string, entry: LogEntry, cell: LazyEvent, replayed: boolean, nowMs: number): void {
+  #onTold(mint: string, entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
     if (this.#negatives.size > 0) this.#negatives.delete(mint);
     const token = this.#tokens.get(mint);
     if (token === undefined) return;
-    const { event } = cell;
+    const { event } = lazy;
     if (event.type === 'retract') {
       // What it did to price and volumes cannot be taken back: it is read anew.
       this.#drop(token);
@@ -206,9 +206,9 @@ export class TokenBook {
     this.#minutes += (token.minutes?.size ?? 0) - before;
   }
 
-  #onRare(entry: LogEntry, cell: LazyEvent, replayed: boolean, nowMs: number): void {
-    const { event } = cell;
-    if (event.type === 'migration') this.#onTold(event.mint, entry, cell, replayed, nowMs);
+  #onRare(entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
+    const { event } = lazy;
+    if (event.type === 'migration') this.#onTold(event.mint, entry, lazy, replayed, nowMs);
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
       remember(this.#births, event.mint, { id: event.id, birth: birthOf(event) }, bookLimits.births);

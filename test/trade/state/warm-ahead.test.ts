@@ -27,9 +27,9 @@ it('new coins of the log are followed before anybody asks for them', { timeout: 
     const follower = warmNewTokens(state, venues);
     await subscriber.start({
       onEntry: (entry, replayed) => {
-        const cell = new LazyEvent(entry);
-        follower.onEntry(entry, cell, replayed);
-        if (cell.event.type === 'newToken') told.push({ mint: cell.event.mint, atMs: performance.now() });
+        const lazy = new LazyEvent(entry);
+        follower.onEntry(entry, lazy, replayed);
+        if (lazy.event.type === 'newToken') told.push({ mint: lazy.event.mint, atMs: performance.now() });
       },
       onLost: ({ last }) => follower.onLost(last),
     });

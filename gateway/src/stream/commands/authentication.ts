@@ -66,7 +66,7 @@ export class Authentication {
       return;
     }
     if (known === null && this.#parts.connections.usages.isFull(principal)) {
-      refuse('RATE_LIMIT', 'This key has as many connections as it may.', { limit: principal.plan.connections });
+      refuse('RATE_LIMIT', 'This key has reached the limit of connections of its plan.', { limit: principal.plan.connections });
       return;
     }
     this.#accept(connection, id, principal);

@@ -50,7 +50,7 @@ export class Commands {
     this.#parts.slowConsumers.cutDropped();
     if (connection.ended) return;
     if (connection.pending !== null) {
-      if (!connection.pending.add(bytes, binary)) connection.close('RATE_LIMIT', 'too much before the reply to auth');
+      if (!connection.pending.add(bytes, binary)) connection.close('RATE_LIMIT', 'too many messages before the reply to auth');
       return;
     }
     this.#parts.stats.commands++;

@@ -12,7 +12,7 @@ type ListEntry = SubscriptionsReply['subscriptions'][number];
 export function list(connection: Connection, id: SubscriptionsReply['id'], after: string | undefined): SubscriptionsReply | ErrorReply {
   const entries = new Map<string, ListEntry>();
   if (after !== undefined && connection.topics?.has(after) !== true) {
-    const message = '`after` must be a topic that is followed; begin again without it.';
+    const message = '`after` must be a topic that this connection follows. Begin again without it.';
     return refusal(id, 'INVALID_REQUEST', message, { fields: { after: 'not followed' } });
   }
   let skipping = after !== undefined;

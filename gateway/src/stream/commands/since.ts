@@ -16,7 +16,7 @@ export function sinceFault(
   if (since === undefined) return null;
   if (isPosition(since)) {
     if (requested.length <= 1) return null;
-    const message = '`since` must be a map from topic to position where the command names several topics.';
+    const message = '`since` must be a map from topic to position if the command names several topics.';
     return { code: 'INVALID_REQUEST', message, details: { fields: { since: 'not a map' } } };
   }
   const topics = new Set(requested.map(({ topic }) => topic));

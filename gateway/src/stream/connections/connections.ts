@@ -115,7 +115,7 @@ export class Connections implements ConnectionEvents {
     connection.principal = principal;
     connection.session.accept(Date.now(), limitsOf(principal, connection.usage));
     const missing = missingUsedFeature(principal.plan, connection);
-    if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} has not ${missing.details.feature}`);
+    if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} does not include ${missing.details.feature}`);
   }
 
   onDrain(): void {

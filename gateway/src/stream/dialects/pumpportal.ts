@@ -69,7 +69,7 @@ export class PumpPortalDialect {
     if (invalid.length === 0) return dialectAcks[method];
     const named = invalid.slice(0, namedKeys).map((key) => key.slice(0, 64));
     const others = invalid.length > namedKeys ? ` and ${invalid.length - namedKeys} more` : '';
-    return `Not addresses: ${named.join(', ')}${others}. ${topics.length > 0 ? dialectAcks[method] : 'No keys were taken.'}`;
+    return `Not addresses: ${named.join(', ')}${others}. ${topics.length > 0 ? dialectAcks[method] : 'No keys were accepted.'}`;
   }
 
   unfollowAll(connection: Connection): void {

@@ -56,7 +56,7 @@ export function createAdmission({ authenticator, limiter, tickets }: AdmissionPa
     if (decision.admitted) return { ok: true, ...counted };
     const { retryAfterMs } = decision;
     const details = { limit: principal.plan.requestsPerMinute, retryAfterMs };
-    return { ok: false, code: 'RATE_LIMIT', message: 'This key has no request left.', details, counted };
+    return { ok: false, code: 'RATE_LIMIT', message: 'This key has used up its requests.', details, counted };
   };
 }
 
@@ -71,20 +71,24 @@ async function identifyKey(authenticator: Authenticator, key: string): Promise<I
 }
 
 async function identifyTicket(authenticator: Authenticator, tickets: Tickets, ticket: string): Promise<Identified> {
-  const taken = await tickets.take(ticket);
-  if (taken === 'away') {
-    return { ok: false, code: 'UPSTREAM_UNAVAILABLE', message: 'Tickets cannot be looked up at present; connect with the key, or again.' };
+  const redeemed = await tickets.take(ticket);
+  if (redeemed === 'away') {
+    return {
+      ok: false,
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: 'Tickets cannot be checked at present. Connect with the key, or try again later.',
+    };
   }
-  let principal = taken === null ? null : authenticator.principalOf(taken.credential);
-  if (taken !== null && principal === null) {
+  let principal = redeemed === null ? null : authenticator.principalOf(redeemed.credential);
+  if (redeemed !== null && principal === null) {
     // The ticket may belong to a new key that only another gateway knows yet.
     await authenticator.refresh();
-    principal = authenticator.principalOf(taken.credential);
+    principal = authenticator.principalOf(redeemed.credential);
   }
-  if (taken === null || principal === null) {
-    return { ok: false, code: 'UNAUTHENTICATED', message: 'The ticket is unknown, was used, or is older than 30 s.' };
+  if (redeemed === null || principal === null) {
+    return { ok: false, code: 'UNAUTHENTICATED', message: 'The ticket is unknown, was used before, or is older than 30 s.' };
   }
-  return { principal, addressRanges: taken.address === null ? principal.ipRanges : [taken.address] };
+  return { principal, addressRanges: redeemed.address === null ? principal.ipRanges : [redeemed.address] };
 }
 
 function wrongAddress({ address }: ConnectionForm): RefusalText {
@@ -92,6 +96,6 @@ function wrongAddress({ address }: ConnectionForm): RefusalText {
 }
 
 function refusalOf(principal: Principal, { batch }: ConnectionForm): RefusalText | null {
-  if (!principal.scopes.includes('stream')) return { message: 'The key has not the scope `stream`.', details: { scope: 'stream' } };
+  if (!principal.scopes.includes('stream')) return { message: 'The key lacks the scope `stream`.', details: { scope: 'stream' } };
   return batch ? missingBatch(principal.plan) : null;
 }

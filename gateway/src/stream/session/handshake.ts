@@ -82,7 +82,7 @@ function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): Ha
   if (fault !== null) return errorAnswer(request, 'UNAUTHENTICATED', fault);
   const credential = credentialOf(request);
   if (credential === null && hub.unauthenticated >= streamLimits.unauthenticatedConnections) {
-    const message = 'This gateway has as many connections without a key as it takes.';
+    const message = 'This gateway has reached its limit of connections that have not authenticated.';
     return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.unauthenticatedConnections });
   }
   return { format: format as Format, batch: batch === '1', credential };
@@ -96,7 +96,7 @@ function credentialOf(request: HttpRequest): Credential | null {
 }
 
 function gatewayFull(request: HttpRequest): HttpAnswer {
-  return errorAnswer(request, 'RATE_LIMIT', 'This gateway has as many connections as it takes.', { limit: maxConnections });
+  return errorAnswer(request, 'RATE_LIMIT', 'This gateway has reached its limit of connections.', { limit: maxConnections });
 }
 
 /** Why a client is refused after its credential was checked; null if it is accepted. Other clients may have connected meanwhile. */
@@ -114,7 +114,7 @@ function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining
 }
 
 function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Record<string, string>>): HttpAnswer {
-  const message = `This key has as many connections as the plan ${plan.name} grants.`;
+  const message = `This key has reached the limit of connections of the plan ${plan.name}.`;
   return errorAnswer(request, 'RATE_LIMIT', message, { limit: plan.connections }, headers);
 }
 
@@ -135,11 +135,14 @@ function checkUpgrade(request: HttpRequest): HttpAnswer | null {
   if (request.method !== 'GET') return errorAnswer(request, 'METHOD_NOT_ALLOWED', undefined, undefined, { Allow: 'GET' });
   if (request.urlChars > transportLimits.urlChars) return errorAnswer(request, 'INVALID_REQUEST', 'The URL is too long.');
   if (!tokens('upgrade').includes('websocket') || !tokens('connection').includes('upgrade')) {
-    return errorAnswer(request, 'INVALID_REQUEST', 'A WebSocket needs `Upgrade: websocket` and `Connection: Upgrade`.');
+    return errorAnswer(request, 'INVALID_REQUEST', 'A WebSocket handshake needs `Upgrade: websocket` and `Connection: Upgrade`.');
   }
   if (headers.get('sec-websocket-version') !== '13') {
     const offer = { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' };
-    return { ...errorAnswer(request, 'INVALID_REQUEST', 'Only version 13 of WebSocket is spoken.', undefined, offer), status: 426 };
+    return {
+      ...errorAnswer(request, 'INVALID_REQUEST', 'Only version 13 of the WebSocket protocol is supported.', undefined, offer),
+      status: 426,
+    };
   }
   if (!/^[A-Za-z0-9+/]{22}==$/.test(headers.get('sec-websocket-key') ?? '')) {
     return errorAnswer(request, 'INVALID_REQUEST', '`Sec-WebSocket-Key` must be 16 bytes in base64.');
@@ -155,9 +158,9 @@ function credentialFault(request: HttpRequest): string | null {
   for (const name of request.query.keys()) {
     if (name === 'api-key' || name === 'ticket') continue;
     const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '');
-    if (misnamedCredentials.has(plain)) return 'The key belongs in `?api-key=`, or in `Authorization: Bearer KEY`; a ticket in `?ticket=`.';
+    if (misnamedCredentials.has(plain)) return 'Send a key as `?api-key=` or as `Authorization: Bearer KEY`, and a ticket as `?ticket=`.';
   }
   const tickets = request.query.getAll('ticket').length;
-  if (tickets > 1) return 'One ticket opens one connection.';
-  return tickets === 1 && apiKeyOf(request) !== null ? 'Show a key or a ticket, not both.' : null;
+  if (tickets > 1) return 'Send only one ticket.';
+  return tickets === 1 && apiKeyOf(request) !== null ? 'Send a key or a ticket, not both.' : null;
 }

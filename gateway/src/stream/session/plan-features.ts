@@ -11,16 +11,16 @@ export interface MissingFeature {
 export function missingBatch({ name, batch }: Plan): MissingFeature | null {
   return batch
     ? null
-    : { message: `The plan ${name} has no batches; connect without \`batch=1\`.`, details: { plan: name, feature: 'batch' } };
+    : { message: `The plan ${name} does not include batches. Connect without \`batch=1\`.`, details: { plan: name, feature: 'batch' } };
 }
 
 /** Null if the plan includes the channel. `all`: the whole channel, where it can also be followed by keys. */
 export function missingChannel({ name, withoutChannels, allTrades }: Plan, channel: Channel, all: boolean): MissingFeature | null {
   if (withoutChannels.includes(channel)) {
-    return { message: `The plan ${name} does not reach the channel ${channel}.`, details: { plan: name, feature: channel } };
+    return { message: `The plan ${name} does not include the channel ${channel}.`, details: { plan: name, feature: channel } };
   }
   if (channel !== 'trades' || !all || allTrades) return null;
-  const message = `The plan ${name} has not the trades of all tokens; name \`mints\` or \`accounts\`.`;
+  const message = `The plan ${name} does not include the trades of all tokens. Name \`mints\` or \`accounts\`.`;
   return { message, details: { plan: name, feature: 'allTrades' } };
 }
 

@@ -49,7 +49,7 @@ function perChannel(schemas: typeof subscribeSchemas | typeof unsubscribeSchemas
 const needsKey =
   'This gateway needs an API key: connect to /api/data?api-key=YOUR_KEY, or with the header `Authorization: Bearer YOUR_KEY`.';
 
-const authFirst = 'The first message must be {"op":"auth","key":"…"} where the handshake carried no key.';
+const authFirst = 'The handshake had no key, so the first message must be {"op":"auth","key":"…"}.';
 /** A refused message counts one more time for each so many of its bytes. */
 const refusalBytes = 4 * 1024;
 
@@ -133,7 +133,7 @@ export class Session {
     const waitMs = Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
     if (waitMs > 0) {
       this.#refusedInARow++;
-      return this.#refuseRate(bytes, binary, `This was more work than there is for one client; go on in ${waitMs} ms.`, waitMs);
+      return this.#refuseRate(bytes, binary, `The work budget of this client is used up. Continue in ${waitMs} ms.`, waitMs);
     }
     this.charge(streamLimits.commandWork + bytes.length);
     const parsed = parse(bytes, binary);
@@ -206,7 +206,7 @@ export class Session {
       const known = dialectMethods.includes(message['method'] as DialectCommand['method']);
       return {
         kind: 'dialect_notice',
-        text: known ? '`keys` must be a list of addresses.' : `Unknown method; known are ${dialectMethods.join(', ')}.`,
+        text: known ? '`keys` must be a list of addresses.' : `Unknown method. The methods are ${dialectMethods.join(', ')}.`,
       };
     }
     if (!this.authenticated) return { kind: 'dialect_notice', text: needsKey };

@@ -7,9 +7,9 @@ import type { HotState } from './hot-state.ts';
 export function warmNewTokens(state: Pick<HotState, 'warm'>, venues: readonly Venue[]): LogFollower {
   const traded = new Set(venues.filter(({ quoting }) => quoting !== null).map(({ name }) => name));
   return {
-    onEntry(entry, cell, replayed) {
+    onEntry(entry, lazy, replayed) {
       if (replayed || !entry.topics.some(({ topic }) => topic === newTokensTopic)) return;
-      const { event } = cell;
+      const { event } = lazy;
       if (event.type === 'newToken' && traded.has(event.pool)) state.warm(event.mint);
     },
     onLost() {
