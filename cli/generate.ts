@@ -5,6 +5,9 @@ import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import { fieldReaders, writtenEvents } from './generate/codec/plan.ts';
+import { generateReaders } from './generate/codec/readers.ts';
+import { generateWriters } from './generate/codec/writers.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
 /** Writes what stands in the documents and comes from the code. With --check it writes nothing and ends with 1 where something is stale. */
@@ -23,6 +26,8 @@ const generated: readonly Generated[] = [
     file: 'PROTOCOL.md',
     render: (current) => fillBlocks(current, { endpoints: generateEndpointTable(endpoints), protocol: generateProtocolTables() }),
   },
+  { file: 'shared/src/codec/event-writers.ts', render: () => generateWriters(writtenEvents) },
+  { file: 'shared/src/codec/event-readers.ts', render: () => generateReaders(writtenEvents, fieldReaders) },
 ];
 
 function envExample(): string {

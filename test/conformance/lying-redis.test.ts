@@ -6,7 +6,7 @@ import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { allTradesTopic, ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, testSealKey, until, type TestGateway } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness, until } from '../ingest/harness.ts';
 import { dataLine, invoked, mintAccountBytes } from '../ingest/pump-frames.ts';

@@ -55,8 +55,8 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** No I/O, no environment, no logger: these may import only each other and these packages. */
-const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors/'];
-const pureMayUse = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/errors/', 'shared/src/solana/'];
+const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/codec/', 'shared/src/errors/'];
+const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
 /** Nothing but these reaches custody. */

@@ -11,7 +11,7 @@ const own = 'test/house/words.ts';
 const isMarkdown = (path: string): boolean => path.endsWith('.md');
 const isCode = (path: string): boolean => /\.(ts|mts|mjs)$/.test(path);
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
-const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|errors)\//.test(path);
+const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|codec|errors)\//.test(path);
 /** Configuration is read once, at the edge. `test` starts processes of its own. */
 const readsEnvironment = (path: string): boolean => /^(cli|test)\//.test(path) || path.endsWith('/src/main.ts');
 

@@ -4,7 +4,7 @@ import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { tradeEvent, tradePrice } from '@sluice/ingest/pipeline/normalize.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {

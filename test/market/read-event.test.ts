@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readEvent } from '@sluice/ingest/market/read-event.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import {
   accountTradesTopic,
@@ -15,6 +15,9 @@ import {
 } from '@sluice/shared/wire/topics.ts';
 import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 import { logEntry } from './trades.ts';
+
+/** An event with this JSON is read from its MessagePack. */
+const notJson = Buffer.from('no JSON');
 
 const price = fc.option(fc.double({ min: 1e-12, max: 1e6, noNaN: true }));
 const trade = fc.record({
@@ -53,10 +56,10 @@ describe('reading events for the market', () => {
       fc.property(trade, (shape) => {
         const event = eventOf(shape);
         const entry = logEntry(1, event);
-        const read = readEvent(entry);
+        const read = readEvent({ ...entry, json: notJson });
         if (read?.kind !== 'trade') throw new Error('no trade');
         // Other bytes for MessagePack: the JSON is read.
-        expect(readEvent({ ...entry, msgpack: Buffer.from([0x81, 0xa1, 0x61]) })).toEqual(read);
+        expect(readEvent({ ...entry, msgpack: Buffer.from([0x81, 0xa1, 0x61]) })).toEqual({ ...read, json: entry.json });
         expect(read.mint).toBe(event.mint);
         expect(read.trade).toMatchObject({
           kind: 'trade',
@@ -78,7 +81,7 @@ describe('reading events for the market', () => {
           priceUsd: event.priceUsd,
           completesCurve: event.curveCompleted === true,
         });
-        expect(read.json).toBe(entry.json);
+        expect(read.json).toBe(notJson);
         if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(Number(event.reserves.realQuote) / 1e9, 6);
         else if (event.quoteMint !== usdcMint) expect(read.trade.depthSol).toBe(0);
       }),
@@ -104,7 +107,7 @@ describe('reading events for the market', () => {
     const tick = priceEvent(mint);
     const entry = logEntry(1, tick);
     const read = { kind: 'price', mint, id: tick.id, slot: tick.slot, poolAddress: tick.poolAddress, json: entry.json };
-    expect(readEvent(entry)).toEqual(read);
+    expect(readEvent({ ...entry, json: notJson })).toEqual({ ...read, json: notJson });
     expect(readEvent({ ...entry, msgpack: Buffer.from([0x80]) })).toEqual(read);
     const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };
     const moved = { kind: 'migration', poolAddress: migration.poolAddress, depthSol: 84 };

@@ -9,7 +9,7 @@ import { Session } from '@sluice/gateway/stream/session/protocol.ts';
 import { TopicMap } from '@sluice/gateway/stream/session/topic-map.ts';
 import { WorkBudget } from '@sluice/gateway/stream/session/work-budget.ts';
 import { decodeMsgpackCommand } from '@sluice/shared/wire/msgpack-command.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { ErrorReply } from '@sluice/shared/wire/replies.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { Bucket } from '@sluice/shared/market/market.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';

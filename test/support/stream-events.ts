@@ -1,7 +1,7 @@
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { CandleEvent, MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import {
   accountTradesTopic,

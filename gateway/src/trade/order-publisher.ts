@@ -3,7 +3,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
 import type { PrivateEvents } from '../stream/delivery/private-events.ts';

@@ -3,7 +3,7 @@ import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compo
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import { candleIntervals, type Bucket, type Holding, type Market, type MintChange } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';

@@ -1,10 +1,10 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { readMarketPriceFields, readMarketTradeFields } from '@sluice/shared/codec/event-readers.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { Commitment, MigrationEvent, PriceEvent, RetractEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
+import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
-import { MsgpackFields } from './msgpack-fields.ts';
 
 /** A price tick: its bytes, as only the newest of a mint is looked at. */
 interface PriceTick {
@@ -59,76 +59,41 @@ export function readEvent(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>):
   return verdict === null ? null : { kind: 'slots', mint: null, verdict, json };
 }
 
-/** A price tick from its MessagePack; null where its fields are not those that `encodeEvent` writes. */
+/** A price tick from its MessagePack. Null if `encodeEvent` did not write these bytes. */
 function readPrice(msgpack: Uint8Array, json: Uint8Array): PriceTick | null {
-  const fields = new MsgpackFields(msgpack);
-  fields.skip('type');
-  const id = fields.text('id');
-  const mint = fields.text('mint');
-  fields.skip('quoteMint');
-  fields.skip('pool');
-  const poolAddress = fields.text('poolAddress');
-  fields.skip('signature');
-  const slot = fields.number('slot') ?? 0;
-  return fields.failed ? null : { kind: 'price', mint, id, slot, poolAddress, json };
+  const fields = readMarketPriceFields(msgpack);
+  if (fields === null) return null;
+  const { mint, id, slot, poolAddress } = fields;
+  return { kind: 'price', mint, id, slot, poolAddress, json };
 }
 
-/** A trade from its MessagePack, whose fields come in the order in which `encodeEvent` writes them; null where they don't. */
+/** A trade from its MessagePack. Null if `encodeEvent` did not write these bytes. */
 function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeTold | null {
-  const fields = new MsgpackFields(msgpack);
-  fields.skip('type');
-  const id = fields.text('id');
-  const mint = fields.text('mint');
-  const quoteMint = fields.text('quoteMint');
-  const pool = fields.text('pool') as VenueName;
-  const poolAddress = fields.text('poolAddress');
-  fields.skip('signature');
-  const slot = fields.number('slot') ?? 0;
-  const blockTime = fields.number('blockTime');
-  const commitment = fields.text('commitment') as Commitment;
-  fields.enter('ts');
-  const receivedUs = fields.number('received') ?? 0;
-  fields.skip('published');
-  const late = fields.flag('late');
-  const simulated = fields.flag('simulated');
-  const isBuy = fields.text('side') === 'buy';
-  for (const name of ['trader', 'feePayer', 'baseAmount', 'baseDecimals', 'quoteAmount', 'quoteDecimals']) fields.skip(name);
-  const base = fields.number('tokenAmount') ?? 0;
-  const sol = fields.number('solAmount');
-  const quote = fields.number('quoteUiAmount') ?? 0;
-  const priceQuote = fields.number('priceQuote');
-  const priceSol = fields.number('priceSol');
-  const priceUsd = fields.number('priceUsd');
-  for (const name of ['marketCapSol', 'marketCapUsd', 'fees']) fields.skip(name);
-  fields.enter('reserves');
-  for (const name of ['virtualBase', 'virtualQuote', 'realBase']) fields.skip(name);
-  const realQuote = Number(fields.text('realQuote'));
-  const completesCurve = fields.flag('curveCompleted');
-  if (fields.failed) return null;
-  const atS = secondsOf(blockTime, receivedUs);
-  const depthSol = solOf(realQuote, quoteMint, priceQuote, priceSol);
+  const fields = readMarketTradeFields(msgpack);
+  if (fields === null) return null;
+  const { mint, quoteMint, blockTime, tsReceived, priceQuote, priceSol } = fields;
   // One literal: an object put together of parts costs ten times as much.
   const trade: MarketTrade = {
     kind: 'trade',
-    id,
+    id: fields.id,
     quoteMint,
-    pool,
-    poolAddress,
-    slot,
-    commitment,
-    atS,
-    receivedUs,
-    late,
-    simulated,
+    pool: fields.pool,
+    poolAddress: fields.poolAddress,
+    slot: fields.slot,
+    commitment: fields.commitment,
+    atS: secondsOf(blockTime, tsReceived),
+    receivedUs: tsReceived,
+    late: fields.late,
+    simulated: fields.simulated,
     priceQuote,
     priceSol,
-    priceUsd,
-    depthSol,
-    isBuy,
-    base,
-    quote,
-    sol,
-    completesCurve,
+    priceUsd: fields.priceUsd,
+    depthSol: solOf(Number(fields.reservesRealQuote), quoteMint, priceQuote, priceSol),
+    isBuy: fields.side === 'buy',
+    base: fields.tokenAmount,
+    quote: fields.quoteUiAmount,
+    sol: fields.solAmount,
+    completesCurve: fields.curveCompleted,
   };
   return { kind: 'trade', mint, trade, json };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
-import { encodeEvent } from '@sluice/shared/wire/codec.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '../clock.ts';
 import { EventQueue } from './event-queue.ts';
 import { topicsOf, type Outgoing, type Told } from './outgoing.ts';

@@ -23,6 +23,9 @@ export const Raw = (description: string) =>
 export const Ui = (description: string) => Type.Number({ description: `${description} UI number (float64).` });
 export const Address = (description: string) =>
   Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$', description: `${description} Base58.` });
+/** Base58 of 64 bytes. */
+export const Signature = () => Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{64,88}$' });
+export const EventId = (description: string) => Type.String({ pattern: '^[0-9A-Za-z.:+-]+$', description });
 export const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 

@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
-import { Address, commitments, Nullable, Raw, Ui, Venue } from './event-parts.ts';
+import { Address, commitments, EventId, Nullable, Raw, Signature, Ui, Venue } from './event-parts.ts';
 import { candleIntervalNames } from './intervals.ts';
 import { OrderEvent } from './order-event.ts';
 
@@ -7,15 +7,14 @@ export { commitments, venueNames, type Commitment, type VenueName } from './even
 
 /** What every event carries. */
 const common = {
-  id: Type.String({
-    description:
-      '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`.',
-  }),
+  id: EventId(
+    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`.',
+  ),
   mint: Address('Mint of the token.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
   pool: Venue,
   poolAddress: Address('The bonding curve or pool.'),
-  signature: Nullable(Type.String(), 'Signature of the transaction; null for a price read from an account change, and for a candle.'),
+  signature: Nullable(Signature(), 'Signature of the transaction; null for a price read from an account change, and for a candle.'),
   slot: Type.Integer({ description: 'Slot.' }),
   blockTime: Nullable(Type.Integer(), 'Unix seconds by the chain clock, null where not known.'),
   commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),

@@ -1,5 +1,5 @@
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { EncodedEvent } from '@sluice/shared/wire/codec.ts';
+import type { EncodedEvent } from '@sluice/shared/codec/encoded-event.ts';
 import { ordersPrefix } from '@sluice/shared/wire/topics.ts';
 import { sealBytes, type RecordSeal } from '../../auth/record-seal.ts';
 

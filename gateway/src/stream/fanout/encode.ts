@@ -1,5 +1,5 @@
 import type { Format } from '@sluice/shared/wire/frames.ts';
-import { packValue } from '@sluice/shared/wire/msgpack.ts';
+import { packValue } from '@sluice/shared/codec/msgpack.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/replies.ts';
 
 /** A reply or notice as one message. In batch mode every message is an array. */

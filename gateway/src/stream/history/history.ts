@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { segmentBytes, segmentOf, Segments } from '@sluice/shared/collections/segments.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
-import { msgpackOf } from '@sluice/shared/wire/codec.ts';
+import { msgpackOf } from '@sluice/shared/codec/encode-event.ts';
 
 /** Events whose MessagePack is cached, oldest first out: clients that resume at the same time read the same events. */
 const maxPacked = 8_192;

@@ -1,7 +1,7 @@
-/** MessagePack, written as a string of bytes (one character, one byte) that is turned into bytes at the end. */
+/** MessagePack, written as a string in which each character stands for one byte. `bytesOf` makes bytes of it at the end. */
 
 export const nil = '\xc0';
-export const yes = '\xc3';
+const yes = '\xc3';
 const no = '\xc2';
 const prefixes = Array.from({ length: 256 }, (_, length) =>
   length < 32 ? String.fromCharCode(0xa0 | length) : `\xd9${String.fromCharCode(length)}`,
@@ -16,7 +16,7 @@ function byte(value: number): string {
 const u16 = (value: number): string => byte(value >>> 8) + byte(value);
 const u32 = (value: number): string => byte(value >>> 24) + byte(value >>> 16) + byte(value >>> 8) + byte(value);
 
-/** A text whose characters stand for a byte each: all below 128, or UTF-8 already. */
+/** A text in which each character stands for one byte: ASCII, or the result of `utf8`. */
 export function packText(text: string | null): string {
   if (text === null) return nil;
   const prefix = prefixes[text.length];
@@ -67,19 +67,25 @@ function packNegative(value: number): string {
   return `\xd3${u32(Math.floor(value / twoTo32))}${u32(value)}`;
 }
 
-export function map16(entries: number): string {
-  return `\xde${u16(entries)}`;
+export function mapHead(fields: number): string {
+  return fields < 16 ? byte(0x80 | fields) : fields < 0x10000 ? `\xde${u16(fields)}` : `\xdf${u32(fields)}`;
 }
 
-export function map(entries: number): string {
-  return byte(0x80 | entries);
+/** @public For generated writers of lists. */
+export function arrayHead(items: number): string {
+  return items < 16 ? byte(0x90 | items) : items < 0x10000 ? `\xdc${u16(items)}` : `\xdd${u32(items)}`;
+}
+
+/** @public The UTF-8 bytes of a text, each as a character. */
+export function utf8(text: string): string {
+  return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /** Any value that JSON can carry, as JSON would: a field that is undefined is left out. */
 export function packValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return packText(isAscii(value) ? value : Buffer.from(value, 'utf8').toString('latin1'));
+      return packText(utf8(value));
     case 'number':
       return packNumber(value);
     case 'boolean':
@@ -98,13 +104,12 @@ function isAscii(text: string): boolean {
 }
 
 function packArray(values: readonly unknown[]): string {
-  const { length } = values;
-  let packed = length < 16 ? byte(0x90 | length) : length < 0x10000 ? `\xdc${u16(length)}` : `\xdd${u32(length)}`;
+  let packed = arrayHead(values.length);
   for (const value of values) packed += packValue(value);
   return packed;
 }
 
-/** Names of fields as they are written, those that were met first: the schemas have fewer. */
+/** Names of fields as they are written. The schemas have fewer than `maxNames`. */
 const names = new Map<string, string>();
 const maxNames = 1_024;
 
@@ -125,5 +130,5 @@ function packMap(record: Readonly<Record<string, unknown>>): string {
     length++;
     fields += packName(name) + packValue(value);
   }
-  return (length < 16 ? map(length) : length < 0x10000 ? map16(length) : `\xdf${u32(length)}`) + fields;
+  return mapHead(length) + fields;
 }

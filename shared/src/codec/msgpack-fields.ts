@@ -1,19 +1,25 @@
 const nil = 0xc0;
+const no = 0xc2;
 const yes = 0xc3;
+const array16 = 0xdc;
 const map16 = 0xde;
+/** Objects and lists inside each other. */
+const maxDepth = 4;
 
 /**
- * Reads the fields of a MessagePack map one after the other, each asked for by its name in the order in which they stand; what
- * is not wanted is skipped unread. Of what `encodeEvent` writes: maps, texts of ASCII, numbers, nil and true. Anything else,
- * or another name than the one asked for, sets `failed`, and nothing read then counts.
+ * Reads the fields of a MessagePack map one after the other, in the order in which they were written. Each is asked for by its name, or
+ * skipped. If the bytes are anything else than the generated writers write, or the next field has another name, `failed` is true, and
+ * nothing that was read counts.
  */
 export class MsgpackFields {
-  failed = false;
-  readonly #bytes: Buffer;
+  failed = true;
+  #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  begin(bytes: Uint8Array): void {
+    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#at = 0;
+    this.failed = false;
     this.#enterMap();
   }
 
@@ -26,8 +32,13 @@ export class MsgpackFields {
     return this.failed ? '' : this.#bytes.toString('latin1', from, this.#at);
   }
 
-  /** Null for nil. */
-  number(name: string): number | null {
+  number(name: string): number {
+    const value = this.nullableNumber(name);
+    if (value === null) this.failed = true;
+    return value ?? 0;
+  }
+
+  nullableNumber(name: string): number | null {
     this.#key(name);
     const bytes = this.#bytes;
     const head = bytes[this.#at++] ?? 0xc1;
@@ -44,17 +55,15 @@ export class MsgpackFields {
     return length === 8 ? bytes.readDoubleBE(from) : bytes.readUIntBE(from, length);
   }
 
-  /** Whether a field that is true or missing stands next. */
+  /** Whether the next field has this name. Its value is then true: no other is written. */
   flag(name: string): boolean {
-    const { length } = name;
-    const isNext = this.#bytes[this.#at] === (0xa0 | length) && this.#bytes[this.#at + 1] === name.charCodeAt(0);
-    if (!isNext) return false;
+    if (!this.#isNext(name)) return false;
     this.#key(name);
     if (this.#bytes[this.#at++] !== yes) this.failed = true;
     return true;
   }
 
-  /** A map whose fields are read next. */
+  /** Begins to read the fields of a map inside this one. */
   enter(name: string): void {
     this.#key(name);
     this.#enterMap();
@@ -65,9 +74,22 @@ export class MsgpackFields {
     this.#skipValue(0);
   }
 
+  skipOptional(name: string): void {
+    if (this.#isNext(name)) this.skip(name);
+  }
+
+  #isNext(name: string): boolean {
+    const bytes = this.#bytes;
+    const at = this.#at;
+    const { length } = name;
+    if (bytes[at] !== (0xa0 | length)) return false;
+    for (let i = 0; i < length; i++) if (bytes[at + 1 + i] !== name.charCodeAt(i)) return false;
+    return true;
+  }
+
+  /** Compares length, first and last character only: the order of the fields is known. */
   #key(name: string): void {
     const at = this.#at;
-    // The codec's names are short; length, first and last character tell them apart.
     const { length } = name;
     const bytes = this.#bytes;
     this.#at = at + 1 + length;
@@ -94,19 +116,35 @@ export class MsgpackFields {
   #skipValue(depth: number): void {
     const bytes = this.#bytes;
     const head = bytes[this.#at++] ?? 0xc1;
-    if (head < 0x80 || head >= 0xe0 || head === nil || head === yes) return;
-    if (head < 0x90 && depth < 2) {
-      for (let fields = head & 0x0f; fields > 0 && !this.failed; fields--) {
-        const length = this.#textLength();
-        this.#at += length;
-        this.#skipValue(depth + 1);
-      }
-    } else if (head >= 0xa0 && head < 0xc0) this.#at += head & 0x1f;
+    if (head < 0x80 || head >= 0xe0 || head === nil || head === no || head === yes) return;
+    if (head < 0xa0) this.#skipItems(head & 0x0f, head < 0x90, depth);
+    else if (head < 0xc0) this.#at += head & 0x1f;
     else if (head === 0xd9) this.#at += 1 + (bytes[this.#at] ?? 0);
     else if (head === 0xcb || head === 0xcf || head === 0xd3) this.#at += 8;
     else if (head === 0xcc || head === 0xd0) this.#at += 1;
     else if (head === 0xcd || head === 0xd1) this.#at += 2;
     else if (head === 0xce || head === 0xd2) this.#at += 4;
-    else this.failed = true;
+    else if (head === 0xda) this.#at += 2 + this.#u16();
+    else if (head === map16 || head === array16) {
+      const items = this.#u16();
+      this.#at += 2;
+      this.#skipItems(items, head === map16, depth);
+    } else this.failed = true;
+  }
+
+  #skipItems(items: number, isMap: boolean, depth: number): void {
+    if (depth === maxDepth) this.failed = true;
+    for (let left = items; left > 0 && !this.failed; left--) {
+      if (isMap) {
+        const length = this.#textLength();
+        this.#at += length;
+      }
+      this.#skipValue(depth + 1);
+      if (this.#at > this.#bytes.length) this.failed = true;
+    }
+  }
+
+  #u16(): number {
+    return ((this.#bytes[this.#at] ?? 0) << 8) | (this.#bytes[this.#at + 1] ?? 0);
   }
 }
