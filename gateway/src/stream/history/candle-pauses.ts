@@ -4,7 +4,7 @@ import type { History } from './history.ts';
 /** After this many pauses, those that have left the history are removed. */
 const sweepEvery = 1_000;
 
-/** Where the candles of each topic last paused, as far back as the history reaches. A resuming client has missed candles before a pause. */
+/** Where the candles of each topic last paused, as far back as the history reaches. A client that resumes from before a pause has missed candles. */
 export class CandlePauses {
   readonly #history: History;
   readonly #lastSeq = new Map<string, number>();
