@@ -183,7 +183,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
         .filter(({ topics }) => topics[0]?.topic === topic)
         .map(({ json }) => JSON.parse(Buffer.from(json).toString()) as Record<string, unknown>)
         .map(({ type, id, trades, close }) => (type === 'retract' ? { retract: id } : { id, trades, close }));
-    await first.market.want([topic]);
+    await first.market.reportDemand([topic]);
     const minuteS = someS - (someS % 60);
     const at = (slot: number, price: number) => ({ ...tradeOf({ mint, atS: someS, price }), slot });
     const [one, two] = [at(10, 0.5), at(11, 0.25)];
@@ -311,14 +311,14 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     await expectCandles(first.market, mint, trades);
   });
 
-  it('publishes topics as they are wanted, up to a bound', async () => {
+  it('publishes topics that are in demand, up to a bound', async () => {
     const { bus, market } = first;
     const lease = bus.lease('market');
     await until('the lease', () => lease.held);
     const holding = { lease, fence: lease.fence };
     const topic = candlesTopic(freshMint(), '1m');
-    expect(await market.want([topic])).toEqual([]);
-    expect(await market.want([topic])).toEqual([]);
+    expect(await market.reportDemand([topic])).toEqual([]);
+    expect(await market.reportDemand([topic])).toEqual([]);
     expect(await market.turns()).toEqual({ begin: [topic], end: [] });
     expect(await market.note(new Map([[topic, 60]]), [], { lease, fence: lease.fence - 1 })).toBe('fenced');
     expect(await market.note(new Map([[topic, 60]]), [], holding)).toBe('applied');
@@ -327,9 +327,9 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     // Wanted again while it ends: it begins anew.
     expect(await market.note(new Map(), [topic], holding)).toBe('applied');
     expect(await market.turns()).toEqual({ begin: [topic], end: [] });
-    const many = Array.from({ length: marketLimits.wantedTopics }, (_, i) => `candles:${i}:1m`);
-    expect(await market.want(many)).toEqual(many.slice(-1));
-    expect(await market.want([topic, many[0]!])).toEqual([]);
+    const many = Array.from({ length: marketLimits.candleTopics }, (_, i) => `candles:${i}:1m`);
+    expect(await market.reportDemand(many)).toEqual(many.slice(-1));
+    expect(await market.reportDemand([topic, many[0]!])).toEqual([]);
   });
 });
 
@@ -353,7 +353,7 @@ describe('the keeper of a market in Redis', () => {
     const mint = freshMint();
     const topic = candlesTopic(mint, '1m');
     const trades = Array.from({ length: 50 }, (_, i) => tradeOf({ mint, atS: someS + i }));
-    expect(await market.want([topic])).toEqual([]);
+    expect(await market.reportDemand([topic])).toEqual([]);
     await publish({ bus, market }, trades);
     await until('its candles', () => keeper.stats.candles > 0);
     await expectCandles(market, mint, trades);

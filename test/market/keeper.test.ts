@@ -116,24 +116,24 @@ describe('the keeper of a market in Redis', () => {
     return { redis, bus, market, recorder: await record(await bus.subscriber()) };
   }
 
-  it('publishes a topic while it is wanted, and says in its log where that ends', async () => {
+  it('publishes a topic while it is in demand, and marks in its log where that ends', async () => {
     const { redis, bus, market, recorder } = await start();
     keep(bus, market);
     await publish(bus, 2);
     await countedTo(market, 2);
     const startS = someS - (someS % 86_400);
     const idOf = (trades: number): string => `${mint}:1d:${startS}:${trades}`;
-    await market.want([topic]);
+    await market.reportDemand([topic]);
     await until('the candle that is there', () => told(recorder).length === 1);
     await publish(bus, 1);
     await until('its update', () => told(recorder).length === 2);
-    // As if nobody had wanted it for five minutes.
-    await redis.command('ZADD', '{sluice}:market:wanted', '1', topic);
+    // As if the demand for it had expired.
+    await redis.command('ZADD', '{sluice}:market:demand', '1', topic);
     await until('the pause', () => told(recorder).length === 3);
     await publish(bus, 1);
     await countedTo(market, 4);
     expect(await market.published()).toEqual(new Map());
-    await market.want([topic]);
+    await market.reportDemand([topic]);
     await until('the candle after the pause', () => told(recorder).length === 4);
     expect(told(recorder)).toEqual([idOf(2), idOf(3), 'pause', idOf(4)]);
   });
@@ -141,7 +141,7 @@ describe('the keeper of a market in Redis', () => {
   it('takes up what another has published, and repeats none of it', async () => {
     const { bus, market, recorder } = await start();
     const first = keep(bus, market);
-    await market.want([topic]);
+    await market.reportDemand([topic]);
     await publish(bus, 2);
     await until('the first candle', () => told(recorder).length === 1);
     await until('it to be noted', async () => (await market.published()).has(topic));

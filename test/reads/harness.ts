@@ -91,7 +91,7 @@ export class BookHarness {
       },
       buckets: async () => [],
       trades: async () => [],
-      want: async () => [],
+      reportDemand: async () => [],
     };
     const log = createLog({ level: 'silent', name: 'test' });
     this.book = new TokenBook({

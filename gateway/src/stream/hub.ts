@@ -36,7 +36,7 @@ export interface HubOptions {
   /** Bounds of the events in memory for resuming clients. */
   readonly history: LogBounds;
   readonly publish: Publish;
-  readonly market: Pick<MarketReader, 'want'>;
+  readonly market: Pick<MarketReader, 'reportDemand'>;
   readonly log: Logger;
 }
 

@@ -6,7 +6,7 @@ import {
   baseIntervals,
   marketLimits,
   summarySeconds,
-  wantTtlMs,
+  demandTtlMs,
   type BaseInterval,
   type Bucket,
   type BucketChange,
@@ -63,7 +63,7 @@ export class InProcessMarket implements Market {
   readonly #bounds: MemoryBounds['market'];
   #buckets = 0;
   #checkpoint: Checkpoint | null = null;
-  readonly #wanted = new Map<string, number>();
+  readonly #demand = new Map<string, number>();
   readonly #published = new Map<string, number>();
   readonly #sweep: NodeJS.Timeout;
 
@@ -102,11 +102,11 @@ export class InProcessMarket implements Market {
     return olderTrades(kept.toReversed(), before, limit);
   }
 
-  async want(topics: readonly string[]): Promise<readonly string[]> {
-    const untilMs = performance.now() + wantTtlMs;
+  async reportDemand(topics: readonly string[]): Promise<readonly string[]> {
+    const untilMs = performance.now() + demandTtlMs;
     const refused: string[] = [];
     for (const topic of topics) {
-      if (this.#wanted.has(topic) || this.#wanted.size < marketLimits.wantedTopics) this.#wanted.set(topic, untilMs);
+      if (this.#demand.has(topic) || this.#demand.size < marketLimits.candleTopics) this.#demand.set(topic, untilMs);
       else refused.push(topic);
     }
     return refused;
@@ -152,12 +152,12 @@ export class InProcessMarket implements Market {
   async turns(): Promise<TopicTurns> {
     const nowMs = performance.now();
     const begin: string[] = [];
-    for (const [topic, untilMs] of this.#wanted) {
+    for (const [topic, untilMs] of this.#demand) {
       if (untilMs > nowMs) {
         if (!this.#published.has(topic)) begin.push(topic);
-      } else if (!this.#published.has(topic)) this.#wanted.delete(topic);
+      } else if (!this.#published.has(topic)) this.#demand.delete(topic);
     }
-    const end = [...this.#published.keys()].filter((topic) => (this.#wanted.get(topic) ?? 0) <= nowMs);
+    const end = [...this.#published.keys()].filter((topic) => (this.#demand.get(topic) ?? 0) <= nowMs);
     return { begin, end };
   }
 
@@ -167,7 +167,7 @@ export class InProcessMarket implements Market {
     const nowMs = performance.now();
     for (const topic of ended) {
       this.#published.delete(topic);
-      if ((this.#wanted.get(topic) ?? 0) <= nowMs) this.#wanted.delete(topic);
+      if ((this.#demand.get(topic) ?? 0) <= nowMs) this.#demand.delete(topic);
     }
     return 'applied';
   }
@@ -175,7 +175,7 @@ export class InProcessMarket implements Market {
   async close(): Promise<void> {
     clearInterval(this.#sweep);
     this.#mints.clear();
-    this.#wanted.clear();
+    this.#demand.clear();
     this.#published.clear();
     this.#buckets = 0;
   }

@@ -61,21 +61,21 @@ export interface MarketReader {
   /** Trade events as published (JSON), newest first; those older than the one with the id `before`, where it is given and kept. */
   trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]>;
   /**
-   * Says that somebody follows these topics (of the channel `candles`) for another `wantTtlMs`: only such are published.
-   * Returns those that are refused, as `marketLimits.wantedTopics` others are wanted.
+   * Reports that these topics of the channel `candles` are followed. They are published for another `demandTtlMs`; others are not
+   * published. Returns the topics that are refused, because `marketLimits.candleTopics` others are in demand.
    */
-  want(topics: readonly string[]): Promise<readonly string[]>;
+  reportDemand(topics: readonly string[]): Promise<readonly string[]>;
 }
 
-/** How long a topic stays wanted after the last word: beyond what a client may be away and still miss nothing. */
-export const wantTtlMs = 300_000;
+/** How long a topic is in demand after the last report: longer than a client may be away and still miss nothing. */
+export const demandTtlMs = 300_000;
 
 /** Bounds of what is kept. */
 export const marketLimits = {
   /** Newest trades of a mint. */
   tradesPerMint: 100,
-  /** Candle topics that are published at one time; one more is refused until another is not wanted any more. */
-  wantedTopics: 20_000,
+  /** Candle topics in demand at one time. One more is refused until the demand for another one has expired. */
+  candleTopics: 20_000,
   /** Characters of a mint: the longest address. */
   mintLength: 44,
 } as const;
@@ -121,11 +121,11 @@ export interface MarketBatch {
   readonly changes: readonly MintChange[];
 }
 
-/** What changed in which candle topics are to be published. */
+/** Changes in the demand for candle topics. */
 export interface TopicTurns {
-  /** Wanted, and not published yet. */
+  /** In demand, and not published yet. */
   readonly begin: readonly string[];
-  /** Published, and not wanted any more. */
+  /** Published, and no longer in demand. */
   readonly end: readonly string[];
 }
 

@@ -6,9 +6,9 @@ const prefix = '{sluice}:market:';
 export const marketKeys = {
   /** `<epoch> <offset>` up to which the log is in the state. */
   checkpoint: `${prefix}checkpoint`,
-  /** Sorted set: candle topic -> Redis' time in ms until which it is wanted. */
-  wanted: `${prefix}wanted`,
-  /** Set: wanted topics that are not published yet. */
+  /** Sorted set: candle topic -> Redis' time in ms at which the demand for it expires. */
+  demand: `${prefix}demand`,
+  /** Set: topics in demand that are not published yet. */
   fresh: `${prefix}fresh`,
   /** Hash: published topic -> start of its oldest open candle. */
   published: `${prefix}published`,
@@ -189,8 +189,8 @@ local now = redis.call('TIME')
 local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
 `;
 
-/** KEYS: wanted, fresh, published. ARGV: ttl in ms, bound, topics. -> topics refused */
-export const wantScript = script(`${time}
+/** KEYS: demand, fresh, published. ARGV: ttl in ms, bound, topics. -> topics refused */
+export const demandScript = script(`${time}
 local until_ms, room, refused = now_ms + tonumber(ARGV[1]), tonumber(ARGV[2]) - redis.call('ZCARD', KEYS[1]), {}
 for i = 3, #ARGV do
   local topic = ARGV[i]
@@ -206,7 +206,7 @@ end
 return refused
 `);
 
-/** KEYS: wanted, fresh, published. ARGV: bound of each list. -> [topics to begin, topics to end] */
+/** KEYS: demand, fresh, published. ARGV: bound of each list. -> [topics to begin, topics to end] */
 export const turnsScript = script(`${time}
 local ended = {}
 for _, topic in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now_ms, 'LIMIT', 0, ARGV[1])) do
@@ -217,7 +217,7 @@ return {redis.call('SRANDMEMBER', KEYS[2], ARGV[1]), ended}
 `);
 
 /**
- * KEYS: wanted, fresh, published, lease. ARGV: fence, number of open topics, topic and start of its oldest open candle for
+ * KEYS: demand, fresh, published, lease. ARGV: fence, number of open topics, topic and start of its oldest open candle for
  * each, topics that ended. -> 'applied' or 'fenced'
  */
 export const noteScript = script(`${time}

@@ -8,7 +8,7 @@ import {
   baseIntervals,
   marketLimits,
   summarySeconds,
-  wantTtlMs,
+  demandTtlMs,
   type BaseInterval,
   type Bucket,
   type Checkpoint,
@@ -26,7 +26,7 @@ import {
   summaryScript,
   turnsScript,
   undecidedScript,
-  wantScript,
+  demandScript,
 } from './redis-market-scripts.ts';
 import { readTally } from './tally.ts';
 import {
@@ -42,7 +42,7 @@ import {
 
 /** Heads, or topics, that one command names. */
 const perCommand = 500;
-const topicKeys = [marketKeys.wanted, marketKeys.fresh, marketKeys.published];
+const topicKeys = [marketKeys.demand, marketKeys.fresh, marketKeys.published];
 
 /**
  * State of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, a hash for
@@ -92,11 +92,11 @@ export class RedisMarket implements Market {
     return olderTrades((await this.#connection.binary('lrange', [marketKeys.trades(mint), 0, last])) as Buffer[], before, limit);
   }
 
-  async want(topics: readonly string[]): Promise<readonly string[]> {
+  async reportDemand(topics: readonly string[]): Promise<readonly string[]> {
     const refused: string[] = [];
     for (let from = 0; from < topics.length; from += perCommand) {
-      const args = [wantTtlMs, marketLimits.wantedTopics, ...topics.slice(from, from + perCommand)];
-      refused.push(...texts(await this.#connection.run(wantScript, topicKeys, args)));
+      const args = [demandTtlMs, marketLimits.candleTopics, ...topics.slice(from, from + perCommand)];
+      refused.push(...texts(await this.#connection.run(demandScript, topicKeys, args)));
     }
     return refused;
   }

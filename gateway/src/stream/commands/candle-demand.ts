@@ -1,12 +1,12 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { marketLimits, wantTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
+import { marketLimits, demandTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
 
-/** Every followed topic is reported again this often, well before a report expires. */
-const reportEveryMs = wantTtlMs / 5;
+/** Every followed topic is reported again this often, well before its demand expires. */
+const reportEveryMs = demandTtlMs / 5;
 const retryMs = 1_000;
 
 export interface CandleDemandOptions {
-  readonly market: Pick<MarketReader, 'want'>;
+  readonly market: Pick<MarketReader, 'reportDemand'>;
   readonly log: Logger;
   isFollowed(topic: string): boolean;
   /** No candles of this topic are published, because the bound of published topics is reached. */
@@ -35,7 +35,7 @@ export class CandleDemand {
 
   /** Whether the topic is followed already, or there is room for one more. */
   hasRoomFor(topic: string): boolean {
-    return this.#topics.has(topic) || this.#topics.size < marketLimits.wantedTopics;
+    return this.#topics.has(topic) || this.#topics.size < marketLimits.candleTopics;
   }
 
   /** The topic has a new follower. */
@@ -72,7 +72,7 @@ export class CandleDemand {
     const topics = this.#unreported;
     this.#unreported = new Set();
     try {
-      const refused = new Set(await this.#options.market.want([...topics]));
+      const refused = new Set(await this.#options.market.reportDemand([...topics]));
       for (const topic of topics) this.#onReported(topic, refused.has(topic));
       this.#succeeded = true;
     } catch (error) {
