@@ -2,7 +2,16 @@ import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import type { CandleEvent, MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import {
+  PriceEvent,
+  TradeEvent,
+  type CandleEvent,
+  type MigrationEvent,
+  type NewTokenEvent,
+  type StreamEvent,
+} from '@sluice/shared/wire/events.ts';
+import { exampleOf } from '@sluice/shared/wire/openapi/example.ts';
+import type { SchemaShape } from '@sluice/shared/wire/openapi/json.ts';
 import {
   accountTradesTopic,
   allTradesTopic,
@@ -54,10 +63,14 @@ const reserves = {
   realQuote: '1999999999',
 } as const;
 
+// They give a value to each new field of the schemas, so that no test needs a change.
+const tradeExample = exampleOf(TradeEvent as SchemaShape) as unknown as TradeEvent;
+const priceExample = exampleOf(PriceEvent as SchemaShape) as unknown as PriceEvent;
+
 export function tradeEvent(mint: string, changes: Partial<TradeEvent> = {}): TradeEvent {
   const fee = { amount: '19000000', bps: 95 };
   return {
-    type: 'trade',
+    ...tradeExample,
     ...common(mint),
     side: 'buy',
     trader: addressOf(500_000),
@@ -85,7 +98,7 @@ export function tradeEvent(mint: string, changes: Partial<TradeEvent> = {}): Tra
 
 export function priceEvent(mint: string, changes: Partial<PriceEvent> = {}): PriceEvent {
   return {
-    type: 'price',
+    ...priceExample,
     ...common(mint),
     source: 'trade',
     ...valuation,
