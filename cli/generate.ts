@@ -5,8 +5,9 @@ import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { fieldReaders, writtenEvents } from './generate/codec/plan.ts';
+import { fieldReaders, searchedEvents, searchedFields, writtenEvents } from './generate/codec/plan.ts';
 import { generateReaders } from './generate/codec/readers.ts';
+import { generateSearches } from './generate/codec/searches.ts';
 import { generateWriters } from './generate/codec/writers.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
@@ -28,6 +29,7 @@ const generated: readonly Generated[] = [
   },
   { file: 'shared/src/codec/event-writers.ts', render: () => generateWriters(writtenEvents) },
   { file: 'shared/src/codec/event-readers.ts', render: () => generateReaders(writtenEvents, fieldReaders) },
+  { file: 'shared/src/codec/event-searches.ts', render: () => generateSearches(searchedEvents, writtenEvents, searchedFields) },
 ];
 
 function envExample(): string {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
 import type { EncodedEvent } from '@sluice/shared/codec/encoded-event.ts';
 import { generateReaders } from '../../cli/generate/codec/readers.ts';
+import { generateSearches } from '../../cli/generate/codec/searches.ts';
 import { generateWriters } from '../../cli/generate/codec/writers.ts';
 import { ofSchema } from '../support/of-schema.ts';
 
@@ -82,6 +83,28 @@ describe('the generator of the codec', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('makes searches that find a field by its name, whatever texts stand before it', async () => {
+    const code = generateSearches({ One }, schemas, ['id', 'range.from']);
+    const { idIn, rangeFromIn } = await load<Record<'idIn' | 'rangeFromIn', (json: Uint8Array) => unknown>>(code);
+    const tricky = fc.constantFrom('"from":5', '{"id":"x"}', '\\"from":7,');
+    fc.assert(
+      fc.property(ofSchema(One), tricky, (event, note) => {
+        const one = { ...(event as { id: string; range: { from: number } }), note };
+        fc.pre(one.range.from >= 0);
+        const json = Buffer.from(JSON.stringify(one));
+        expect([idIn(json), rangeFromIn(json)]).toEqual([one.id, one.range.from]);
+      }),
+    );
+    for (const json of ['{}', '{"id":', '{"id":"a', '{"from":-']) {
+      expect([idIn(Buffer.from(json)), rangeFromIn(Buffer.from(json))]).toEqual([null, null]);
+    }
+    const twice = Type.Object({ type: Type.Literal('x'), a: Type.Array(Type.Object({ id: Code })), id: Code });
+    expect(() => generateSearches({ One: twice }, schemas, ['id'])).toThrow(/may find a.id/);
+    const before = Type.Object({ type: Type.Literal('x'), id: Code, a: OrNull(Type.Object({ id: Code })) });
+    expect(() => generateSearches({ One: before }, {}, ['id'])).toThrow(/may find a.id/);
+    expect(generateSearches({ One: before }, schemas, ['id'])).toContain('idIn');
   });
 
   it.each([

@@ -11,7 +11,6 @@ import {
   type StreamEvent,
 } from '@sluice/shared/wire/events.ts';
 import { exampleOf } from '@sluice/shared/wire/openapi/example.ts';
-import type { SchemaShape } from '@sluice/shared/wire/openapi/json.ts';
 import {
   accountTradesTopic,
   allTradesTopic,
@@ -64,8 +63,8 @@ const reserves = {
 } as const;
 
 // They give a value to each new field of the schemas, so that no test needs a change.
-const tradeExample = exampleOf(TradeEvent as SchemaShape) as unknown as TradeEvent;
-const priceExample = exampleOf(PriceEvent as SchemaShape) as unknown as PriceEvent;
+const tradeExample = exampleOf(TradeEvent) as unknown as TradeEvent;
+const priceExample = exampleOf(PriceEvent) as unknown as PriceEvent;
 
 export function tradeEvent(mint: string, changes: Partial<TradeEvent> = {}): TradeEvent {
   const fee = { amount: '19000000', bps: 95 };

@@ -1,4 +1,12 @@
-import { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import {
+  CandleEvent,
+  MigrationEvent,
+  NewTokenEvent,
+  PriceEvent,
+  RetractEvent,
+  TokenMetadataEvent,
+  TradeEvent,
+} from '@sluice/shared/wire/events.ts';
 
 /** Nearly all events of the stream are of these types. Only they have generated writers; `packValue` and `JSON.stringify` write the others. */
 export const writtenEvents = { TradeEvent, PriceEvent } as const;
@@ -39,3 +47,15 @@ export const fieldReaders = [
     fields: ['id', 'mint', 'poolAddress', 'slot'],
   },
 ] as const;
+
+/** Texts and integers that are found in the JSON of these events by a search for their name. */
+export const searchedFields = ['type', 'id', 'slot', 'commitment', 'ts.published'] as const;
+export const searchedEvents = {
+  TradeEvent,
+  PriceEvent,
+  NewTokenEvent,
+  TokenMetadataEvent,
+  MigrationEvent,
+  CandleEvent,
+  RetractEvent,
+} as const;

@@ -1,17 +1,16 @@
+import { idIn } from '@sluice/shared/codec/event-searches.ts';
 import type { History, StoredEvent } from '../stream/history/history.ts';
 
 const retractHead = Buffer.from('{"type":"retract"');
-const idMark = Buffer.from('"id":"');
 
 /** Whether an event as published takes another one back. */
 export function isRetract(json: Uint8Array): boolean {
   return retractHead.compare(json, 0, Math.min(json.length, retractHead.length)) === 0;
 }
 
+/** The id of an event. All events have one. */
 export function idOf(json: Uint8Array): string {
-  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-  const from = bytes.indexOf(idMark) + idMark.length;
-  return bytes.toString('latin1', from, bytes.indexOf('"', from));
+  return idIn(json) ?? '';
 }
 
 /**

@@ -1,3 +1,4 @@
+import { tsPublishedIn } from '@sluice/shared/codec/event-searches.ts';
 import { marketLimits, type MarketReader } from '@sluice/shared/market/market.ts';
 import { tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { History } from '../stream/history/history.ts';
@@ -5,7 +6,6 @@ import { idOf, isRetract, surviving } from './surviving.ts';
 
 /** Trades looked at to find the one that a page begins behind. */
 const maxScanned = 20_000;
-const publishedMark = Buffer.from('"published":');
 
 /** One page of a mint's trades, newest first, as published. */
 export interface TradePage {
@@ -87,14 +87,10 @@ function olderThan(kept: readonly Buffer[], held: readonly Buffer[]): Buffer[] {
   const lastCommon = kept.findLastIndex((trade) => ids.has(idOf(trade)));
   if (lastCommon !== -1) return kept.slice(lastCommon + 1);
   const oldest = held.at(-1);
-  return oldest === undefined ? [...kept] : kept.filter((trade) => publishedOf(trade) < publishedOf(oldest));
+  const publishedUs = oldest === undefined ? null : tsPublishedIn(oldest);
+  return publishedUs === null ? [...kept] : kept.filter((trade) => (tsPublishedIn(trade) ?? 0) < publishedUs);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-function publishedOf(trade: Buffer): number {
-  const from = trade.indexOf(publishedMark) + publishedMark.length;
-  return Number.parseInt(trade.toString('latin1', from, from + 20), 10);
 }

@@ -1,12 +1,16 @@
+import { commitmentIn, idIn, slotIn, typeIn } from '@sluice/shared/codec/event-searches.ts';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 
-/** Bytes of an event in which its id, its slot and its commitment stand. */
-const headBytes = 640;
-/** Ours: candles are no slot's, orders are the gateways'. */
-const headForm = /^\{"type":"(trade|price|newToken|tokenMetadata|migration|retract)","id":"([^"\\]+)"/;
-const slotForm = /"slot":([0-9]+)/;
-const processed = '"commitment":"processed"';
+/** Events of ingest that belong to a slot. Candles belong to none, and gateways publish orders. */
+const typesOfSlots: ReadonlySet<string> = new Set([
+  'trade',
+  'price',
+  'newToken',
+  'tokenMetadata',
+  'migration',
+] satisfies StreamEvent['type'][]);
 
 /** What an entry of the log says of an event, or of slots. */
 export type Said =
@@ -19,11 +23,11 @@ export function readSaid(entry: LogEntry): Said | null {
   const verdict = readVerdict(entry);
   if (verdict !== null) return { kind: 'slots', verdict };
   const { json } = entry;
-  const head = Buffer.from(json.buffer, json.byteOffset, Math.min(json.byteLength, headBytes)).toString('latin1');
-  const found = headForm.exec(head);
-  if (found === null) return null;
-  const [, type, id] = found;
-  if (type === 'retract') return { kind: 'retracted', id: id! };
-  const slot = Number(slotForm.exec(head)?.[1] ?? 0);
-  return { kind: 'told', id: id!, slot, processed: head.includes(processed), topics: entry.topics.map(({ topic }) => topic) };
+  const type = typeIn(json);
+  const id = idIn(json);
+  if (type === null || id === null) return null;
+  if (type === 'retract') return { kind: 'retracted', id };
+  if (!typesOfSlots.has(type)) return null;
+  const processed = commitmentIn(json) === 'processed';
+  return { kind: 'told', id, slot: slotIn(json) ?? 0, processed, topics: entry.topics.map(({ topic }) => topic) };
 }

@@ -225,7 +225,7 @@ export const CandleEvent = event(
 );
 
 export const RetractEvent = Type.Object(
-  { type: Type.Literal('retract'), id: Type.String({ description: 'Id of the event that a dead fork took back.' }) },
+  { type: Type.Literal('retract'), id: EventId('Id of the event that a dead fork took back.') },
   { additionalProperties: false, title: 'retract', description: 'An earlier event was on a fork that died.' },
 );
 

@@ -1,0 +1,74 @@
+import { fieldsOf, type Field, type Kind } from './kinds.ts';
+import { capitalized, header } from './source.ts';
+
+/** A value inside an event: its path, and the last name of the path. */
+interface Leaf {
+  readonly path: string;
+  readonly name: string;
+  readonly kind: Kind;
+}
+
+/**
+ * The file with a function for each searched field, that finds its value in an event's JSON by the field's name. Texts cannot be mistaken
+ * for a name, because JSON escapes the quotes in them. Throws where a search could find another field of the same name. `written` are the
+ * events whose fields are surely in the order of their schemas.
+ */
+export function generateSearches(
+  schemas: Readonly<Record<string, object>>,
+  written: Readonly<Record<string, object>>,
+  searched: readonly string[],
+): string {
+  const events = Object.entries(schemas).map(([type, schema]) => ({ type, leaves: leavesOf(fieldsOf(schema, type), '') }));
+  const functions = searched.map((path) => {
+    const having = events.filter(({ leaves }) => leaves.some((leaf) => leaf.path === path));
+    const found = having.map(({ type, leaves }) => onlyLeaf(leaves, path, type, type in written));
+    return searchCode(
+      path,
+      found,
+      having.map(({ type }) => type),
+    );
+  });
+  const imports = ['integerBehind', 'textBehind'].filter((name) => functions.some((code) => code.includes(`${name}(`)));
+  return [
+    header('They find a field by its name in JSON that `encodeEvent` wrote.'),
+    `import { ${imports.join(', ')} } from './json-search.ts';\n\n`,
+    functions.join('\n'),
+  ].join('');
+}
+
+function leavesOf(fields: readonly Field[], path: string): readonly Leaf[] {
+  return fields.flatMap(({ name, kind }) => {
+    const own = path === '' ? name : `${path}.${name}`;
+    return [{ path: own, name, kind }, ...leavesOf(innerFields(kind), own)];
+  });
+}
+
+function innerFields(kind: Kind): readonly Field[] {
+  if (kind.kind === 'object') return kind.fields;
+  return kind.kind === 'nullable' || kind.kind === 'list' ? innerFields(kind.of) : [];
+}
+
+function onlyLeaf(leaves: readonly Leaf[], path: string, type: string, isInOrder: boolean): Leaf {
+  const index = leaves.findIndex((leaf) => leaf.path === path);
+  const found = leaves[index]!;
+  const other = leaves.find(({ name }, at) => name === found.name && (isInOrder ? at < index : at !== index));
+  if (other !== undefined) throw new Error(`${type}: a search for ${path} may find ${other.path}.`);
+  return found;
+}
+
+function searchCode(path: string, found: readonly Leaf[], types: readonly string[]): string {
+  const kinds = new Set(found.map(({ kind }) => (kind.kind === 'constant' && typeof kind.value === 'string' ? 'plain' : kind.kind)));
+  const [kind] = kinds;
+  if (kinds.size !== 1 || (kind !== 'plain' && kind !== 'number')) throw new Error(`${path}: a search finds texts and numbers only.`);
+  const isText = kind === 'plain';
+  const name = path
+    .split('.')
+    .map((part, index) => (index === 0 ? part : capitalized(part)))
+    .join('');
+  return [
+    `const ${name}Mark = Buffer.from('"${path.slice(path.lastIndexOf('.') + 1)}":${isText ? '"' : ''}');\n\n`,
+    `/** \`${path}\` in the JSON of ${types.join(', ')}. */\n`,
+    `export function ${name}In(json: Uint8Array): ${isText ? 'string' : 'number'} | null {\n`,
+    `  return ${isText ? 'textBehind' : 'integerBehind'}(json, ${name}Mark);\n}\n`,
+  ].join('');
+}
