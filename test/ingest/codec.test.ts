@@ -72,7 +72,7 @@ describe('encodeEvent', () => {
     expectSameBytes(event);
   });
 
-  it('keeps texts of any script in a creation', () => {
+  it('writes texts of any script', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), (name, uri) => {
         const event = {
@@ -87,7 +87,7 @@ describe('encodeEvent', () => {
     );
   });
 
-  it('does not overwrite bytes that it gave out before', () => {
+  it('does not overwrite bytes that it returned before', () => {
     const event = fc.sample(trade, { numRuns: 1, seed: 7 })[0]!;
     const first = encodeEvent(event);
     const before = Buffer.from(first.json).toString();
@@ -98,12 +98,12 @@ describe('encodeEvent', () => {
 });
 
 describe('integers in MessagePack', () => {
-  /** Tells an integer of 64 bits (a bigint) from a float. */
+  /** Reads an integer of 64 bits as a bigint, and so distinguishes it from a float. */
   const strict = new Unpackr({ useRecords: false, int64AsType: 'bigint' });
   const wholeOf = (event: StreamEvent): unknown => (strict.unpack(encodeEvent(event).msgpack) as { ts: unknown }).ts;
   const ts = { received: 1_795_000_000_123_456, published: 1_795_000_000_123_457 };
 
-  it('are integers beyond 32 bits too, in every event', () => {
+  it('stay integers beyond 32 bits, in every event', () => {
     const mint = addressOf('mint');
     const events = [tradeEvent(mint), candleEvent(mint), newTokenEvent(mint)].map((event) => ({ ...event, ts }));
     for (const event of [...events, ...fc.sample(price, 1).map((one) => ({ ...one, ts }))]) {
@@ -111,7 +111,7 @@ describe('integers in MessagePack', () => {
     }
   });
 
-  it('and all that JSON carries are read as they were', () => {
+  it('are read as they were written, like any JSON value', () => {
     const integers = fc.oneof(
       fc.maxSafeInteger(),
       fc.integer(),

@@ -51,14 +51,14 @@ function eventOf({ realQuote, simulated, curveCompleted, ...fields }: typeof tra
 }
 
 describe('reading events for the market', () => {
-  it('takes of a trade what it says, from either form of it', () => {
+  it('reads the same trade from MessagePack and from JSON', () => {
     fc.assert(
       fc.property(trade, (shape) => {
         const event = eventOf(shape);
         const entry = logEntry(1, event);
         const read = readEvent({ ...entry, json: notJson });
         if (read?.kind !== 'trade') throw new Error('no trade');
-        // Other bytes for MessagePack: the JSON is read.
+        // The reader falls back to JSON if it does not know the MessagePack.
         expect(readEvent({ ...entry, msgpack: Buffer.from([0x81, 0xa1, 0x61]) })).toEqual({ ...read, json: entry.json });
         expect(read.mint).toBe(event.mint);
         expect(read.trade).toMatchObject({
@@ -102,7 +102,7 @@ describe('reading events for the market', () => {
     );
   });
 
-  it('keeps the bytes of a price, reads a migration, and takes nothing else', () => {
+  it('reads prices and migrations, and no other event', () => {
     const mint = addressOf(9);
     const tick = priceEvent(mint);
     const entry = logEntry(1, tick);
@@ -116,15 +116,15 @@ describe('reading events for the market', () => {
     expect(readEvent({ ...entry, topics: [{ topic: `candles:${mint}:1m`, seq: 1 }] })).toBeNull();
   });
 
-  it('reads what takes an event back, by the topics that carried that, and what became of slots', () => {
+  it('reads retractions, by the topics of the retracted event, and verdicts on slots', () => {
     const mint = addressOf(9);
-    const taken = (topics: readonly string[], id: string) =>
+    const retraction = (topics: readonly string[], id: string) =>
       readEvent({ ...encodeEvent({ type: 'retract', id }), topics: topics.map((topic) => ({ topic, seq: 1 })) });
     const tradeTopics = [allTradesTopic, tradesTopic(mint), accountTradesTopic(addressOf(3))];
-    expect(taken(tradeTopics, 's:1')).toMatchObject({ kind: 'retract', mint, id: 's:1', of: 'trade' });
-    expect(taken([pricesTopic(mint)], 's:1.price')).toMatchObject({ kind: 'retract', mint, id: 's:1.price', of: 'price' });
-    expect(taken([migrationsTopic], 's:2')).toMatchObject({ kind: 'retract', mint: null, id: 's:2', of: 'migration' });
-    expect(taken([newTokensTopic], 's:3')).toBeNull();
+    expect(retraction(tradeTopics, 's:1')).toMatchObject({ kind: 'retract', mint, id: 's:1', of: 'trade' });
+    expect(retraction([pricesTopic(mint)], 's:1.price')).toMatchObject({ kind: 'retract', mint, id: 's:1.price', of: 'price' });
+    expect(retraction([migrationsTopic], 's:2')).toMatchObject({ kind: 'retract', mint: null, id: 's:2', of: 'migration' });
+    expect(retraction([newTokensTopic], 's:3')).toBeNull();
     const { topics, ...bytes } = verdictEntry({ alive: [7], dead: [6] });
     const verdict = readEvent({ ...bytes, topics: topics.map((topic) => ({ topic, seq: 1 })) });
     expect(verdict).toMatchObject({ kind: 'slots', verdict: { alive: [7], dead: [6] } });

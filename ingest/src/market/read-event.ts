@@ -6,7 +6,7 @@ import { solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/wel
 import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 
-/** A price tick: its bytes, as only the newest of a mint is looked at. */
+/** A price tick. Most of it stays unread, because only the newest tick of a mint is used. */
 interface PriceTick {
   readonly kind: 'price';
   readonly mint: string;
@@ -16,39 +16,39 @@ interface PriceTick {
   readonly json: Uint8Array;
 }
 
-interface TradeTold {
+interface TradeRead {
   readonly kind: 'trade';
   readonly mint: string;
   readonly trade: MarketTrade;
   readonly json: Uint8Array;
 }
 
-/** An event is taken back: its fork died. */
-interface TakenBack {
+/** An earlier event is retracted: its fork died. */
+interface Retraction {
   readonly kind: 'retract';
-  /** Null where its topics don't say. */
+  /** Null if the topics do not name it. */
   readonly mint: string | null;
   readonly id: string;
   readonly of: 'trade' | 'price' | 'migration';
   readonly json: Uint8Array;
 }
 
-interface SlotsDecided {
+interface SlotsRead {
   readonly kind: 'slots';
   readonly mint: null;
   readonly verdict: SlotVerdict;
   readonly json: Uint8Array;
 }
 
-/** What the market's state takes from the log. */
-export type MarketEvent = TradeTold | PriceTick | TakenBack | SlotsDecided;
+/** What the market keeper uses of the log. */
+export type MarketEvent = TradeRead | PriceTick | Retraction | SlotsRead;
 
 const pricesPrefix = pricesTopic('');
 const tradesPrefix = tradesTopic('');
 const usdcDecimals = 6;
 const maxSeconds = 0xffff_ffff;
 
-/** The event of an entry, told by its topics; null for what the market's state does not take. */
+/** The event of an entry; its topics give the type. Null if the market keeper does not use it. */
 export function readEvent(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): MarketEvent | null {
   const { topics, json, msgpack } = entry;
   const topic = topics[0]?.topic ?? '';
@@ -68,11 +68,11 @@ function readPrice(msgpack: Uint8Array, json: Uint8Array): PriceTick | null {
 }
 
 /** A trade from its MessagePack. Null if `encodeEvent` did not write these bytes. */
-function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeTold | null {
+function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
   const fields = readMarketTradeFields(msgpack);
   if (fields === null) return null;
   const { mint, quoteMint, blockTime, tsReceived, priceQuote, priceSol } = fields;
-  // One literal: an object put together of parts costs ten times as much.
+  // One literal: an object that is assembled from parts costs ten times as much.
   const trade: MarketTrade = {
     kind: 'trade',
     id: fields.id,
@@ -98,7 +98,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeTold | null {
   return { kind: 'trade', mint, trade, json };
 }
 
-/** The same from any JSON text of such an event, or of what takes one back; null where it is none. */
+/** A trade, a migration, a price tick or a retraction from its JSON, in any order of fields. Null for other bytes. */
 function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
   const event = parse(json);
   if (event === null) return null;
@@ -107,7 +107,7 @@ function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): Market
     const { mint, id, slot, poolAddress } = event;
     return { kind: 'price', mint, id, slot, poolAddress, json };
   }
-  if (type === 'retract') return { kind: 'retract', id: event.id, ...takenFrom(topics), json };
+  if (type === 'retract') return { kind: 'retract', id: event.id, ...retractedFrom(topics), json };
   return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
 }
 
@@ -138,8 +138,8 @@ function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
   };
 }
 
-/** By the topics of the event that is taken back, which are those of the entry. */
-function takenFrom(topics: LogEntry['topics']): Pick<TakenBack, 'mint' | 'of'> {
+/** Which event is retracted: the entry has the topics of that event. */
+function retractedFrom(topics: LogEntry['topics']): Pick<Retraction, 'mint' | 'of'> {
   const mintOf = (prefix: string): string | null =>
     topics.find(({ topic }) => topic.startsWith(prefix) && topic[prefix.length] !== '@')?.topic.slice(prefix.length) ?? null;
   switch (topics[0]?.topic) {
@@ -160,7 +160,7 @@ function parse(json: Uint8Array): Parsed | null {
     const value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as { readonly type?: unknown };
     return parsedTypes.has(value.type) ? (value as Parsed) : null;
   } catch (error) {
-    // Not what ingest publishes; the bus carries any bytes.
+    // The bus carries any bytes, not only those that ingest publishes.
     if (error instanceof SyntaxError || error instanceof TypeError) return null;
     throw error;
   }
@@ -171,7 +171,7 @@ function secondsOf(blockTime: number | null, receivedUs: number): number {
   return isTime ? Math.floor(blockTime) : Math.floor(receivedUs / 1_000_000);
 }
 
-/** Raw quote coins in SOL: what they are, or by what the event's prices say of their worth. */
+/** Raw quote coins in SOL, converted by the event's prices where the quote coin is USDC. 0 where the value is unknown. */
 function solOf(raw: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
   if (quoteMint === wrappedSolMint) return raw / 10 ** solDecimals;
   if (quoteMint !== usdcMint || priceQuote === null || priceSol === null || priceQuote === 0) return 0;
