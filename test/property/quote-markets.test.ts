@@ -59,7 +59,15 @@ function testReader(): TestReader {
       const disputed = this.others
         .filter((other) => addresses.some((at) => other.has(at)))
         .map((other) => ({ slot: slot - 1, accounts: report(other) }));
-      return { slot, lastSlot: slot, askedAtMs, accounts: report(), aloneBy: disputed.length === 0 ? null : 0, disputed };
+      return {
+        slot,
+        lastSlot: slot,
+        askedAtMs,
+        accounts: report(),
+        aloneBy: disputed.length === 0 ? null : 0,
+        othersAreLate: false,
+        disputed,
+      };
     },
   };
 }
