@@ -1,4 +1,5 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
+import { isLater } from '@sluice/shared/bus/epoch.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
@@ -53,7 +54,7 @@ export function startFrom(
   topic: string,
   since: { readonly epoch: string; readonly seq: number },
   current: number,
-  bus: Pick<BusSubscriber, 'epoch' | 'endOf'>,
+  bus: Pick<BusSubscriber, 'epoch' | 'placeOf'>,
   history: History,
   pausedAt: number,
 ): Start {
@@ -68,10 +69,13 @@ export function startFrom(
     gap: { op: 'gap', topic, from, to, reason, epoch },
   });
   if (since.epoch !== epoch) {
-    const end = bus.endOf(since.epoch);
-    const last = end === null ? null : history.lastUpTo(topic, end, current);
+    // The client comes from a gateway that is further: what is retained here it has.
+    if (isLater(since.epoch, epoch)) return lost(current, null, 'epoch');
+    const place = bus.placeOf(since.epoch);
+    const last = place === null ? null : history.lastUpTo(topic, place.end, current);
     // The numbers up to `last` are the same in both epochs.
     if (last === null || since.seq > last) return lost(Math.max(retainedAfter, last ?? 0), null, 'epoch');
+    if (place?.isWhole === false) return lost(Math.max(retainedAfter, since.seq), null, 'epoch');
   }
   if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
   if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');

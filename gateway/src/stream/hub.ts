@@ -1,4 +1,4 @@
-import type { BusCounters, BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
+import type { BusCounters, BusSubscriber, EpochPlace, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -169,6 +169,10 @@ export class Hub {
 
   get epoch(): string {
     return this.#bus.epoch;
+  }
+
+  placeOf(epoch: string): EpochPlace | null {
+    return this.#bus.placeOf(epoch);
   }
 
   /** Tells somebody of the log as well; before `start`. */

@@ -46,7 +46,7 @@ const snapshotWork = 512;
 export interface StreamParts {
   readonly fanout: Fanout;
   readonly history: History;
-  readonly bus: BusPosition & Pick<BusSubscriber, 'endOf'>;
+  readonly bus: BusPosition & Pick<BusSubscriber, 'placeOf'>;
   readonly pauses: Pauses;
   readonly unseen: UnseenSlots;
   readonly wants: Wants;
