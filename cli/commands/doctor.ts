@@ -3,6 +3,7 @@ import { readSettings } from '@sluice/shared/config/settings.ts';
 import { parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { checkChain } from '../doctor/chain.ts';
 import { fail, ok, type Finding } from '../doctor/finding.ts';
+import { checkFoldersAbove } from '../doctor/folders-above.ts';
 import { checkGateway, checkSharedPort } from '../doctor/gateway.ts';
 import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../doctor/machine.ts';
 import { checkPublic } from '../doctor/public.ts';
@@ -26,7 +27,7 @@ Looks at all that sluice needs and prints a line for each thing: ok, warn or fai
 
 async function examine(): Promise<readonly Finding[]> {
   const envFile = loadEnvFile();
-  const machine = [checkNode(), checkNativeServer()];
+  const machine = [checkNode(), checkNativeServer(), checkFoldersAbove(process.cwd())];
   const settings = readSettings(process.env, { envFile });
   if (!settings.ok) return [...machine, ...settings.faults.map((fault) => fail('settings', fault))];
   const { config } = settings;

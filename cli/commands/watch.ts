@@ -6,6 +6,7 @@ import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/inter
 import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, shown, type Command } from '../command.ts';
 import { gatewayUrl } from '../gateway-url.ts';
+import { listenerAt } from '../listener-owner.ts';
 import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
 import { followStream, type Subscription } from '../watch/stream-client.ts';
 
@@ -46,7 +47,11 @@ line. Ctrl-C ends it.`,
       const end = await followStream({
         url,
         subscription,
-        apiKey: () => key.get(),
+        apiKey: async () => {
+          const listener = listenerAt(url, config);
+          if (listener.kind === 'foreign') throw new CommandError(listener.fault);
+          return listener.kind === 'nobody' ? null : await key.get();
+        },
         renewsKey: key.isOwn,
         signal: controller.signal,
         handlers: {

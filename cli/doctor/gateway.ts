@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { PartTold } from '@sluice/shared/operations/readiness.ts';
 import { gatewayUrl } from '../gateway-url.ts';
-import { ok, reason, warn, type Finding } from './finding.ts';
+import { listenerAt } from '../listener-owner.ts';
+import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const timeoutMs = 3_000;
 
@@ -10,6 +11,8 @@ const timeoutMs = 3_000;
 export async function checkGateway(config: Config): Promise<Finding> {
   if (config.port === 0) return ok('gateway', 'takes a free port (PORT=0), so it is not looked for');
   const url = gatewayUrl(config);
+  const listener = listenerAt(url, config);
+  if (listener.kind === 'foreign') return fail('gateway', listener.fault);
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
     const text = await response.text();

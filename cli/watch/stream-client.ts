@@ -19,8 +19,8 @@ export interface StreamHandlers {
 export interface StreamOptions {
   readonly url: string;
   readonly subscription: Subscription;
-  /** Asked before each connection. */
-  readonly apiKey: () => Promise<string>;
+  /** Asked before each connection; null: nobody is there to connect to. */
+  readonly apiKey: () => Promise<string | null>;
   /** A key that was refused may be replaced by asking again. */
   readonly renewsKey: boolean;
   readonly handlers: StreamHandlers;
@@ -104,6 +104,7 @@ class StreamSession {
     const apiKey = await this.#options.apiKey();
     const { url, signal } = this.#options;
     if (signal.aborted) return { kind: 'final', why: null };
+    if (apiKey === null) return { kind: 'lost', why: `nobody listens at ${new URL(url).host}`, wasLive: false, waitMs: null };
     this.#waitMs = null;
     this.#isLive = false;
     this.#refusal = null;

@@ -33,7 +33,7 @@ import { drain, orClose, type LifePhase } from './life.ts';
 import type { ReadCounters } from './metrics.ts';
 import { createOperations } from './operations.ts';
 import { createMarkets } from './quote/markets.ts';
-import { quoteEndpoints } from './quote/quotes.ts';
+import { answersWithinMs, quoteEndpoints } from './quote/quotes.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import { MarketHealth } from './reads/market-health.ts';
 import { createReads } from './reads/reads.ts';
@@ -232,7 +232,8 @@ function openReading({ config, bus, market, metadata, log }: GatewayOptions & { 
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
   logRests(config.rpc?.httpUrls ?? [], log);
   const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
-  const reader = createAccountReader(rpc.each, { newestSlot: () => health.newestSlot(Date.now()), signal: ended.signal });
+  const newestSlot = (): number => health.newestSlot(Date.now());
+  const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
   const fetcher = new MetadataFetcher();
   const book = metadata ?? new TokenMetadataBook(fetcher);
   const reads = createReads({ hub, health, reader, rpc, market, venues, metadata: book, log, signal: ended.signal });

@@ -220,6 +220,14 @@ export class Judge implements Witness {
     });
   }
 
+  /** All that was emitted up to a time was told. */
+  hasAll(emitted: Emitted, untilMs: number): boolean {
+    return [...emitted].every(([topic, ids]) => {
+      const { standing } = this.#walk(topic);
+      return [...ids].every(([key, atMs]) => atMs > untilMs || standing.has(key));
+    });
+  }
+
   #judgeTopic(topic: string, ids: ReadonlyMap<string, number>): void {
     const { standing } = this.#walk(topic);
     const missing = this.#missing(standing, ids);

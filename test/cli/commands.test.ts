@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { maxHaltAgeMs } from '@sluice/gateway/trade/halt.ts';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { checkFoldersAbove } from '../../cli/doctor/folders-above.ts';
 import { sluice, type CommandResult } from '../support/command-line.ts';
 import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -369,6 +370,7 @@ describe('sluice doctor', () => {
     expect(report.checks.map(({ name }) => name)).toEqual([
       'node',
       'native server',
+      'folders above',
       'settings',
       'data',
       'keystore',
@@ -380,6 +382,25 @@ describe('sluice doctor', () => {
       'gateway',
     ]);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('warns of a pnpm in a folder above, and of a folder above that others may write', () => {
+    const project = join(folder, 'sluice');
+    mkdirSync(project);
+    const warns = (detail: string): object => ({ state: 'warn', detail: expect.stringContaining(detail) as string });
+    // The sticky bit keeps nobody from adding something.
+    for (const mode of [0o777, 0o1777]) {
+      chmodSync(folder, mode);
+      expect(checkFoldersAbove(project)).toMatchObject(warns(`any user may put a pnpm into ${folder},`));
+    }
+    const bin = join(folder, 'node_modules/.bin');
+    mkdirSync(bin, { recursive: true });
+    for (const file of ['pnpm', 'pnpm@12']) {
+      writeFileSync(join(bin, file), '');
+      expect(checkFoldersAbove(project)).toMatchObject(warns(`npx runs ${join(bin, file)} in place of pnpm`));
+      rmSync(join(bin, file));
+    }
+    expect(checkFoldersAbove('/usr/bin')).toMatchObject({ state: 'ok' });
   });
 
   it('says which setting, Redis and node are at fault, and ends with 1', async () => {
@@ -459,7 +480,6 @@ describe('sluice doctor', () => {
 
   it('sees that others can read the store', async () => {
     await json(['keys', 'list']);
-    const { chmodSync } = await import('node:fs');
     chmodSync(join(folder, '.data', 'sluice.db'), 0o644);
     const { code, stdout } = await run(['doctor'], { PORT: '0' });
     expect(code).toBe(1);

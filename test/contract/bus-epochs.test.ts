@@ -78,11 +78,8 @@ describe('a Redis that starts again', () => {
     const after = await record(await bus.subscriber({ after: { epoch: first, offset: 5 } }));
     expect([recorder.faults, late.faults, after.faults, recorder.lost, late.lost, after.lost]).toEqual([[], [], [], [], [], []]);
     expect(recorder.subscriber.counters.epochChanges).toBe(4);
-    expect([recorder.subscriber.endOf(first), recorder.subscriber.endOf('another'), recorder.subscriber.endOf(epoch)]).toEqual([
-      10,
-      null,
-      40,
-    ]);
+    const places = [first, 'another', epoch].map((one) => recorder.subscriber.placeOf(one));
+    expect(places).toEqual([{ end: 10, isWhole: true }, null, { end: 40, isWhole: true }]);
     expect(late.texts).toEqual(recorder.texts);
     expect([late.subscriber.epoch, after.subscriber.epoch]).toEqual([epoch, epoch]);
     expect(after.texts.slice(-35)).toEqual(recorder.texts.slice(5));
@@ -165,7 +162,7 @@ describe('a Redis that starts again', () => {
     expect(new Set([...told.keys()].map((place) => place.split(' ')[0])).size).toBe(3);
   });
 
-  it('begins an empty log when a publisher writes on that had stored that end', async () => {
+  it('tells everybody when a publisher comes back that had stored that end', async () => {
     const redis = await open();
     const way = await holdable(redis);
     const publisher = await (await connect(way.url)).publisher();
@@ -180,8 +177,109 @@ describe('a Redis that starts again', () => {
     way.letGo();
     await waiting;
     await recorder.until(() => recorder.texts.at(-1) === 'y0');
-    expect([recorder.faults, recorder.entries.at(-1)!.offset]).toEqual([[], 1]);
+    expect([recorder.faults, recorder.texts.slice(-2)]).toEqual([[], ['b19', 'y0']]);
     expect(recorder.lost).toEqual([{ kind: 'lost', from: 51, to: 50, reason: 'epoch' }]);
+    expect(recorder.subscriber.placeOf(recorder.seen.flatMap((seen) => (seen.kind === 'entry' ? [seen.epoch] : []))[0]!)).toMatchObject({
+      isWhole: false,
+    });
+  });
+
+  it(
+    'tells of what a process had stored, though that has stored nothing since and has another holding now',
+    { timeout: 30_000 },
+    async () => {
+      const redis = await open();
+      const way = await holdable(redis);
+      const recorder = await record(await (await connect(way.url)).subscriber());
+      const bus = await connect(redis.url);
+      const lease = bus.lease('one');
+      await until('the lease', () => lease.held);
+      const bound = await bus.publisher({ lease });
+      await bound.publish(entries(30, 'a'));
+      await recorder.untilOffset(30);
+      const file = await fileOf(redis);
+      const { size } = file;
+      way.hold();
+      await isDown(recorder);
+      await bound.publish(entries(10, 'z'));
+      await redis.kill();
+      file.cutTo(size);
+      await redis.restart();
+      await bound.close();
+      await until('a publisher in the holding', async () => {
+        const stored = bus.publisher({ lease }).then((publisher) => publisher.publish(entries(5, 'y')));
+        return stored.then(
+          () => true,
+          (error: unknown) => {
+            if (!(error instanceof BusError)) throw error;
+            return false;
+          },
+        );
+      });
+      way.letGo();
+      await recorder.until(() => recorder.texts.at(-1) === 'y4');
+      expect([recorder.faults, recorder.lost.map(({ reason }) => reason)]).toEqual([[], ['epoch']]);
+    },
+  );
+
+  it('tells of what an idle publisher had stored at once, and keeps the log', { timeout: 30_000 }, async () => {
+    const redis = await open();
+    const way = await holdable(redis);
+    const recorder = await record(await (await connect(way.url)).subscriber());
+    const idle = await (await connect(redis.url)).publisher();
+    const bus = await connect(redis.url);
+    await (await bus.publisher()).publish(entries(30, 'a'));
+    await recorder.untilOffset(30);
+    const file = await fileOf(redis);
+    const { size } = file;
+    way.hold();
+    await isDown(recorder);
+    await idle.publish(entries(1, 'order'));
+    await redis.kill();
+    file.cutTo(size);
+    await redis.restart();
+    way.letGo();
+    await recorder.until(() => recorder.lost.length > 0);
+    await (await bus.publisher()).publish(entries(20, 'b'));
+    await idle.publish(entries(1, 'other'));
+    await recorder.until(() => recorder.texts.at(-1) === 'other0');
+    expect([recorder.faults, recorder.lost.map(({ reason }) => reason)]).toEqual([[], ['epoch']]);
+    expect((await record(await bus.subscriber())).texts).toHaveLength(51);
+  });
+
+  it('has one who comes back with a position beyond the end of its epoch begin at that end', async () => {
+    const redis = await open();
+    const bus = await connect(redis.url);
+    const publisher = await bus.publisher();
+    await publisher.publish(entries(100, 'a'));
+    const { epoch } = (await record(await bus.subscriber())).subscriber;
+    await redis.kill();
+    await redis.restart();
+    await publisher.publish(entries(5, 'b'));
+    const after = await record(await bus.subscriber({ after: { epoch, offset: 103 } }));
+    await after.until(() => after.texts.at(-1) === 'b4');
+    expect(after.lost).toEqual([{ kind: 'lost', from: 101, to: 103, reason: 'epoch' }]);
+    expect(after.texts.length).toBeLessThan(70);
+  });
+
+  it('tells once, however many publishers stored what is gone, and whatever the clock says', async () => {
+    const redis = await open({});
+    const bus = await connect(redis.url);
+    const memory = /master_replid:(\w+)/.exec(await redis.command('INFO', 'replication'))![1]!;
+    // As named by a server whose clock is ahead.
+    const ahead = `${(Date.now() + 60_000).toString(32).padStart(9, '0')}abc`;
+    await redis.command('SET', '{sluice}:epochs', `${ahead} ${memory}`);
+    const publishers = await Promise.all(Array.from({ length: 6 }, async () => (await connect(redis.url)).publisher()));
+    for (const [at, one] of publishers.entries()) await one.publish(entries(1, `p${at}.`));
+    const recorder = await record(await bus.subscriber());
+    await redis.command('FLUSHALL');
+    for (const [at, one] of publishers.entries()) {
+      await one.publish(entries(10, `q${at}.`));
+      await recorder.until(() => recorder.texts.at(-1) === `q${at}.9`);
+    }
+    expect([recorder.faults, recorder.entries.at(-1)!.offset]).toEqual([[], 60]);
+    // For the log that was flushed, and perhaps once more for what the first publisher had stored.
+    expect(recorder.lost.length).toBeLessThanOrEqual(2);
   });
 
   it('ends the holding of the publisher that wrote before, which has to read what is left', async () => {

@@ -16,6 +16,12 @@ describe('which of several servers is the primary', () => {
     ['nobody where none says so', [replica('h'), null, replica('h')], 0, null],
     ['the one that has gone on where the log of another ends', [primary('h', 'e1'), primary('i', 'e1', 'e2'), replica('h')], 0, 1],
     ['the one that most follow, where both logs went on', [primary('h', 'e1', 'e3'), primary('i', 'e1', 'e2'), replica('i')], 0, 1],
+    [
+      'the one whose log began later, where they have nothing in common',
+      [primary('h', '01aaaaaaaabc'), primary('i', '01aaaabbbabc')],
+      0,
+      1,
+    ],
     ['the present one, where nothing tells them apart', [primary('h', 'e1'), primary('i', 'e1')], 1, 1],
     ['the first one, where there is no present one', [primary('h'), primary('i')], null, 0],
   ])('%s', (_, servers, present, elected) => {

@@ -128,6 +128,7 @@ describe('asking until they agree', () => {
       agree: same,
       hedgeAfterMs: 60,
       othersWithinMs: 500,
+      answersWithinMs: 800,
     }).then((settled) => ({ value: valueOf(settled), tookMs: Date.now() - startedMs }));
     await vi.advanceTimersByTimeAsync(3_000);
     return { ...(await verdict), calls };
@@ -165,6 +166,8 @@ describe('asking until they agree', () => {
   it('believes one alone only when the others failed or their time is over, and nobody where two contradict each other', async () => {
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 10, value: failing })).toEqual({ value: t, tookMs: 10, calls: [0, 1] });
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 505, calls: [0, 1] });
+    expect(await asked({ afterMs: 400, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 800, calls: [0, 1] });
+    expect(await asked({ afterMs: 900, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 901, calls: [0, 1] });
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 10, value: lie })).toEqual({
       value: 'contradicted',
       tookMs: 10,

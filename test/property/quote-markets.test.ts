@@ -28,6 +28,8 @@ interface TestReader extends AccountReader {
   slot: number;
   /** What other endpoints report of some accounts, one map for each of them. */
   others: readonly ReadonlyMap<string, ChainAccount>[];
+  /** One endpoint has answered alone. */
+  othersAreLate: boolean;
 }
 
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1_000_000n, executable: false });
@@ -50,6 +52,7 @@ function testReader(): TestReader {
     nowMs: 1_000_000,
     slot: 500,
     others: [],
+    othersAreLate: false,
     async read(addresses) {
       calls.push(addresses);
       const { slot, nowMs: askedAtMs } = this;
@@ -59,7 +62,9 @@ function testReader(): TestReader {
       const disputed = this.others
         .filter((other) => addresses.some((at) => other.has(at)))
         .map((other) => ({ slot: slot - 1, accounts: report(other) }));
-      return { slot, lastSlot: slot, askedAtMs, accounts: report(), aloneBy: disputed.length === 0 ? null : 0, disputed };
+      const { othersAreLate } = this;
+      const aloneBy = disputed.length > 0 || othersAreLate ? 0 : null;
+      return { slot, lastSlot: slot, askedAtMs, accounts: report(), aloneBy, othersAreLate, disputed };
     },
   };
 }
@@ -146,6 +151,12 @@ test('what endpoints contradict each other about is quoted where two give the sa
   expect(two).toMatchObject({ slot: 499, reads: 1 });
   expect(BigInt(two.outAmount!)).toBeLessThan(BigInt(outAmount!) / 2n);
   expect(await ask(honest * 2n, honest + honest / 1_000n)).toEqual({ outAmount, slot: 500, reads: 1 });
+  // What one alone has said is not quoted, and its settings are not kept.
+  reader.othersAreLate = true;
+  expect(await ask()).toEqual({ error: 'UPSTREAM_UNAVAILABLE', reads: 2 });
+  reader.othersAreLate = false;
+  expect(await markets.readNow(mint)).toMatchObject({ othersAreLate: false });
+  expect(reader.calls.at(-1)).toContain(pump.globalAddress);
 });
 
 test('a thousand callers of one coin at once share one call; a failure is told to all, and not kept', async () => {

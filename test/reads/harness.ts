@@ -100,7 +100,7 @@ export class BookHarness {
       history: this.history,
       health: this.health,
       venues,
-      epoch: () => this.epoch,
+      placeOf: (epoch) => (epoch === this.epoch ? { end: this.offset, isWhole: true } : null),
       offChain: () => null,
       log,
     });

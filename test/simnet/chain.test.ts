@@ -301,6 +301,24 @@ test('blocks are confirmed two slots and finalized 31 slots behind', () => {
   expect(seen.filter((line) => line.startsWith('finalized'))).toEqual(Array.from({ length: 9 }, (_, i) => `finalized ${i + 1}`));
 });
 
+test('blocks become final however short the history, and its bounds hold for older ones', () => {
+  const chain = quietChain({ transactions: 1, blocks: 3 });
+  const held = { most: 0, now: 0 };
+  chain.listen({
+    onFrozen: () => (held.most = Math.max(held.most, ++held.now)),
+    onFinalized: () => held.now--,
+  });
+  const { signature } = land(chain, [transferInstruction(alice.publicKey, bob.publicKey, 5n)], [alice]);
+  const before = chain.slot;
+  for (let i = 0; i < 10; i++) chain.advance();
+  expect(chain.transaction(signature)).not.toBeNull();
+  for (let i = 0; i < 90; i++) chain.advance();
+  expect(chain.finalizedSlot).toBe(before + 69);
+  // As many blocks PubSub holds until it has told that they are final.
+  expect(held.most).toBe(32);
+  expect(chain.transaction(signature)).toBeNull();
+});
+
 test('history answers by address, newest first, between two signatures', () => {
   const chain = quietChain();
   const records = Array.from({ length: 6 }, (_, i) =>

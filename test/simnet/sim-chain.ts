@@ -18,7 +18,7 @@ import type {
 import { AccountStore } from './ledger/account-store.ts';
 import { Blockhashes, blockhashLifetime } from './ledger/blockhashes.ts';
 import { clockData } from './ledger/clock.ts';
-import { defaultHistoryBounds, History, type HistoryBounds } from './ledger/history.ts';
+import { defaultHistoryBounds, finalizedDepth, History, type HistoryBounds } from './ledger/history.ts';
 import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { genesisHashOf } from './ledger/genesis-hash.ts';
@@ -33,9 +33,8 @@ import { transactionErrorText } from './runtime/error-texts.ts';
 import { executeTransaction, refusedTransaction, type Outcome } from './runtime/execute.ts';
 import { messageKeys } from './runtime/message.ts';
 
-/** Blocks from the newest to the one that counts as confirmed, and as finalized. */
+/** Blocks from the newest to the one that counts as confirmed. */
 const confirmedDepth = 2;
-const finalizedDepth = 31;
 const defaultSlotMs = 200;
 const defaultFirstSlot = 460_000_000;
 /** Slots that the chain skipped before it began: block heights are that much lower. */

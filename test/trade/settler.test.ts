@@ -31,7 +31,7 @@ test('an order whose change the store never takes keeps none of the others from 
   });
   const running = settler.run();
   for (let i = 0; i < 100; i++) {
-    const followed = followedOrders.add({ ...newOrder(1, { id: `order-${i}` }), updatedAtMs: 1, version: 1 }, true);
+    const followed = followedOrders.add({ ...newOrder(1, { id: `order-${i}` }), updatedAtMs: 1, version: 1 });
     followed.evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
     settler.add(followed);
   }

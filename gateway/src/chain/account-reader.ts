@@ -21,6 +21,11 @@ export interface AccountsRead {
    * read must be checked against another endpoint.
    */
   readonly aloneBy: number | null;
+  /**
+   * Another endpoint that answers usually was asked and has not answered in time: it may contradict `aloneBy`. Not so of one whose last call
+   * failed; false where `aloneBy` is null.
+   */
+  readonly othersAreLate: boolean;
   /** What other endpoints report, where they report something else; empty where `aloneBy` is null. */
   readonly disputed: readonly Pick<AccountsRead, 'slot' | 'accounts'>[];
 }

@@ -24,14 +24,16 @@ const maxWaitingCalls = 128;
 const callWithinMs = 4_000;
 /** One more endpoint is asked where nothing was answered for so long. */
 const hedgeAfterMs = 60;
-/** How long after the first answer another one may come that confirms or contradicts it. */
-const othersWithinMs = 600;
+/** How long after the first answer another one may come that confirms or contradicts it, where nothing else is set. */
+const usualOthersWithinMs = 600;
 
 export interface AccountReaderOptions {
   /** Newest slot that the chain can have reached; an answer from beyond it is a lie, and another endpoint is asked. */
   readonly newestSlot: () => number;
   /** Oldest slot that is of use; where an endpoint is behind it another one is asked, and an older answer of all is none. */
   readonly oldestSlot?: () => number;
+  /** How long after the question another answer may come that confirms or contradicts the first one. */
+  readonly answersWithinMs?: number;
   readonly signal: AbortSignal;
 }
 
@@ -58,6 +60,7 @@ interface Call {
 
 interface CallAnswer extends ChosenAnswer {
   readonly askedAtMs: number;
+  readonly othersAreLate: boolean;
 }
 
 /**
@@ -123,7 +126,7 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
         counters.refused++;
         throw new RpcError('unreachable', 0, 'Too many reads wait for the RPC.');
       }
-      const { answer, others, askedAtMs } = await call.done;
+      const { answer, others, askedAtMs, othersAreLate } = await call.done;
       const places = addresses.map((address) => call.addresses.get(address)!);
       const isAlone = reportedAlone(answer, others, places);
       const atPlaces = ({ accounts }: AccountsAnswer): readonly (ChainAccount | null)[] => places.map((at) => accounts[at] ?? null);
@@ -133,6 +136,7 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
         askedAtMs,
         accounts: atPlaces(answer),
         aloneBy: isAlone ? answer.endpoint : null,
+        othersAreLate: isAlone && othersAreLate,
         disputed: isAlone ? others.map((other) => ({ slot: other.slot, accounts: atPlaces(other) })) : [],
       };
     },
@@ -142,9 +146,12 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
 /** Asks for accounts, at most 100, of as many endpoints as it takes. Rejects with an `RpcError`. */
 function createAsking(
   endpoints: readonly (Rpc & Partial<WatchedRpc>)[],
-  { newestSlot, oldestSlot = () => 0, signal }: AccountReaderOptions,
+  { newestSlot, oldestSlot = () => 0, answersWithinMs, signal }: AccountReaderOptions,
   counters: typeof noReads,
 ): (addresses: readonly string[]) => Promise<CallAnswer> {
+  /** Endpoints whose last call ended without a usable answer. */
+  const failing = new Set<number>();
+
   /** Those that failed last come last. */
   function byHealth(): readonly number[] {
     const rests = (index: number): number => (endpoints[index]!.health?.()[0]?.resting === true ? 1 : 0);
@@ -159,28 +166,46 @@ function createAsking(
     return read === null || read.slot < oldestSlot() ? null : { endpoint, ...read };
   }
 
+  /** Null where it gives no usable answer. */
+  async function askSafely(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | RpcError | null> {
+    try {
+      const answer = await askOne(endpoint, addresses, deadline);
+      if (answer === null) failing.add(endpoint);
+      else failing.delete(endpoint);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      failing.add(endpoint);
+      return error;
+    }
+  }
+
   return async (addresses) => {
     counters.calls++;
     const askedAtMs = Date.now();
     const deadline = startDeadline(callWithinMs, signal);
+    const unanswered = new Set<number>();
     let fault: RpcError | null = null;
     try {
       const verdict = await askUntilAgreed<AccountsAnswer>({
         endpoints: byHealth(),
-        ask: (endpoint) =>
-          askOne(endpoint, addresses, deadline).catch((error: unknown) => {
-            if (!(error instanceof RpcError)) throw error;
-            fault = error;
-            return null;
-          }),
+        ask: async (endpoint) => {
+          unanswered.add(endpoint);
+          const answer = await askSafely(endpoint, addresses, deadline);
+          unanswered.delete(endpoint);
+          if (!(answer instanceof RpcError)) return answer;
+          fault = answer;
+          return null;
+        },
         agree: haveSameAccounts,
         hedgeAfterMs,
-        othersWithinMs,
+        othersWithinMs: answersWithinMs ?? usualOthersWithinMs,
+        ...(answersWithinMs !== undefined && { answersWithinMs }),
       });
       const chosen = chooseAnswer(verdict);
       if (verdict.kind === 'contradicted') counters.contradicted++;
       else if (verdict.kind === 'agreed' && verdict.votes.length === 1) counters.alone++;
-      if (chosen !== null) return { askedAtMs, ...chosen };
+      if (chosen !== null) return { askedAtMs, othersAreLate: [...unanswered].some((endpoint) => !failing.has(endpoint)), ...chosen };
     } finally {
       deadline.end();
     }

@@ -28,6 +28,8 @@ export interface MarketRead extends AsOf {
 export interface PolledMarket extends MarketRead {
   /** The market by other endpoints' word, where they report another state and no two report the same. */
   readonly disputed: readonly Pick<MarketRead, 'slot' | 'result'>[];
+  /** One endpoint alone reports it, and another one that may contradict it has not answered in time. */
+  readonly othersAreLate: boolean;
 }
 
 export interface Markets {
@@ -71,39 +73,41 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
 
   async function readOnce(
     plan: MarketPlan,
-  ): Promise<{ assembled: AssembledMarket; disputed: PolledMarket['disputed']; asOf: AsOf; settings: Settings }> {
+  ): Promise<Pick<PolledMarket, 'disputed' | 'othersAreLate'> & { assembled: AssembledMarket; asOf: AsOf; settings: Settings }> {
     counters.reads++;
     const known = settings !== null && isFresh(settings, settingsTtlMs) ? settings : null;
     const addresses = known === null ? [...plan.addresses, ...settingsAddresses] : plan.addresses;
-    const { slot, askedAtMs, accounts, disputed } = await reader.read(addresses);
+    const { slot, askedAtMs, accounts, disputed, othersAreLate } = await reader.read(addresses);
     const found = byAddress(addresses, accounts);
     const used = known ?? { slot, askedAtMs, accounts: new Map(settingsAddresses.flatMap((at) => entryOf(found, at))) };
-    // A node that lacks one of them is asked again the next time, and so is one that others contradict.
+    // A node that lacks one of them is asked again the next time, and so is one that others contradict, or may contradict.
     const isWhole = used.accounts.size === settingsAddresses.length;
-    if (isWhole && disputed.length === 0 && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
+    if (isWhole && disputed.length === 0 && !othersAreLate && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
     const assemble = (of: ReadonlyMap<string, AccountBytes>): AssembledMarket =>
       assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
     const others = disputed.map((other) => ({ slot: other.slot, result: decided(assemble(byAddress(addresses, other.accounts))) }));
-    return { assembled: assemble(found), disputed: others, asOf: { slot, askedAtMs }, settings: used };
+    return { assembled: assemble(found), disputed: others, othersAreLate, asOf: { slot, askedAtMs }, settings: used };
   }
 
   async function readFresh(mint: string): Promise<PolledMarket> {
     let plan = planOf(mint);
     for (let left = maxReads; left > 0; left--) {
-      const { assembled, disputed, asOf, settings: used } = await readOnce(plan);
+      const { assembled, disputed, othersAreLate, asOf, settings: used } = await readOnce(plan);
       if (assembled.kind === 'more') {
         plan = keep(plans, mint, planMarket(mint, [assembled.quoteMint], venues), maxPlans);
         continue;
       }
       if (assembled.kind === 'malformed') counters.malformed++;
       if (assembled.kind === 'market') narrow(plan, assembled.market.pools[0]?.pool.quoteMint);
-      const read: PolledMarket = { result: assembled, disputed, settings: { slot: used.slot, askedAtMs: used.askedAtMs }, ...asOf };
+      const ofSettings = { slot: used.slot, askedAtMs: used.askedAtMs };
+      const read: PolledMarket = { result: assembled, disputed, othersAreLate, settings: ofSettings, ...asOf };
       keep(kept, mint, read, maxMarkets);
       forgetOld();
       return read;
     }
     const [slot, askedAtMs] = [0, nowMs()];
-    return { slot, askedAtMs, result: changesItsQuoteCoin, disputed: [], settings: { slot, askedAtMs } };
+    const asOf = { slot, askedAtMs };
+    return { ...asOf, result: changesItsQuoteCoin, disputed: [], othersAreLate: false, settings: asOf };
   }
 
   /** The quote coin of a curve never changes: the others need not be asked for again. */

@@ -15,8 +15,11 @@ import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
 
-/** Reads in a row until two endpoints agree: more of slow endpoints would take longer than a second. */
+/** Answers of endpoints count that come so long after the question; then the client is answered. */
+export const answersWithinMs = 800;
+/** Reads in a row until two endpoints agree; none begins later than this after the request: of slow endpoints it would take longer than a second. */
 const maxReads = 2;
+const againWithinMs = 400;
 const noBalance = 0n;
 
 export interface QuoteOptions {
@@ -36,7 +39,11 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
   const { amount, mint } = order;
-  const again = (reads: number): Promise<Answer> => readNow(order, { markets, reader, nowMs }, reads).catch(unavailable);
+  const askedAtMs = nowMs();
+  const again = (reads: number): Promise<Answer> => {
+    if (nowMs() - askedAtMs > againWithinMs) return Promise.resolve(notAgreed);
+    return readNow(order, { markets, reader, nowMs }, reads, askedAtMs + againWithinMs).catch(unavailable);
+  };
   // What the wallet holds may have come out of the pool a moment ago: both are of one call.
   if (amount.kind === 'part') return again(maxReads);
   const market = markets.read(mint);
@@ -45,7 +52,7 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
 }
 
 /** Reads until two endpoints agree, where there are several. Rejects with an `RpcError`. */
-async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number): Promise<Answer> {
+async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number, untilMs: number): Promise<Answer> {
   const { markets, reader, nowMs } = options;
   const { amount, mint } = order;
   const [market, balance] = await Promise.all([
@@ -54,9 +61,14 @@ async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, '
   ]);
   const answer = balance === null ? null : answerTo(order, market, balance, nowMs());
   if (answer !== null) return answer;
-  if (left > 1) return readNow(order, options, left - 1);
-  return { error: 'UPSTREAM_UNAVAILABLE', message: 'The nodes of the chain contradict each other about this coin.', retryAfterSeconds: 1 };
+  return left > 1 && nowMs() <= untilMs ? readNow(order, options, left - 1, untilMs) : notAgreed;
 }
+
+const notAgreed: Answer = {
+  error: 'UPSTREAM_UNAVAILABLE',
+  message: 'No two nodes of the chain agreed about this coin within a second. Ask again.',
+  retryAfterSeconds: 1,
+};
 
 /** Anything but a failure of the chain's nodes is a fault of ours. */
 function unavailable(error: unknown): Answer {
@@ -64,18 +76,19 @@ function unavailable(error: unknown): Answer {
   return { error: 'UPSTREAM_UNAVAILABLE', message: 'No node of the chain answers.', retryAfterSeconds: 1 };
 }
 
-/** Both token programs are asked for: which one the mint is of comes with the same call. Null where endpoints contradict each other. */
+/** Both token programs are asked for: which one the mint is of comes with the same call. Null where endpoints contradict each other, or may. */
 async function balanceOf(reader: AccountReader, publicKey: string, mint: string): Promise<Balance | null> {
-  const { accounts, disputed } = await reader.read(
+  const { accounts, disputed, othersAreLate } = await reader.read(
     [tokenProgram, token2022Program].map((program) => associatedTokenAddress(publicKey, mint, program)),
   );
-  if (disputed.length > 0) return null;
+  if (disputed.length > 0 || othersAreLate) return null;
   const held = accounts.flatMap((account) => (account === null ? [] : [decodeTokenAccount(account.owner, account.data)]));
   return held.find((account) => account?.mint === mint && account.owner === publicKey)?.amount ?? 0n;
 }
 
-/** Null where several endpoints answer, and no two of them give the same quote. */
+/** Null where several endpoints answer, and no two of them give the same quote, or one alone has answered yet. */
 function answerTo(order: QuoteOrder, read: PolledMarket, balance: Balance, nowMs: number): Answer | null {
+  if (read.othersAreLate && read.disputed.length === 0) return null;
   const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result }, balance) }));
   const counts =
     quoted.length === 1

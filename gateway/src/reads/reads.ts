@@ -30,7 +30,7 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
   const { hub, health, reader: accounts, rpc, market, venues, metadata, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
-  const book = new TokenBook({ accounts, market, history, health, venues, epoch: () => hub.epoch, offChain, log });
+  const book = new TokenBook({ accounts, market, history, health, venues, placeOf: (epoch) => hub.placeOf(epoch), offChain, log });
   hub.follow(book);
   return {
     endpoints: [

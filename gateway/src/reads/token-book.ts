@@ -1,4 +1,4 @@
-import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
@@ -51,7 +51,7 @@ export interface TokenBookOptions {
   readonly history: History;
   readonly health: MarketHealth;
   readonly venues: readonly Venue[];
-  readonly epoch: () => string;
+  readonly placeOf: BusSubscriber['placeOf'];
   /** Off-chain metadata by `uri`; null where it is not known yet. */
   readonly offChain: (uri: string) => OffChainMetadata | null;
   readonly log: Logger;
@@ -276,11 +276,11 @@ export class TokenBook {
   }
 
   #join(token: WarmToken, summary: MarketSummary | null, nowMs: number): void {
-    const { history, epoch } = this.#options;
+    const { history, placeOf } = this.#options;
     const before = token.minutes?.size ?? 0;
     token.joinedAtMs = nowMs;
     const wholeFrom = Math.max(this.#wholeFrom, history.oldestOffset ?? 0);
-    token.join(summary ?? noSummary, history, { epoch: epoch(), wholeFrom }, nowMs);
+    token.join(summary ?? noSummary, history, { placeOf, wholeFrom }, nowMs);
     if (this.#tokens.get(token.mint) === token) this.#minutes += (token.minutes?.size ?? 0) - before;
   }
 

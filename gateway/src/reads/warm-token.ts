@@ -1,3 +1,4 @@
+import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import type { PriceEvent, StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
 import type { History } from '../stream/history/history.ts';
@@ -14,7 +15,7 @@ const newestPrices = 16;
 
 /** Where the log stands, as far as this gateway has it without a hole. */
 export interface LogStand {
-  readonly epoch: string;
+  readonly placeOf: BusSubscriber['placeOf'];
   /** Oldest offset from which on nothing is missing. */
   readonly wholeFrom: number;
 }
@@ -76,9 +77,9 @@ export class WarmToken {
    * the history. False where nothing is known of the stretch between them, or something of the record was taken back in it. Nothing
    * of the log may come in between.
    */
-  join({ checkpoint, minutes }: MarketSummary, history: History, { epoch, wholeFrom }: LogStand, nowMs: number): boolean {
+  join({ checkpoint, minutes }: MarketSummary, history: History, { placeOf, wholeFrom }: LogStand, nowMs: number): boolean {
     this.minutes = null;
-    if (checkpoint === null || checkpoint.epoch !== epoch || checkpoint.offset + 1 < wholeFrom) {
+    if (checkpoint === null || placeOf(checkpoint.epoch) === null || checkpoint.offset + 1 < wholeFrom) {
       this.#takeNewestPrices(history, nowMs);
       return false;
     }

@@ -1,4 +1,4 @@
-import type { BusCounters, BusSubscriber } from '@sluice/shared/bus/bus.ts';
+import type { BusCounters, BusSubscriber, EpochPlace } from '@sluice/shared/bus/bus.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -130,6 +130,10 @@ export class Hub {
   /** The link to the bus is up, and its history has been read. */
   get ready(): boolean {
     return this.#delivery.ready;
+  }
+
+  placeOf(epoch: string): EpochPlace | null {
+    return this.#bus.placeOf(epoch);
   }
 
   /** Adds a follower of the log inside this gateway. Call it before `start`. */

@@ -20,6 +20,8 @@ interface Waiting {
 export class Intake {
   /** It left entries out for want of room: what follows must be read again, behind what was taken. */
   full = false;
+  /** Nothing was read from the log yet. */
+  isUntouched = true;
   /** Entries that the log did not have any more. */
   lost = 0;
   #waiting: Waiting[] = [];
@@ -43,6 +45,7 @@ export class Intake {
   }
 
   add(epoch: string, entry: LogEntry): void {
+    this.isUntouched = false;
     if (this.full) return;
     if (this.#epoch === null) this.#offset = entry.offset - 1;
     this.#epoch = epoch;

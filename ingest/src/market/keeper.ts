@@ -52,16 +52,18 @@ interface Term {
   intake: Intake;
   readonly ledger: MarketLedger;
   checkpoint: Checkpoint | null;
-  /** Taken from the log and not known to be applied; it is given again as it is until that is known. */
+  /** Taken from the log, and not applied yet. */
   taken: Taken | null;
   batch: MarketBatch | null;
   candlesAtMs: number;
+  /** The log lacks something that was read from it: what is not applied yet must not be. */
+  isOver: boolean;
 }
 
 /**
  * Keeps the state of the market from the log: of all ingest processes, the one that holds the lease. It begins where the
  * checkpoint stands, and each batch moves the checkpoint with what it changes: so every event counts once, whatever ends
- * between. What it does not know of a batch it asks by giving the same batch again.
+ * between. If it does not know whether a batch was applied, it begins again at the checkpoint.
  */
 export class Keeper {
   readonly #bus: Bus;
@@ -71,6 +73,8 @@ export class Keeper {
   readonly #running: Promise<void>;
   readonly #counts = { events: 0, batches: 0, lostEntries: 0, forgotten: 0, candles: 0, failures: 0 };
   #term: Term | null = null;
+  /** After a failure; doubled until a round succeeds. */
+  #pauseMs = firstPauseMs;
   #closed = false;
   #wake: (() => void) | null = null;
 
@@ -113,22 +117,19 @@ export class Keeper {
   }
 
   async #run(): Promise<void> {
-    let pauseMs = firstPauseMs;
     while (!this.#closed) {
       if (!this.#lease.held) {
         await this.#sleep(null);
         continue;
       }
       try {
-        const term = await this.#begin();
-        pauseMs = firstPauseMs;
-        await this.#serve(term);
+        await this.#serve(await this.#begin());
         // The lease may learn a moment later what ended the term.
         await this.#sleep(firstPauseMs);
       } catch (error) {
-        this.#fail(error, pauseMs === firstPauseMs);
-        await this.#sleep(pauseMs);
-        pauseMs = Math.min(maxPauseMs, pauseMs * 2);
+        this.#fail(error, this.#pauseMs === firstPauseMs);
+        await this.#sleep(this.#pauseMs);
+        this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
       }
     }
   }
@@ -147,7 +148,7 @@ export class Keeper {
       const headsOf = (mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> => this.#headsOf(ledger, mints);
       const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf }, open, tail);
       const intake = new Intake(checkpoint);
-      const nothing = { subscriber: null, taken: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY };
+      const nothing = { subscriber: null, taken: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
       const term: Term = { holding, publisher, candles, intake, ledger, checkpoint, ...nothing };
       await this.#read(term);
       const tookMs = Math.round(performance.now() - startedAtMs);
@@ -179,7 +180,12 @@ export class Keeper {
         onEpoch: () => intake.enterEpoch(subscriber.epoch),
         // What was trimmed shows in the offsets of what follows.
         onLost: ({ reason, last }) => {
-          if (reason === 'epoch') intake.enterEpoch(subscriber.epoch, last);
+          if (reason !== 'epoch') return;
+          if (intake.isUntouched) intake.enterEpoch(subscriber.epoch, last);
+          else {
+            term.isOver = true;
+            this.#wake?.();
+          }
         },
       });
     } catch (error) {
@@ -189,26 +195,21 @@ export class Keeper {
     }
   }
 
-  /** Applies and publishes until the lease is lost, the log must be read anew, or it closes. */
+  /** Applies and publishes until the lease is lost, the log must be read anew, or it closes. Rejects when the market or the bus does not answer. */
   async #serve(term: Term): Promise<void> {
     this.#term = term;
-    let failed = 0;
     try {
       for (let last = false; !last;) {
         // What has come until it closes is applied.
         last = this.#closed;
-        try {
-          if (!(await this.#round(term))) return;
-          failed = 0;
-        } catch (error) {
-          if (error instanceof BusError && error.code === 'FENCED') return;
-          this.#fail(error, failed === 0);
-          failed++;
-        }
+        if (!(await this.#round(term))) return;
+        this.#pauseMs = firstPauseMs;
         if (last || !isHeld(term.holding)) return;
-        if (failed > 0) await this.#sleep(Math.min(maxPauseMs, firstPauseMs * 2 ** failed));
-        else if (term.intake.length < batchEvents) await this.#sleep(applyEveryMs);
+        if (term.intake.length < batchEvents) await this.#sleep(applyEveryMs);
       }
+    } catch (error) {
+      if (!(error instanceof BusError && error.code === 'FENCED')) throw error;
+      this.#lease.relinquish(term.holding.fence);
     } finally {
       this.#term = null;
       this.#counts.candles += term.candles.published;
@@ -221,6 +222,7 @@ export class Keeper {
 
   /** One batch and what it brings; false where this term is over. */
   async #round(term: Term): Promise<boolean> {
+    if (term.isOver) return false;
     await this.#prepare(term);
     if (term.batch !== null) {
       const outcome = await this.#market.apply(term.batch, term.holding);

@@ -229,7 +229,7 @@ export class Publisher {
       });
       return { bus, fence, standing, startedAtMs };
     } catch (error) {
-      if (error instanceof BusError && error.code === 'FENCED') this.#fenced = fence;
+      if (error instanceof BusError && error.code === 'FENCED') this.#endHolding(fence);
       else {
         // It is tried again every few milliseconds: one line for each lease.
         if (this.#failedFence !== fence) this.#log.error({ err: error }, 'takeover_failed');
@@ -271,6 +271,12 @@ export class Publisher {
     if (!this.#draining) this.#log.warn({ fence: term.fence }, 'ingest_lost_lead');
   }
 
+  /** The bus stores nothing more under this fence, though the lease may last. */
+  #endHolding(fence: number): void {
+    this.#fenced = fence;
+    this.#lease?.relinquish(fence);
+  }
+
   #isServing({ fence }: Term): boolean {
     const lease = this.#lease;
     return lease !== null && lease.held && lease.fence === fence && this.#fenced !== fence;
@@ -307,7 +313,7 @@ export class Publisher {
           this.counts.published += error.stored;
           batch = batch.slice(error.stored);
         }
-        if (error instanceof BusError && error.code === 'FENCED') this.#fenced = term.fence;
+        if (error instanceof BusError && error.code === 'FENCED') this.#endHolding(term.fence);
         else this.counts.failures++;
         const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;
         if (taken.length < batch.length) {

@@ -67,6 +67,14 @@ export interface Loss {
   readonly last: number;
 }
 
+/** What the log has of an epoch. */
+export interface EpochPlace {
+  /** Offset up to which it was written. The numbers up to there are those of the present epoch too. */
+  readonly end: number;
+  /** Nothing is known to be missing behind it. */
+  readonly isWhole: boolean;
+}
+
 /** What a subscriber met since its start. */
 export interface BusCounters {
   /** Messages that were not of the log's form, and were ignored. */
@@ -84,11 +92,8 @@ export interface BusSubscriber {
   start(handlers: BusHandlers): Promise<void>;
   /** Epoch of the log as far as this subscriber has followed it. */
   readonly epoch: string;
-  /**
-   * Offset up to which this subscriber has followed what was written in an epoch: the numbers up to there are those of the present one too.
-   * Null where the log has nothing of that epoch.
-   */
-  endOf(epoch: string): number | null;
+  /** What the log has of an epoch, as far as this subscriber has followed it; null where it has nothing of it. */
+  placeOf(epoch: string): EpochPlace | null;
   /** The last `seq` of a topic as far as this subscriber has followed the log; 0 where none was ever published. */
   position(topic: string): number;
   readonly counters: BusCounters;
@@ -116,6 +121,8 @@ export interface Lease {
   readonly fence: number;
   /** Calls back when `holder` changed; returns how to stop. A holding lost and won again is told as both. */
   onChange(listener: () => void): () => void;
+  /** Gives up the holding with this fence, which a publisher was refused in, and asks for another. */
+  relinquish(fence: number): void;
   /** Gives the name up, so that another may hold it at once. */
   close(): Promise<void>;
 }

@@ -1,13 +1,22 @@
 import { randomBytes } from 'node:crypto';
 
-/** Characters of an epoch's name. */
+/** Characters of an epoch's name: the time at which it began, in milliseconds in base 32, then some of chance. */
 export const epochLength = 12;
+export const epochTimeDigits = 9;
+export const epochDigits = '0123456789abcdefghijklmnopqrstuv';
 
-export function newEpoch(): string {
-  return randomBytes(9).toString('base64url');
+/** What is behind the time: two servers may begin an epoch in the same millisecond. */
+export function epochEnding(): string {
+  return randomBytes(9)
+    .toString('base64url')
+    .slice(0, epochLength - epochTimeDigits);
 }
 
-/** What Redis puts behind the time at which an epoch began: two servers may begin one in the same millisecond. */
-export function epochEnding(): string {
-  return randomBytes(9).toString('base64url').slice(0, 3);
+export function newEpoch(): string {
+  return Date.now().toString(32).padStart(epochTimeDigits, '0') + epochEnding();
+}
+
+/** Whether one epoch began after another. */
+export function isLater(epoch: string, than: string): boolean {
+  return epoch.slice(0, epochTimeDigits) > than.slice(0, epochTimeDigits);
 }

@@ -8,6 +8,7 @@ import {
   type BusSubscriber,
   type Lease,
   type LogEntry,
+  type EpochPlace,
   type LogPosition,
   type PublisherOptions,
   type SubscriberOptions,
@@ -181,8 +182,8 @@ class InProcessSubscriber implements BusSubscriber {
     this.#next += this.#last + 1 - oldest;
   }
 
-  endOf(epoch: string): number | null {
-    return epoch === this.epoch ? this.#last : null;
+  placeOf(epoch: string): EpochPlace | null {
+    return epoch === this.epoch ? { end: this.#last, isWhole: true } : null;
   }
 
   position(topic: string): number {

@@ -12,11 +12,12 @@ export class InProcessLeases {
   claim(name: string): Lease {
     checkLeaseName(name);
     const claims = this.#claims.get(name) ?? [];
-    const claim = new InProcessLease(name, () => {
+    const leave = (): void => {
       claims.splice(claims.indexOf(claim), 1);
       if (claims.length === 0) this.#claims.delete(name);
       this.#grant(claims);
-    });
+    };
+    const claim = new InProcessLease(name, leave, () => this.renew(name));
     claims.push(claim);
     this.#claims.set(name, claims);
     this.#grant(claims);
@@ -53,11 +54,13 @@ class InProcessLease implements Lease {
   fence = 0;
   readonly #listeners = new Set<() => void>();
   readonly #leave: () => void;
+  readonly #renew: () => void;
   #closed = false;
 
-  constructor(name: string, leave: () => void) {
+  constructor(name: string, leave: () => void, renew: () => void) {
     this.name = name;
     this.#leave = leave;
+    this.#renew = renew;
   }
 
   get held(): boolean {
@@ -74,6 +77,10 @@ class InProcessLease implements Lease {
     this.holder = holder;
     this.fence = fence;
     for (const listener of this.#listeners) listener();
+  }
+
+  relinquish(fence: number): void {
+    if (this.held && this.fence === fence) this.#renew();
   }
 
   async close(): Promise<void> {

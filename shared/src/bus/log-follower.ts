@@ -1,6 +1,6 @@
-import type { BusHandlers } from './bus.ts';
+import type { BusHandlers, EpochPlace, LogPosition } from './bus.ts';
 import type { LogMessage } from './message.ts';
-import type { LogState } from './redis-history.ts';
+import { placeOf, type LogState } from './redis-history.ts';
 
 /**
  * Where one subscriber is in the log, and what a message means there:
@@ -25,8 +25,12 @@ export class LogFollower {
     this.#handlers = handlers;
   }
 
-  endOf(epoch: string): number | null {
-    return epoch === this.epoch ? this.last : (this.epochs.get(epoch) ?? null);
+  placeOf(epoch: string): EpochPlace | null {
+    return placeOf({ epochs: this.epochs, offset: this.last }, epoch);
+  }
+
+  get place(): LogPosition | null {
+    return this.epoch === '' ? null : { epoch: this.epoch, offset: this.last };
   }
 
   position(topic: string): number {

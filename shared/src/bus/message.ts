@@ -17,7 +17,7 @@ import { epochLength } from './epoch.ts';
  * The publisher encodes `counts`, dictionary and entries; only the store knows epoch, offset and seqs, and puts them in
  * front without looking at the payloads.
  */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** Larger batches gain nothing more (measured): they outgrow the caches on both sides, and wait longer. */
 export const maxBatchEntries = 64;

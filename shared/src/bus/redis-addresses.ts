@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
+import { isLater } from './epoch.ts';
 
 export interface Address {
   readonly host: string;
@@ -63,14 +64,17 @@ export interface Server {
 
 /**
  * Which of several servers is the primary; null where none says that it is one. Where more than one does: the one whose log goes on where another's ends
- * (it was promoted, and is written to), then the one that most servers follow, then the present one.
+ * (it was promoted, and is written to), then the one that most servers follow, then the one whose log began its last epoch last, then the
+ * present one.
  */
 export function electPrimary(servers: readonly (Server | null)[], present: number | null): number | null {
   const primaries = servers.flatMap((server, at) => (server?.isPrimary === true ? [{ at, ...server }] : []));
   const newest = primaries.filter((one) => !primaries.some((other) => goesOn(other, one)));
   const followers = ({ history }: Server): number => servers.filter((server) => server?.history === history).length;
   const most = Math.max(...newest.map(followers));
-  const best = newest.filter((server) => followers(server) === most).map(({ at }) => at);
+  const followed = newest.filter((server) => followers(server) === most);
+  const lastEpoch = ({ epochs }: Server): string => epochs.at(-1) ?? '';
+  const best = followed.filter((one) => !followed.some((other) => isLater(lastEpoch(other), lastEpoch(one)))).map(({ at }) => at);
   return best.find((at) => at === present) ?? best[0] ?? null;
 }
 

@@ -10,10 +10,11 @@ import {
   type PublisherOptions,
   type SubscriberOptions,
 } from './bus.ts';
-import { closedError, fencedError } from './bus-error.ts';
+import { BusError, closedError, fencedError } from './bus-error.ts';
+import { KnownPosition } from './known-position.ts';
 import { databaseOf } from './redis-connect.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { RedisHistory } from './redis-history.ts';
+import { RedisHistory, type LogState } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
 import { liveChannel, redisKeys, statusesScript } from './redis-scripts.ts';
@@ -27,7 +28,7 @@ import { RedisSubscriber } from './redis-subscriber.ts';
 export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
   const connection = await RedisConnection.open(urls, 'bus', log);
   try {
-    await new RedisHistory(connection, () => {}).state();
+    await new RedisHistory(connection, () => {}).state(null);
   } catch (error) {
     connection.close();
     throw error;
@@ -42,6 +43,8 @@ class RedisBus implements Bus {
   readonly #channel: string;
   readonly #parts = new Set<BusPublisher | BusSubscriber | Lease>();
   readonly #limits: LogLimits;
+  readonly #known = new KnownPosition();
+  readonly #stopReporting: () => void;
   #closed = false;
 
   constructor(urls: readonly string[], connection: RedisConnection, log: Logger, limits: LogLimits) {
@@ -50,16 +53,33 @@ class RedisBus implements Bus {
     this.#log = log;
     this.#limits = limits;
     this.#channel = liveChannel(databaseOf(urls[0] as string));
+    this.#stopReporting = connection.onReady(() => void this.#reportKnown());
+  }
+
+  /** Where the log stands. If it lacks what this process stored or found there, its followers report that. */
+  async #readState(): Promise<LogState> {
+    const state = await new RedisHistory(this.#connection, () => {}).state(this.#known.at);
+    this.#known.note(state);
+    return state;
+  }
+
+  /** The Redis that is reached again may have lost what this process stored: the others are to know now, not at the next batch. */
+  async #reportKnown(): Promise<void> {
+    if (this.#known.at === null) return;
+    try {
+      await this.#readState();
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      this.#log.warn({ reason: error.message }, 'bus_state_unknown');
+    }
   }
 
   async publisher({ lease }: PublisherOptions = {}): Promise<BusPublisher> {
     this.#assertOpen();
     if (lease !== undefined && !lease.held) throw fencedError(lease.name);
-    const history = new RedisHistory(this.#connection, () => {});
-    const holding = lease === undefined ? null : { name: lease.name, fence: lease.fence };
-    const found = holding === null ? null : await history.state();
+    const holding = lease === undefined ? null : { name: lease.name, fence: lease.fence, ...(await this.#readState()) };
     const forget = (): boolean => this.#parts.delete(publisher);
-    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, found, this.#log, forget);
+    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, this.#known, this.#log, forget);
     this.#parts.add(publisher);
     return publisher;
   }
@@ -109,6 +129,7 @@ class RedisBus implements Bus {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#stopReporting();
     await Promise.all([...this.#parts].map((part) => part.close()));
     this.#connection.close();
   }

@@ -1,9 +1,9 @@
-import { busLimits, type LogEntry } from './bus.ts';
+import { busLimits, type EpochPlace, type LogEntry, type LogPosition } from './bus.ts';
 import { BusError, RedisFault } from './bus-error.ts';
 import { epochEnding } from './epoch.ts';
 import { decodeHead, decodeMessage, formatVersion, type LogMessage, type MessageHead } from './message.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { epochsOf, headsScript, logKeys, redisKeys, stateScript, versionMismatch } from './redis-scripts.ts';
+import { epochsOf, headsScript, logKeys, redisKeys, stateScript, versionMismatch, type EpochEnd } from './redis-scripts.ts';
 
 /** Bytes that one page of history aims at, and bounds of its messages. */
 const pageBytes = 1024 * 1024;
@@ -20,14 +20,17 @@ export interface LogState {
   /** The epoch that is written now. */
   readonly epoch: string;
   readonly offset: number;
-  /** All epochs of the log, with the offset at which each ended: a message of another one is not of this log. */
-  readonly epochs: ReadonlyMap<string, number | null>;
+  /** All epochs of the log, oldest first: a message of another one is not of this log. */
+  readonly epochs: ReadonlyMap<string, EpochEnd>;
 }
 
-/** The offset up to which the log has what was written in an epoch; null where it has nothing of it. */
-export function endOf({ epochs, offset }: LogState, epoch: string): number | null {
+/** What the log has of an epoch, where it stands at `offset`; null where it has nothing of it. */
+export function placeOf({ epochs, offset }: Pick<LogState, 'epochs' | 'offset'>, epoch: string): EpochPlace | null {
   const end = epochs.get(epoch);
-  return end === undefined ? null : (end ?? offset);
+  if (end === undefined) return null;
+  const names = [...epochs.keys()];
+  const isWhole = names.slice(names.indexOf(epoch)).every((name) => epochs.get(name)?.isWhole === true);
+  return { end: end.end ?? offset, isWhole };
 }
 
 /** Reads of the log in Redis. All methods reject when the link fails; `state` also with `INCOMPATIBLE`. */
@@ -41,10 +44,11 @@ export class RedisHistory {
     this.#onMalformed = onMalformed;
   }
 
-  /** Where the log stands. The first to ask a memory of Redis begins its epoch. */
-  async state(): Promise<LogState> {
+  /** Where the log stands. The first to ask a memory of Redis begins its epoch. If the log lacks what is `known`, its followers report that. */
+  async state(known: LogPosition | null): Promise<LogState> {
     try {
-      const [offset, text] = (await this.#connection.run(stateScript, logKeys, [formatVersion, epochEnding()])) as [number, Buffer];
+      const args = [formatVersion, epochEnding(), known?.epoch ?? '', known?.offset ?? 0];
+      const [offset, text] = (await this.#connection.run(stateScript, logKeys, args)) as [number, Buffer];
       const epochs = epochsOf(text.toString('latin1'));
       return { epoch: [...epochs.keys()].at(-1) as string, offset, epochs };
     } catch (error) {
@@ -60,7 +64,7 @@ export class RedisHistory {
   /** The newest entries, at most `maxEntries`, oldest first. */
   async tail(maxEntries: number): Promise<readonly LogEntry[]> {
     const newestFirst: LogEntry[] = [];
-    const { epochs } = await this.state();
+    const { epochs } = await this.state(null);
     let before = '+';
     while (newestFirst.length < maxEntries) {
       const { messages, lastId } = await this.#read('xrevrange', before, '-');
@@ -104,7 +108,7 @@ export class RedisHistory {
    */
   async positionsBefore(from: number, held: readonly LogMessage[], epoch: string): Promise<Map<string, number> | null> {
     const positions = await this.#counters();
-    const { epoch: present, offset, epochs } = await this.state();
+    const { epoch: present, offset, epochs } = await this.state(null);
     if (present !== epoch) return null;
     const appeared = new Set<string>();
     const heads = held.flatMap((message) => (epochs.has(message.epoch) ? [message.head] : []));

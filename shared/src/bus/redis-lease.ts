@@ -28,6 +28,8 @@ export class RedisLease implements Lease {
   #goodUntilMs = 0;
   #expiry: NodeJS.Timeout | null = null;
   #answered = true;
+  /** Fence of a holding that was given up: asked for no more. */
+  #relinquished = 0;
 
   constructor(connection: RedisConnection, name: string, log: Logger, forget: () => void) {
     checkLeaseName(name);
@@ -45,6 +47,14 @@ export class RedisLease implements Lease {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  relinquish(fence: number): void {
+    if (fence !== this.fence || fence === this.#relinquished) return;
+    this.#relinquished = fence;
+    if (this.#expiry !== null) clearTimeout(this.#expiry);
+    this.#tell(null);
+    void this.#release();
   }
 
   /** Waits no longer than the lease would last without it. */
@@ -70,7 +80,9 @@ export class RedisLease implements Lease {
   async #ask(): Promise<void> {
     const askedAtMs = performance.now();
     const keys = [redisKeys.lease(this.name), redisKeys.fence(this.name)];
-    const granted = await this.#answer(() => this.#connection.run(leaseScript, keys, [this.fence, leaseTtlMs]));
+    const granted = await this.#answer(() =>
+      this.#connection.run(leaseScript, keys, [this.fence === this.#relinquished ? 0 : this.fence, leaseTtlMs]),
+    );
     if (granted === undefined) {
       // A holder stays one until its time is over; of others nothing is known.
       if (this.holder === 'other') this.#tell(null);
@@ -82,6 +94,8 @@ export class RedisLease implements Lease {
   }
 
   #grant(fence: number, goodUntilMs: number): void {
+    // Asked for before it was given up.
+    if (fence === this.#relinquished) return;
     if (fence !== this.fence && this.holder === 'self') this.#tell(null);
     this.fence = fence;
     this.#goodUntilMs = goodUntilMs;

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/log.ts';
 import { whenAborted } from '../abort/when-aborted.ts';
-import type { BusEntry, BusPublisher, LogPosition } from './bus.ts';
+import type { BusEntry, BusPublisher } from './bus.ts';
 import { BusError, closedError, fencedError, RedisFault, partlyStored } from './bus-error.ts';
 import { checkEntry } from './entry-checks.ts';
 import { epochEnding } from './epoch.ts';
+import type { KnownPosition } from './known-position.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
 import { pause } from './pause.ts';
 import { backoffMs } from './redis-connect.ts';
@@ -29,6 +30,9 @@ export interface LogLimits {
   readonly maxEntries: number;
   readonly maxTopics: number;
 }
+
+/** A holding of a lease, and the epoch in which it began. */
+type BoundHolding = Holding & { readonly epoch: string };
 
 /** One call of `publish`. */
 interface Call {
@@ -56,7 +60,8 @@ export class RedisPublisher implements BusPublisher {
   readonly #connection: RedisConnection;
   readonly #channel: string;
   readonly #limits: LogLimits;
-  readonly #holding: Holding | null;
+  readonly #holding: BoundHolding | null;
+  readonly #known: KnownPosition;
   readonly #log: Logger;
   readonly #forget: () => void;
   readonly #encoder = new BatchEncoder();
@@ -69,16 +74,14 @@ export class RedisPublisher implements BusPublisher {
   #running: Promise<void> | null = null;
   #accepting = true;
   #batchNumber = 0;
-  /** What it stored last, or where the log stood at its start; null where it has no holding and has stored nothing. */
-  #stored: LogPosition | null;
 
-  /** In a holding it writes into the epoch of `stored` and no other. */
+  /** In a holding it writes into its epoch and no other. */
   constructor(
     connection: RedisConnection,
     channel: string,
     limits: LogLimits,
-    holding: Holding | null,
-    stored: LogPosition | null,
+    holding: BoundHolding | null,
+    known: KnownPosition,
     log: Logger,
     forget: () => void,
   ) {
@@ -86,7 +89,7 @@ export class RedisPublisher implements BusPublisher {
     this.#channel = channel;
     this.#limits = limits;
     this.#holding = holding;
-    this.#stored = stored;
+    this.#known = known;
     this.#log = log;
     this.#forget = forget;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
@@ -222,8 +225,9 @@ export class RedisPublisher implements BusPublisher {
     const args = [
       formatVersion,
       epochEnding(),
-      this.#stored?.epoch ?? '',
-      this.#stored?.offset ?? 0,
+      this.#known.at?.epoch ?? '',
+      this.#known.at?.offset ?? 0,
+      this.#holding?.epoch ?? '',
       this.#batchNumber,
       this.#channel,
       counts,
@@ -237,7 +241,7 @@ export class RedisPublisher implements BusPublisher {
     ];
     try {
       const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
-      this.#stored = { epoch: epoch.toString('latin1'), offset };
+      this.#known.note({ epoch: epoch.toString('latin1'), offset });
     } catch (error) {
       if (this.#holding !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#holding.name);
       throw asIncompatible(error);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { epochLength } from './epoch.ts';
+import { epochDigits, epochLength, epochTimeDigits } from './epoch.ts';
 
 /** One Lua script and the name under which Redis caches it. */
 export interface Script {
@@ -46,50 +46,58 @@ export const fenced = 'SLUICEFENCED';
 const maxEpochsLength = 1_000;
 
 /**
- * Reads where the log stands.
+ * Reads where the log stands, for a caller that says what it knows of it: the epoch and the offset that it stored or received last.
  *
  * An epoch is what one memory of Redis wrote. A Redis that starts again, and a replica that takes the place of its primary, has another
  * `master_replid`, and may lack the end of what the memory before it announced. So it never continues an epoch: numbers would be given
  * twice. It continues the log in a new one. `epochs` names those of the log, each with the offset at which it ended:
  * `<epoch> <end> ... <epoch> <master_replid>`. Every message carries the epoch in which it was written.
  *
- * Where a part of the log is missing, memory was lost: an empty log begins.
+ * If the log lacks what a caller knows, the end of an epoch is marked (`<end>!`): whoever follows the log over that end reports a loss. One
+ * mark is enough for all callers that know of the same loss. If a part of the log's own keys is missing, an empty log begins.
  *
- * An epoch's name begins with the time at which it began, in milliseconds by Redis' clock (`timeDigits` digits of base 32), so that it is
- * known of two which came first.
+ * An epoch's name begins with the time at which it began, in milliseconds by Redis' clock, and later than all that the caller and the log
+ * know. So of two epochs it is known which came first, whatever the clocks of servers say.
  */
-const timeDigits = 9;
 const state = `
-local function new_epoch(chance)
+local function new_epoch(chance, ...)
   local now, digits = redis.call('TIME'), ''
   local ms = now[1] * 1000 + math.floor(now[2] / 1000)
-  for _ = 1, ${timeDigits} do
+  for _, name in ipairs({...}) do ms = math.max(ms, (tonumber(string.sub(name, 1, ${epochTimeDigits}), 32) or 0) + 1) end
+  for _ = 1, ${epochTimeDigits} do
     local digit = ms % 32
-    digits, ms = string.sub('0123456789abcdefghijklmnopqrstuv', digit + 1, digit + 1) .. digits, (ms - digit) / 32
+    digits, ms = string.sub('${epochDigits}', digit + 1, digit + 1) .. digits, (ms - digit) / 32
   end
   return digits .. chance
 end
-local function begin_log(version, chance, memory)
-  local epoch = new_epoch(chance)
+local function begin_log(version, chance, memory, ...)
+  local epoch = new_epoch(chance, ...)
   redis.call('UNLINK', KEYS[3], KEYS[4])
   redis.call('MSET', KEYS[1], version, KEYS[2], '0', KEYS[5], epoch .. ' ' .. memory)
   return {epoch = epoch, offset = 0, epochs = epoch, memory = memory}
 end
-local function lacks(log, epoch, offset)
-  if epoch == '' then return false end
-  if epoch == log.epoch then return offset > log.offset end
-  local _, at = string.find(log.epochs, epoch .. ' ', 1, true)
-  if at then return offset > tonumber(string.match(log.epochs, '^%d+', at + 1)) end
-  -- It began after this log, and is gone: the log comes from a file that is older.
-  return string.sub(epoch, 1, ${timeDigits}) > string.sub(log.epochs, 1, ${timeDigits})
+local function lacks(epochs, offset, known, known_offset)
+  if known == '' then return false end
+  local _, at = string.find(epochs, known, 1, true)
+  if at then
+    local rest = string.sub(epochs, at + 1)
+    return known_offset > (tonumber(string.match(rest, '^ (%d+)')) or offset) and not string.find(rest, '!', 1, true)
+  end
+  -- It is not of this log. If it began after it, the log comes from a file that is older.
+  local function is_before(name) return string.sub(name, 1, ${epochTimeDigits}) < string.sub(known, 1, ${epochTimeDigits}) end
+  if not is_before(epochs) then return false end
+  for marked in string.gmatch(epochs, '! (%w%S+)') do
+    if not is_before(marked) then return false end
+  end
+  return true
 end
 local function without_oldest(epochs)
-  local till, rest = string.match(epochs, '^%S+ (%d+) (.*)$')
+  local till, rest = string.match(epochs, '^%S+ (%d+)!? (.*)$')
   local oldest = redis.call('XRANGE', KEYS[4], '-', '+', 'COUNT', 1)[1]
   if oldest and tonumber(string.match(oldest[1], '^%d+')) <= tonumber(till) then return nil end
   return rest
 end
-local function read_state(version, chance)
+local function read_state(version, chance, known, known_offset)
   local memory = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or '-'
   local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[5])
   if got[1] and got[1] ~= version then
@@ -98,57 +106,66 @@ local function read_state(version, chance)
   local offset = tonumber(got[2] or '')
   local epochs, written_by = string.match(got[3] or '', '^(.*) (%S+)$')
   if got[1] and offset and epochs and (offset == 0 or redis.call('EXISTS', KEYS[3]) == 1) then
-    if written_by ~= memory then
-      epochs = epochs .. ' ' .. got[2] .. ' ' .. new_epoch(chance)
+    local is_lost = lacks(epochs, offset, known, known_offset)
+    if is_lost or written_by ~= memory then
+      local last = string.sub(epochs, -${epochLength})
+      epochs = epochs .. ' ' .. got[2] .. (is_lost and '! ' or ' ') .. new_epoch(chance, known, last)
       if #epochs > ${maxEpochsLength} then epochs = without_oldest(epochs) end
       if epochs then redis.call('SET', KEYS[5], epochs .. ' ' .. memory) end
     end
     if epochs then return {epoch = string.sub(epochs, -${epochLength}), offset = offset, epochs = epochs, memory = memory} end
   end
-  return begin_log(version, chance, memory)
+  return begin_log(version, chance, memory, known, string.sub(got[3] or '', 1, ${epochTimeDigits}))
 end
 `;
 
-/** The epochs of a log, oldest first, each with the offset at which it ended; null for the last, which is written. */
-export function epochsOf(text: string): Map<string, number | null> {
+/** Where an epoch of the log ended; `end` is null for the last, which is written. `isWhole`: nothing of it is known to be missing. */
+export interface EpochEnd {
+  readonly end: number | null;
+  readonly isWhole: boolean;
+}
+
+/** The epochs of a log, oldest first. */
+export function epochsOf(text: string): Map<string, EpochEnd> {
   const words = text.split(' ').filter((word) => word !== '');
-  const epochs = new Map<string, number | null>();
-  for (let at = 0; at < words.length; at += 2) epochs.set(words[at] as string, at + 1 < words.length ? Number(words[at + 1]) : null);
+  const epochs = new Map<string, EpochEnd>();
+  for (let at = 0; at < words.length; at += 2) {
+    const end = words[at + 1];
+    epochs.set(words[at] as string, { end: end === undefined ? null : Number.parseInt(end, 10), isWhole: end?.endsWith('!') !== true });
+  }
   return epochs;
 }
 
-/** KEYS: logKeys. ARGV: version, end of a new epoch's name. -> [offset, epochs] */
+/** KEYS: logKeys. ARGV: version, end of a new epoch's name, epoch and offset that the caller knows. -> [offset, epochs] */
 export const stateScript = script(`${state}
-local log = read_state(ARGV[1], ARGV[2])
+local log = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
 if log.refused then return log.refused end
 return {log.offset, log.epochs}
 `);
 
 /**
  * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease where the publisher is bound to one.
- * ARGV: version, end of a new epoch's name, epoch and offset of what the publisher stored last (or found at its start), number of the batch,
- * channel, `counts`, entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces,
- * body. -> [epoch, offset]
+ * ARGV: version, end of a new epoch's name, epoch and offset that the process knows, epoch of the holding, number of the batch, channel,
+ * `counts`, entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body.
+ * -> [epoch, offset]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
- * stored also where the lease was lost since. Where the log lacks what the publisher stored, nobody would ever tell of it: an empty log
- * begins, which every subscriber reports. A new epoch ends the holding of the lease: its holder has to read the log before it writes
- * into it. What can fail stands before the first counter is written, so that no offset is given out without its entry. Numbers are
- * doubles here: exact up to 2^53.
+ * stored also where the lease was lost since. A new epoch ends the holding of the lease: the log may lack what its holder stored, who has to
+ * read it before it writes into it. What can fail stands before the first counter is written, so that no offset is given out without its
+ * entry. Numbers are doubles here: exact up to 2^53.
  */
 export const publishScript = script(`${state}
-local log = read_state(ARGV[1], ARGV[2])
+local log = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
 if log.refused then return log.refused end
 local function end_holding()
-  if redis.call('GET', KEYS[7]) == ARGV[13] then redis.call('DEL', KEYS[7]) end
-  return redis.error_reply('${fenced} ' .. ARGV[13])
+  if redis.call('GET', KEYS[7]) == ARGV[14] then redis.call('DEL', KEYS[7]) end
+  return redis.error_reply('${fenced} ' .. ARGV[14])
 end
-if lacks(log, ARGV[3], tonumber(ARGV[4])) then log = begin_log(ARGV[1], ARGV[2], log.memory) end
-if KEYS[7] and log.epoch ~= ARGV[3] then return end_holding() end
-if log.offset > 0 and redis.call('GET', KEYS[6]) == ARGV[5] then return {log.epoch, log.offset} end
-if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[13] then return redis.error_reply('${fenced} ' .. ARGV[13]) end
+if KEYS[7] and log.epoch ~= ARGV[5] then return end_holding() end
+if log.offset > 0 and redis.call('GET', KEYS[6]) == ARGV[6] then return {log.epoch, log.offset} end
+if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[14] then return redis.error_reply('${fenced} ' .. ARGV[14]) end
 
-local body, topics = ARGV[15], tonumber(ARGV[9])
+local body, topics = ARGV[16], tonumber(ARGV[10])
 local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
@@ -163,18 +180,18 @@ for from = 1, topics, step do
     if seq then seqs[i] = tonumber(seq) else seqs[i] = 0; missing = missing + 1 end
   end
 end
-if missing > 0 and redis.call('HLEN', KEYS[3]) + missing > tonumber(ARGV[11]) then
-  log = begin_log(ARGV[1], ARGV[2], log.memory)
+if missing > 0 and redis.call('HLEN', KEYS[3]) + missing > tonumber(ARGV[12]) then
+  log = begin_log(ARGV[1], ARGV[2], log.memory, log.epoch)
   if KEYS[7] then return end_holding() end
   for i = 1, topics do seqs[i] = 0 end
 end
 
-local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), log.epoch, log.offset + 1), ARGV[7]}
+local parts = {struct.pack('>Bc${epochLength}I6', tonumber(ARGV[1]), log.epoch, log.offset + 1), ARGV[8]}
 for i = 1, topics do parts[i + 2] = struct.pack('>I6', seqs[i]) end
 parts[topics + 3] = body
 local message = table.concat(parts)
-local last = log.offset + tonumber(ARGV[8])
-local oldest = math.max(0, last - tonumber(ARGV[10]))
+local last = log.offset + tonumber(ARGV[9])
+local oldest = math.max(0, last - tonumber(ARGV[11]))
 redis.call('XADD', KEYS[4], 'MINID', '~', string.format('%.0f', oldest), string.format('%.0f-0', log.offset + 1), 'm', message)
 for from = 1, topics, step do
   local fields, n = {}, 0
@@ -185,8 +202,8 @@ for from = 1, topics, step do
   redis.call('HSET', KEYS[3], unpack(fields))
 end
 redis.call('SET', KEYS[2], last)
-redis.call('SET', KEYS[6], ARGV[5], 'PX', ARGV[12])
-redis.call(ARGV[14], ARGV[6], message)
+redis.call('SET', KEYS[6], ARGV[6], 'PX', ARGV[13])
+redis.call(ARGV[15], ARGV[7], message)
 return {log.epoch, last}
 `);
 

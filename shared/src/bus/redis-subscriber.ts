@@ -1,5 +1,5 @@
 import type { Logger } from '../log/log.ts';
-import type { BusHandlers, BusSubscriber, LogPosition, SubscriberOptions } from './bus.ts';
+import type { BusHandlers, BusSubscriber, EpochPlace, LogPosition, SubscriberOptions } from './bus.ts';
 import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { LogFollower } from './log-follower.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from './message.ts';
@@ -7,7 +7,7 @@ import { PendingMessages } from './pending-messages.ts';
 import { pause } from './pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { endOf, ownBytes, RedisHistory, type LogState } from './redis-history.ts';
+import { ownBytes, placeOf, RedisHistory, type LogState } from './redis-history.ts';
 import { LiveConnection } from './redis-live.ts';
 
 /** How often the end of the log is compared with what was delivered: a lost last message shows in no later one. */
@@ -57,8 +57,8 @@ export class RedisSubscriber implements BusSubscriber {
     return this.#follower.epoch;
   }
 
-  endOf(epoch: string): number | null {
-    return this.#follower.endOf(epoch);
+  placeOf(epoch: string): EpochPlace | null {
+    return this.#follower.placeOf(epoch);
   }
 
   position(topic: string): number {
@@ -174,7 +174,7 @@ export class RedisSubscriber implements BusSubscriber {
       const waiting = this.#pending.length;
       this.#pending.overflowed = false;
       this.#syncAgain = false;
-      const state = await this.#history.state();
+      const state = await this.#history.state(this.#follower.place);
       if (this.#closed) return;
       if (state.epoch !== follower.epoch && !(await this.#enterEpoch(state))) continue;
       // Those were announced before the state was read, so an epoch other than the state's is a past one.
@@ -206,7 +206,7 @@ export class RedisSubscriber implements BusSubscriber {
   }
 
   async #epochChanged(): Promise<boolean> {
-    const { epoch } = await this.#history.state();
+    const { epoch } = await this.#history.state(this.#follower.place);
     return epoch !== this.#follower.epoch || this.#closed;
   }
 
@@ -224,7 +224,7 @@ export class RedisSubscriber implements BusSubscriber {
   /** Nothing readable is stored after the last entry, though the log is longer: what is up to its end is gone. */
   async #loseRest(): Promise<boolean> {
     const follower = this.#follower;
-    const { epoch, epochs, offset } = await this.#history.state();
+    const { epoch, epochs, offset } = await this.#history.state(this.#follower.place);
     if (epoch !== follower.epoch || this.#closed) return false;
     const messages = await this.#history.page(follower.last + 1);
     if (messages.some((message) => epochs.has(message.epoch))) return false;
@@ -241,13 +241,14 @@ export class RedisSubscriber implements BusSubscriber {
   async #enterEpoch(state: LogState): Promise<boolean> {
     const follower = this.#follower;
     if (follower.epoch === '') return this.#enterFirst(state);
-    const end = endOf(state, follower.epoch);
-    if (end === null) return this.#enterOtherLog(state);
+    const place = placeOf(state, follower.epoch);
+    if (place === null) return this.#enterOtherLog(state);
+    const { end, isWhole } = place;
     if (end < follower.last) return this.#goBackTo(end, state);
     const heardOf = this.#finishEpoch(end);
     follower.enterEpoch(state);
     this.#tail = 0;
-    if (heardOf > end) this.#reportEpoch(follower.last + 1, heardOf);
+    if (heardOf > end || !isWhole) this.#reportEpoch(follower.last + 1, heardOf > end ? heardOf : follower.last);
     else {
       this.counters.epochChanges += 1;
       this.#log.warn({ epoch: state.epoch, offset: follower.last }, 'bus_epoch_continued');
@@ -271,14 +272,19 @@ export class RedisSubscriber implements BusSubscriber {
 
   /** What was trimmed before the start is not reported: it was never this subscriber's. */
   async #enterFirst(state: LogState): Promise<boolean> {
-    if (this.#after !== undefined && this.#after.offset <= (endOf(state, this.#after.epoch) ?? -1)) {
-      return this.#enterAfter(this.#after, state);
+    const after = this.#after;
+    const place = after === undefined ? null : placeOf(state, after.epoch);
+    if (after !== undefined && place !== null) {
+      const offset = Math.min(after.offset, place.end);
+      if (!(await this.#enterAfter(offset, state))) return false;
+      if (offset < after.offset) this.#handlers?.onLost({ from: offset + 1, to: after.offset, reason: 'epoch', last: offset });
+      return true;
     }
     const oldest = await this.#oldestOf(state);
     if (oldest === null) return false;
     this.#follower.enterEpoch(state);
     this.#follower.moveTo(oldest.last, oldest.positions);
-    if (this.#after !== undefined) this.#handlers?.onLost({ from: 1, to: 0, reason: 'epoch', last: oldest.last });
+    if (after !== undefined) this.#handlers?.onLost({ from: 1, to: 0, reason: 'epoch', last: oldest.last });
     return true;
   }
 
@@ -312,10 +318,10 @@ export class RedisSubscriber implements BusSubscriber {
     return positions === null || this.#closed ? null : { last, positions };
   }
 
-  /** Goes to the message with the entry that follows a position, or the oldest; no topic's position is known there. */
-  async #enterAfter(after: LogPosition, state: LogState): Promise<boolean> {
+  /** Goes to the message with the entry that follows an offset, or the oldest; no topic's position is known there. */
+  async #enterAfter(offset: number, state: LogState): Promise<boolean> {
     // A message is found by its first entry; the one wanted may stand in the midst of it.
-    const page = await this.#history.page(Math.max(0, after.offset + 2 - maxBatchEntries));
+    const page = await this.#history.page(Math.max(0, offset + 2 - maxBatchEntries));
     if (this.#closed) return false;
     const first = page.find(({ epoch }) => state.epochs.has(epoch))?.first ?? state.offset + 1;
     this.#follower.enterEpoch(state);
@@ -355,7 +361,7 @@ export class RedisSubscriber implements BusSubscriber {
     void this.#live?.ping();
     const follower = this.#follower;
     const { epoch } = follower;
-    const outcome = await this.#history.state().then(
+    const outcome = await this.#history.state(follower.place).then(
       (state) => ({ state, error: null }),
       (error: unknown) => ({ state: null, error }),
     );

@@ -100,7 +100,7 @@ export const settingsTable = [
     name: 'JITO_URL',
     default: null,
     meaning:
-      "A Jito block engine's `sendTransaction`; orders are sent there too, once each. Orders of custodial wallets then carry a tip for it.",
+      "A Jito block engine's `sendTransaction`; orders are sent there too, each once: a second time only if the engine resets the connection instead of answering, and never if a gateway takes the order up after a crash. Orders of custodial wallets then carry a tip for it.",
     example: 'https://frankfurt.mainnet.block-engine.jito.wtf/api/v1/transactions',
   },
   {

@@ -1,7 +1,7 @@
 import type { Block, TransactionRecord } from '../chain.ts';
 
 export interface HistoryBounds {
-  /** Whole blocks are dropped, oldest first, while more transactions than this are kept. */
+  /** Whole blocks that are final are dropped, oldest first, while more transactions, or more blocks, than this are kept. */
   readonly transactions: number;
   readonly blocks: number;
 }
@@ -9,8 +9,12 @@ export interface HistoryBounds {
 /** 20,000 transactions are about 40 minutes of the default market, 20,000 blocks are 67 minutes of 200 ms slots. */
 export const defaultHistoryBounds: HistoryBounds = { transactions: 20_000, blocks: 20_000 };
 
-/** Newest blocks whose records still have `written`: twice as many as finality takes. */
-const keepsWritten = 64;
+/** Blocks from the newest to the one that counts as final. */
+export const finalizedDepth = 31;
+/** Newest blocks that are kept whatever the bounds: what is dropped before it is final would never become final, and all after it neither. */
+const leastBlocks = finalizedDepth + 1;
+/** Newest blocks whose records still have `written`. */
+const keepsWritten = 2 * leastBlocks;
 
 const noRecords: readonly TransactionRecord[] = [];
 
@@ -45,11 +49,16 @@ export class History {
       }
     }
     this.#dropWritten();
-    while (this.#bySignature.size > this.#bounds.transactions || this.#blocks.length > this.#bounds.blocks) {
+    while (this.#isAbove()) {
       const oldest = this.#blocks.shift();
       if (oldest === undefined) break;
       this.#forget(oldest, 'oldest');
     }
+  }
+
+  #isAbove(): boolean {
+    if (this.#blocks.length <= leastBlocks) return false;
+    return this.#bySignature.size > this.#bounds.transactions || this.#blocks.length > this.#bounds.blocks;
   }
 
   /** Old versions of accounts would be most of the memory, and nobody asks for them once all commitments have passed. */

@@ -5,6 +5,7 @@ import type { Instruction } from '@sluice/shared/solana/transaction.ts';
 import type { TransactionRecord } from '../chain.ts';
 import { signTransaction, wallet } from '../market/wallets.ts';
 import { createV2, type NewCoin } from '../market/instructions.ts';
+import type { HistoryBounds } from '../ledger/history.ts';
 import { createChain, type SimChain } from '../sim-chain.ts';
 
 const sol = 1_000_000_000n;
@@ -16,10 +17,10 @@ export const alice = wallet('tests', 'alice');
 export const bob = wallet('tests', 'bob');
 
 /** A chain on which nothing happens by itself, whose clock moves 200 ms a slot. */
-export function quietChain(): SimChain {
+export function quietChain(history?: HistoryBounds): SimChain {
   let now = startMs;
   const funded = [alice, bob].map(({ publicKey }) => ({ address: publicKey, lamports: 1_000n * sol }));
-  return createChain({ seed: 'tests', market: false, funded, nowMs: () => (now += slotMs) });
+  return createChain({ seed: 'tests', market: false, funded, nowMs: () => (now += slotMs), ...(history && { history }) });
 }
 
 export function marketChain(seed: number | string, market = {}): SimChain {

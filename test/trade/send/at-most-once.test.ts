@@ -47,7 +47,7 @@ async function place(run: Run): Promise<void> {
   // A process may end between storing that it will send and sending.
   if (random.chance(0.2)) return;
   gateway.follower.follow(order);
-  void gateway.broadcaster.send(prepared);
+  gateway.send(prepared);
 }
 
 async function dieAndTakeOver(run: Run): Promise<void> {

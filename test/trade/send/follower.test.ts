@@ -16,7 +16,7 @@ const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
 
 async function begin(gateway: Gateway, prepared: Prepared): Promise<StoredOrder> {
   const order = await world.insert(prepared, 'one');
-  void gateway.broadcaster.send(prepared);
+  gateway.send(prepared);
   expect(gateway.follower.follow(order)).toBe(true);
   return order;
 }

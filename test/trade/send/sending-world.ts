@@ -9,6 +9,7 @@ import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/trade/b
 import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type ToldOrder } from '@sluice/gateway/trade/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/trade/send/broadcaster.ts';
 import { Follower } from '@sluice/gateway/trade/follow/follower.ts';
+import { firstRound } from '@sluice/gateway/trade/send/first-round.ts';
 import { createLanes, type Lanes } from '@sluice/gateway/trade/send/lanes.ts';
 import { createSendNodes, type SendNode } from '@sluice/gateway/trade/send/nodes.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -55,6 +56,8 @@ export interface Gateway {
   readonly broadcaster: Broadcaster;
   readonly follower: Follower;
   readonly changes: ToldOrder[];
+  /** The first round, as the order path begins it. */
+  send(message: Prepared): void;
   /** Without a word to anybody, as a process that was killed. */
   crash(): void;
   close(): Promise<void>;
@@ -225,6 +228,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
     broadcaster,
     follower,
     changes,
+    send: ({ signature, wire }) => void firstRound(signature, wire, lanes),
     crash() {
       dead = true;
       broadcaster.close();

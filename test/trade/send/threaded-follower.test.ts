@@ -2,6 +2,11 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import type { ToldOrder } from '@sluice/gateway/trade/order.ts';
 import { beginFollower, ThreadedFollower } from '@sluice/gateway/trade/follow/threaded-follower.ts';
+import { firstRound } from '@sluice/gateway/trade/send/first-round.ts';
+import { createLanes } from '@sluice/gateway/trade/send/lanes.ts';
+import { createSendNodes } from '@sluice/gateway/trade/send/nodes.ts';
+import { laneTips } from '@sluice/gateway/trade/tips.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
 import { newestSlot, startWorld, until, type World } from './sending-world.ts';
@@ -20,14 +25,16 @@ interface Threaded {
   readonly changes: readonly ToldOrder[];
 }
 
-async function threaded(gatewayId: string): Promise<Threaded> {
+const noPaidLanes: Config['broadcast'] = { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n };
+
+async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = world.nodes.map(({ url }) => url)): Promise<Threaded> {
   const threads: Worker[] = [];
   const changes: ToldOrder[] = [];
   const { dataDir, databaseUrl } = world.store;
   const follower = new ThreadedFollower({
     store: { dataDir, databaseUrl },
-    httpUrls: world.nodes.map(({ url }) => url),
-    broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
+    httpUrls,
+    broadcast,
     gatewayId,
     onChange: (order) => void changes.push(order),
     newestSlot,
@@ -84,6 +91,33 @@ test('a thread that dies is begun again, takes its orders up from the store, and
   expect(new Set(changes.map(({ id }) => id))).toEqual(new Set([first.id, second.id]));
 });
 
+test(
+  'an order that is sent while the thread starts is taken up from the store: the block engine gets it once',
+  { timeout: 30_000 },
+  async () => {
+    world = await startWorld({ nodeCount: 3 });
+    const [node, sender, jito] = world.nodes;
+    const broadcast = { jitoUrl: jito!.url, jitoTip: 1_000n, senderUrl: sender!.url, senderTip: 1_000_000n };
+    const prepared = world.prepare({ exact: 'quoteIn', amount: 10_000_000n }, { wantedTips: laneTips(broadcast) });
+    const order = await world.insert(prepared, 'gateway');
+    const lanes = createLanes({
+      nodes: createSendNodes([node!.url]),
+      ...broadcast,
+      mayLeave: () => true,
+      signal: new AbortController().signal,
+    });
+    expect((await firstRound(prepared.signature, prepared.wire, lanes)).kind).toBe('accepted');
+    const { follower } = await threaded('gateway', broadcast, [node!.url]);
+    expect(follower.size).toBe(1);
+    await until(() => sender!.count('sendTransaction') >= 3, 'that it is sent again');
+    expect(jito!.count('sendTransaction')).toBe(1);
+    world.chain.start();
+    expect((await world.ended(order)).state).toBe('finalized');
+    expect(world.landed()).toEqual([prepared.signature]);
+    expect(jito!.count('sendTransaction')).toBe(1);
+  },
+);
+
 test('an order that another gateway has ended is let go, and not told again', { timeout: 30_000 }, async () => {
   world = await startWorld();
   const { follower, changes } = await threaded('gateway');
@@ -102,7 +136,7 @@ test('a store that cannot be opened is tried again, until the gateway ends', { t
   const follower = new ThreadedFollower({
     store: { dataDir: '/dev/null', databaseUrl: null },
     httpUrls: [],
-    broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
+    broadcast: noPaidLanes,
     gatewayId: 'gateway',
     onChange: () => undefined,
     newestSlot,

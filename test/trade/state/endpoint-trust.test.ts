@@ -70,7 +70,8 @@ function tell(node: ScriptedNode, slot: number, lamports: number): void {
 
 /** What two endpoints answer over HTTP, one as of `slot`, and the other as of `lastSlot`. */
 function read(slot: number, lamports: number, lastSlot = slot): void {
-  watched.take([account], { slot, lastSlot, askedAtMs: Date.now(), accounts: [stateOf(lamports)], aloneBy: null, disputed: [] });
+  const accounts = [stateOf(lamports)];
+  watched.take([account], { slot, lastSlot, askedAtMs: Date.now(), accounts, aloneBy: null, othersAreLate: false, disputed: [] });
 }
 
 const trusted = (): boolean[] => nodes.map((_, index) => watched.isTrusted(index));

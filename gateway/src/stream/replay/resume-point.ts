@@ -1,4 +1,5 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
+import { isLater } from '@sluice/shared/bus/epoch.ts';
 import type { Gap } from '@sluice/shared/wire/replies.ts';
 import type { CandlePauses } from '../history/candle-pauses.ts';
 import type { History } from '../history/history.ts';
@@ -16,7 +17,7 @@ export interface ResumePoint {
 }
 
 export interface ResumeParts {
-  readonly bus: Pick<BusSubscriber, 'epoch' | 'endOf'>;
+  readonly bus: Pick<BusSubscriber, 'epoch' | 'placeOf'>;
   readonly history: History;
   readonly pauses: CandlePauses;
   readonly losses: SlotLosses;
@@ -47,10 +48,13 @@ function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, sinc
     gap: { op: 'gap', topic, from, to, reason, epoch },
   });
   if (since.epoch !== epoch) {
-    const end = bus.endOf(since.epoch);
-    const last = end === null ? null : history.lastUpTo(topic, end, current);
+    // The client comes from a gateway that is ahead: it has the frames that are retained here.
+    if (isLater(since.epoch, epoch)) return lost(current, null, 'epoch');
+    const place = bus.placeOf(since.epoch);
+    const last = place === null ? null : history.lastUpTo(topic, place.end, current);
     // Up to `last` the numbers are the same in both epochs.
     if (last === null || since.seq > last) return lost(Math.max(retainedAfter, last ?? 0), null, 'epoch');
+    if (place?.isWhole === false) return lost(Math.max(retainedAfter, since.seq), null, 'epoch');
   }
   if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
   if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');

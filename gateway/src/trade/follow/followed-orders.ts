@@ -8,8 +8,6 @@ export const maxFollowed = 10_000;
 
 /** An order that is followed, and how far its follower is with it. */
 export interface Followed extends TrackedOrder {
-  /** Its first round was begun, by whoever handed it over or by this follower. */
-  isSent: boolean;
   /** Its message is being sent, as far as this follower knows. */
   sending: boolean;
   /** Landing that is being read, and since when; null where none is. */
@@ -66,7 +64,7 @@ export class FollowedOrders {
   }
 
   /** One that is open and not followed yet. */
-  add(order: OpenOrder, isSent: boolean): Followed {
+  add(order: OpenOrder): Followed {
     const followed: Followed = {
       order,
       signature: order.signature ?? '',
@@ -75,7 +73,6 @@ export class FollowedOrders {
       views: Array.from({ length: this.#nodes }, () => null),
       streamSlot: null,
       reading: null,
-      isSent,
       sending: false,
       beingRead: null,
       contradicted: false,

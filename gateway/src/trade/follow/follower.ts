@@ -36,7 +36,7 @@ const leastHeights = 2;
 
 export interface FollowerOptions {
   readonly nodes: readonly SendNode[];
-  readonly broadcaster: Pick<Broadcaster, 'send' | 'keepSending' | 'stop'>;
+  readonly broadcaster: Pick<Broadcaster, 'keepSending' | 'stop'>;
   readonly orders: Pick<OrderTable, 'advanceAll' | 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gatewayId: string;
   /** After every change that was stored, with the slot that it is known to have landed in. Must not throw. */
@@ -139,17 +139,17 @@ export class Follower {
   }
 
   /**
-   * Follows an order to its end. One that is submitted is sent until it is in a block; `isSent`: whoever hands it over sees to the
-   * first time. One that was not sent yet, and is no longer worked on, will not be. False where there is no room.
+   * Follows an order to its end. One that is submitted is sent again and again until it is in a block. One that was not sent yet, and is
+   * no longer worked on, will not be. False where there is no room.
    */
-  follow(order: OpenOrder, isSent = false): boolean {
+  follow(order: OpenOrder): boolean {
     if (this.#followed.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) {
       this.counters.refused++;
       return false;
     }
     this.counters.followed++;
-    this.#look(this.#followed.add(order, isSent));
+    this.#look(this.#followed.add(order));
     this.#pollWaker.wake();
     return true;
   }

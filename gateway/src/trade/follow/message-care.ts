@@ -4,7 +4,7 @@ import type { LandedReader } from './landed-reader.ts';
 import type { Finding, Landing } from './tracked-order.ts';
 
 export interface MessageCareOptions {
-  readonly broadcaster: Pick<Broadcaster, 'send' | 'keepSending' | 'stop'>;
+  readonly broadcaster: Pick<Broadcaster, 'keepSending' | 'stop'>;
   readonly reader: Pick<LandedReader, 'read'>;
   /** The stored `quote` of an order, JSON; null where there is none, or the store does not answer. Never rejects. */
   readonly quoteOf: (orderId: string) => Promise<string | null>;
@@ -31,12 +31,7 @@ export function createMessageCare({ broadcaster, reader, quoteOf, onRead, signal
     followed.sending = wanted;
     const { signature, lastValidBlockHeight, order } = followed;
     if (!wanted) broadcaster.stop(signature);
-    else if (order.signedBytes !== null) {
-      const message = { signature, wire: order.signedBytes, lastValidBlockHeight };
-      if (followed.isSent) broadcaster.keepSending(message);
-      else void broadcaster.send(message);
-      followed.isSent = true;
-    }
+    else if (order.signedBytes !== null) broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight });
   }
 
   async function readLanded(followed: Followed, landing: Landing): Promise<void> {

@@ -1,6 +1,5 @@
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
-import { firstRound, type FirstRound } from './first-round.ts';
 import type { Lane, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -8,7 +7,7 @@ import type { Lanes } from './lanes.ts';
 const againEveryMs = 500;
 /** How often it is looked which messages are due. */
 const tickMs = 50;
-/** Messages that are sent again and again at a time; further ones go out once, and their followers see to them. */
+/** Messages that are sent again and again at a time; further ones are sent in their first round alone. */
 const maxHeld = 10_000;
 /** Repeated sends that one tick begins on all lanes together, so that a tick never holds up the process. */
 const maxAgainATick = 256;
@@ -22,19 +21,15 @@ export interface BroadcastMessage {
 
 export interface Broadcaster {
   /**
-   * Sends the message on all lanes at once and goes on sending the same bytes until `stop`, or until its last block has passed.
-   * Resolves with the first lane that took it, or when all have answered. A message that is being sent already is not begun anew:
-   * its first round is told again.
-   * Never rejects.
+   * Sends the same bytes again and again until `stop`, or until the last block of the message has passed. The first round
+   * (`first-round.ts`) belongs to whoever stored the order. Here nobody knows whether it left, and a block engine gets a message once.
    */
-  send(message: BroadcastMessage): Promise<FirstRound>;
-  /** Goes on sending a message whose first round somebody else sees to. */
   keepSending(message: BroadcastMessage): void;
   /** It is in a block, or its order has ended. */
   stop(signature: string): void;
   /** Messages being sent. */
   readonly held: number;
-  readonly counters: { readonly messages: number; readonly overflowed: number; readonly outlived: number };
+  readonly counters: { readonly overflowed: number; readonly outlived: number };
   close(): void;
 }
 
@@ -49,17 +44,15 @@ interface Held {
   readonly message: SentMessage;
   readonly again: readonly Lane[];
   readonly lastValidBlockHeight: number | null;
-  /** Null: somebody else saw to it. */
-  readonly first: Promise<FirstRound> | null;
   dueMs: number;
 }
 
-/** Sends signed messages by all lanes until they are in a block. Holds only bytes; what became of them others find out. */
+/** Sends signed messages again and again until they are in a block. Holds only bytes; what became of them others find out. */
 export function createBroadcaster({ lanes, blockHeight, signal: outer }: BroadcasterOptions): Broadcaster {
   const closing = new AbortController();
   const signal = AbortSignal.any([outer, closing.signal]);
   const held = new PassingMap<string, Held>();
-  const counters = { messages: 0, overflowed: 0, outlived: 0 };
+  const counters = { overflowed: 0, outlived: 0 };
   let timer: NodeJS.Timeout | null = null;
 
   function tick(): void {
@@ -89,14 +82,14 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
     timer = null;
   }
 
-  function hold({ signature, wire, lastValidBlockHeight }: BroadcastMessage, first: Held['first']): void {
-    if (signal.aborted) return;
+  function keepSending({ signature, wire, lastValidBlockHeight }: BroadcastMessage): void {
+    if (signal.aborted || held.has(signature)) return;
     if (held.size >= maxHeld) {
       counters.overflowed++;
       return;
     }
     const message: SentMessage = { signature, wireBase64: base64Of(wire) };
-    held.set(signature, { message, again: lanes.again(wire), lastValidBlockHeight, first, dueMs: performance.now() + againEveryMs });
+    held.set(signature, { message, again: lanes.again(wire), lastValidBlockHeight, dueMs: performance.now() + againEveryMs });
     timer ??= setInterval(tick, tickMs);
   }
 
@@ -112,18 +105,7 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
     get held() {
       return held.size;
     },
-    async send(message) {
-      const { signature, wire } = message;
-      const known = held.get(signature)?.first ?? null;
-      if (known !== null) return await known;
-      counters.messages++;
-      const first = firstRound(signature, wire, lanes);
-      hold(message, first);
-      return await first;
-    },
-    keepSending(message) {
-      if (!held.has(message.signature)) hold(message, null);
-    },
+    keepSending,
     stop(signature) {
       held.delete(signature);
     },

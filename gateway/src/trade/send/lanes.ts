@@ -21,7 +21,10 @@ export interface Lanes {
   readonly all: readonly Lane[];
   /** By which a message goes at first. */
   first(wire: Uint8Array): readonly Lane[];
-  /** By which it goes again: a block engine takes one request a second of a caller, and repeated sends would keep out the next order's first one. */
+  /**
+   * By which it goes again, also where an order is taken up and nobody knows whether it was sent. A block engine takes one request a
+   * second of a caller: repeated sends would keep out the next order's first one.
+   */
   again(wire: Uint8Array): readonly Lane[];
 }
 

@@ -11,6 +11,8 @@ export interface Question<T> {
   readonly hedgeAfterMs: number;
   /** After the first answer the others are waited for no longer than this; then they count as silent. */
   readonly othersWithinMs: number;
+  /** Nor longer than this after the question. */
+  readonly answersWithinMs?: number;
 }
 
 /**
@@ -18,7 +20,8 @@ export interface Question<T> {
  * soon as more than half of all agree, when all have answered or failed, or when the time for the slow ones is over. Rejects only where `ask` does.
  */
 export async function askUntilAgreed<T>(question: Question<T>): Promise<Verdict<T>> {
-  const { endpoints, agree, hedgeAfterMs, othersWithinMs } = question;
+  const { endpoints, agree, hedgeAfterMs, othersWithinMs, answersWithinMs = Number.POSITIVE_INFINITY } = question;
+  const askedAtMs = performance.now();
   const votes: Vote<T>[] = [];
   const enough = majorityOf(endpoints.length);
   let asked = 0;
@@ -40,7 +43,7 @@ export async function askUntilAgreed<T>(question: Question<T>): Promise<Verdict<
       waiting--;
       if (value !== null) {
         votes.push({ endpoint, value });
-        late ??= setTimeout(settle, othersWithinMs, 0);
+        late ??= setTimeout(settle, Math.min(othersWithinMs, Math.max(0, askedAtMs + answersWithinMs - performance.now())), 0);
       }
       while (asked < endpoints.length && largestGroup(votes, agree).length + waiting < enough) askNext();
       settle(waiting + endpoints.length - asked);

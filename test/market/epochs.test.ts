@@ -1,0 +1,177 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { Market } from '@sluice/shared/market/market.ts';
+import { silentLog } from '../contract/bus-harness.ts';
+import { fileOf, heldWay } from '../contract/lost-end.ts';
+import { until } from '../support/gateway.ts';
+import { startRedis } from '../support/redis.ts';
+import { addressOf, entryOf } from '../support/stream-events.ts';
+import { createHarness } from '../ingest/harness.ts';
+import { buyFrames } from '../ingest/pump-frames.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+import { someS, tradeOf } from './trades.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+const mint = addressOf(1);
+async function busOf(url: string): Promise<Bus> {
+  const bus = await createBus({ redisUrls: [url], log: silentLog });
+  cleanups.push(() => bus.close());
+  return bus;
+}
+async function counted(market: Market, of = mint): Promise<number> {
+  const [hour] = await market.buckets(of, '1h', 0, 0xffff_ffff, 10).catch(() => []);
+  return hour === undefined ? 0 : hour.buys + hour.sells;
+}
+function someEvents(count: number): PublishableEvent[] {
+  const { pipeline, events } = createHarness();
+  for (const frame of buyFrames(Math.ceil(count / 2))) {
+    const head = readLogsHead(frame)!;
+    pipeline.takeNew({ signature: head.signature, slot: head.slot, logs: readLogsLines(frame, head)!, receivedUs: 1 });
+  }
+  return events.slice(0, count) as PublishableEvent[];
+}
+
+describe('a log that lost its end', () => {
+  it('counts no trade twice that waited to be applied when it was lost', { timeout: 60_000 }, async () => {
+    const redis = await startRedis({ appendOnly: true });
+    cleanups.push(() => redis.stop());
+    const way = await heldWay(redis);
+    cleanups.push(() => way.close());
+    const bus = await busOf(redis.url);
+    const market = await createMarket({ redisUrls: [way.url], log: silentLog });
+    cleanups.push(() => market.close());
+    const keeper = new Keeper({ bus, market, log: silentLog });
+    cleanups.push(() => keeper.close(1000));
+    const publisher = await bus.publisher();
+    const trades = (n: number) => Array.from({ length: n }, () => entryOf(tradeOf({ mint, atS: someS })));
+    await publisher.publish(trades(30));
+    await until('30', async () => (await counted(market)) === 30, 20_000);
+    await until('checkpoint', async () => (await market.checkpoint())?.offset === 30);
+    const file = await fileOf(redis);
+    // Just renewed, so that the lease outlives the restart.
+    const before = file.size;
+    await until('renewal', () => file.size > before);
+    const { size } = file;
+    way.hold();
+    const lost = trades(10);
+    await publisher.publish(lost);
+    await sleep(60);
+    await redis.kill();
+    file.cutTo(size);
+    await redis.restart();
+    way.letGo();
+    // A successor finds that the log lacks them, and publishes them.
+    const next = await busOf(redis.url);
+    await (await next.publisher()).publish(lost);
+    await until('all', async () => (await counted(market)) >= 40, 20_000);
+    // What is counted twice comes with it, or in a round after it.
+    await sleep(1_000);
+    expect(await counted(market)).toBe(40);
+  });
+
+  it('counts no trade twice behind a checkpoint that is beyond the end of its epoch', { timeout: 60_000 }, async () => {
+    const redis = await startRedis({ appendOnly: true });
+    cleanups.push(() => redis.stop());
+    const bus = await busOf(redis.url);
+    const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
+    cleanups.push(() => market.close());
+    const first = new Keeper({ bus, market, log: silentLog });
+    const publisher = await bus.publisher();
+    await publisher.publish(Array.from({ length: 60 }, () => entryOf(tradeOf({ mint, atS: someS }))));
+    await until('60', async () => (await counted(market)) === 60, 20_000);
+    await first.close(1000);
+    const { epoch, offset } = (await market.checkpoint())!;
+    await redis.kill();
+    await redis.restart();
+    await until('bus', async () => (await redis.command('GET', '{sluice}:offset')).includes('60'));
+    // As one whose market lives longer than the end of the log.
+    await redis.command('SET', '{sluice}:market:checkpoint', `${epoch} ${offset + 1}`);
+    await until('a state', () =>
+      bus.tail(1).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const second = new Keeper({ bus, market, log: silentLog });
+    cleanups.push(() => second.close(1000));
+    await sleep(3000);
+    expect(await counted(market)).toBe(60);
+  });
+
+  it('has a publisher that was refused under a lease give it up, though the lease lasts', { timeout: 60_000 }, async () => {
+    const redis = await startRedis({ args: ['--enable-debug-command', 'yes'] });
+    cleanups.push(() => redis.stop());
+    const bus = await busOf(redis.url);
+    const publisher = new Publisher(bus, silentLog);
+    cleanups.push(() => publisher.close(0));
+    publisher.stand();
+    await until('lead', () => publisher.leads);
+    const events = someEvents(20);
+    publisher.push(events[0]!);
+    await until('published', () => publisher.counts.published === 1);
+    const fence = publisher.fence;
+    await redis.command('DEBUG', 'CHANGE-REPL-ID');
+    publisher.push(events[1]!);
+    await until('fenced', () => !publisher.leads);
+    // A replica in its place that has not heard of the end of the holding.
+    const key = '{sluice}:lease:ingest';
+    const wasGone = (await redis.command('GET', key)).includes('$-1');
+    await redis.command('SET', key, String(fence), 'PX', '1500');
+    expect(wasGone).toBe(true);
+    await until('it to lead again', () => publisher.leads, 10_000);
+  });
+
+  it('has the next ingest process repeat nothing that the log still has', { timeout: 120_000 }, async () => {
+    for (let tries = 0; tries < 4; tries += 1) {
+      const redis = await startRedis({ appendOnly: true });
+      cleanups.push(() => redis.stop());
+      const [busA, busB, busK] = [await busOf(redis.url), await busOf(redis.url), await busOf(redis.url)];
+      const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
+      cleanups.push(() => market.close());
+      const keeper = new Keeper({ bus: busK, market, log: silentLog });
+      cleanups.push(() => keeper.close(1000));
+      const a = new Publisher(busA, silentLog);
+      cleanups.push(() => a.close(0));
+      a.stand();
+      await until('lead', () => a.leads);
+      const b = new Publisher(busB, silentLog);
+      cleanups.push(() => b.close(0));
+      b.stand();
+      const [forA, forB] = [someEvents(40), someEvents(40)];
+      const push = (from: number, to: number): void => {
+        for (let i = from; i < to; i += 1) {
+          a.push(forA[i]!);
+          b.push(forB[i]!);
+        }
+      };
+      push(0, 30);
+      await until('published', () => a.counts.published >= 30);
+      const of = (forA.find(({ type }) => type === 'trade') as { mint: string }).mint;
+      await until('counted', async () => (await counted(market, of)) === 1, 20_000);
+      await until('all', async () => (await redis.command('GET', '{sluice}:offset')).includes(String((await market.checkpoint())!.offset)));
+      const file = await fileOf(redis);
+      const { size } = file;
+      push(30, 34);
+      await until('published', () => a.counts.published >= 34);
+      await redis.kill();
+      file.cutTo(size);
+      push(34, 36);
+      await sleep(50);
+      await redis.restart();
+      await until('one leads', () => a.leads || b.leads, 10_000);
+      await sleep(1_500);
+      const leader = a.leads ? 'a' : b.leads ? 'b' : 'none';
+      expect(await counted(market, of), `trades of a coin that traded once; ${leader} leads`).toBe(1);
+      for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+    }
+  });
+});
