@@ -11,7 +11,7 @@ import { generateSearches } from './generate/codec/searches.ts';
 import { generateWriters } from './generate/codec/writers.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
-/** Writes what stands in the documents and comes from the code. With --check it writes nothing and ends with 1 where something is stale. */
+/** Writes the generated parts: the codec, `.env.example` and blocks of documents. With --check it writes nothing, and exits with 1 if a part is stale. */
 const root = process.cwd();
 
 interface Generated {
@@ -71,7 +71,7 @@ function main(args: readonly string[]): number {
     const next = render(current);
     if (next === current) continue;
     stale++;
-    if (isCheck) console.error(`${file} is stale: pnpm generate`);
+    if (isCheck) console.error(`${file} is stale. Run: pnpm generate`);
     else writeFileSync(path, next);
   }
   return isCheck && stale > 0 ? 1 : 0;

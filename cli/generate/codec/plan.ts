@@ -8,6 +8,8 @@ import {
   TradeEvent,
 } from '@sluice/shared/wire/events.ts';
 
+// `pnpm generate` writes the code for this into shared/src/codec. It compiles all programs first, so run it before you import a new name.
+
 /** Nearly all events of the stream are of these types. Only they have generated writers; `packValue` and `JSON.stringify` write the others. */
 export const writtenEvents = { TradeEvent, PriceEvent } as const;
 
