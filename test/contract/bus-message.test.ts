@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { busLimits, type BusEntry } from '@sluice/shared/bus/bus.ts';
 import { newEpoch } from '@sluice/shared/bus/epoch.ts';
-import { BatchEncoder, composeMessage, decodeHead, decodeMessage, maxBatchEntries } from '@sluice/shared/bus/message.ts';
+import { BatchEncoder, composeMessage, decodeHead, decodeMessage, formatVersion, maxBatchEntries } from '@sluice/shared/bus/message.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 });
 const topic = fc
@@ -128,7 +128,7 @@ describe('a message of the log', () => {
 
   it('is refused in another version of the form', () => {
     const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
-    wire[0] = 2;
+    wire[0] = formatVersion + 1;
     expect(decodeMessage(wire)).toEqual({ kind: 'malformed', reason: 'version' });
   });
 });

@@ -16,7 +16,9 @@ export function newEpoch(): string {
   return Date.now().toString(32).padStart(epochTimeDigits, '0') + epochEnding();
 }
 
-/** Whether one epoch began after another. */
+const timeForm = new RegExp(`^[${epochDigits}]{${epochTimeDigits}}`);
+
+/** Whether one epoch began after another. What is no name of an epoch began before all. */
 export function isLater(epoch: string, than: string): boolean {
-  return epoch.slice(0, epochTimeDigits) > than.slice(0, epochTimeDigits);
+  return timeForm.test(epoch) && epoch.slice(0, epochTimeDigits) > than.slice(0, epochTimeDigits);
 }
