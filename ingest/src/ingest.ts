@@ -9,7 +9,6 @@ import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
-import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { logRests } from '@sluice/shared/solana/answers/rests.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
@@ -27,11 +26,10 @@ import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { PublishableEvent } from './publisher/outgoing.ts';
 import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
-import { AccountFetcher } from './sources/account-fetcher.ts';
-import { confirmedSubscription, programSubscriptions } from './sources/accounts.ts';
-import { Endpoints } from './sources/endpoints.ts';
-import { logsSubscription } from './sources/logs.ts';
-import { TransactionFetcher } from './sources/transactions.ts';
+import { SightingRouter } from './sighting-router.ts';
+import { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import { AccountFetcher } from './sources/rpc/account-fetcher.ts';
+import { TransactionFetcher } from './sources/rpc/transaction-fetcher.ts';
 import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 
 export type { IngestStats } from './stats.ts';
@@ -116,14 +114,14 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     await solUsd.ask();
     if (ended.aborted) return;
     running = reading;
-    const { pipeline, endpoints, continuity } = reading;
+    const { pipeline, source, router, continuity } = reading;
     continuity.begin();
-    endpoints.start();
+    source.start(router, ended);
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => tellUnseen(unseen, publisher), unseenEveryMs, ended);
     const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
-    standWhileSighted(publisher, endpoints, completeUpTo, ended);
+    standWhileSighted(publisher, source, completeUpTo, ended);
     await continuity.run();
   }
 
@@ -133,7 +131,6 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   repeat(
     () => {
       solUsd.refresh(Date.now());
-      running?.endpoints.look();
       tokenMetadata.look();
       const now = stats();
       report.tell(now);
@@ -204,7 +201,7 @@ function openReading(parts: ReadingParts): RunningParts {
     publisher,
     pipeline,
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
-    slot: () => endpoints.slot,
+    slot: () => source.slot,
     // A bus in this process has no other process on it.
     watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, ended)),
     onLoss,
@@ -213,22 +210,15 @@ function openReading(parts: ReadingParts): RunningParts {
     log,
     signal: ended,
   });
-  const endpoints: Endpoints = new Endpoints({
+  const source = new PubSubSource({
     urls: wsUrls,
-    subscriptions: [
-      ...venues.map((venue) => logsSubscription(venue.programId)),
-      ...venues.flatMap((venue) => programSubscriptions(venue)),
-      accountSubscription(solUsdcWhirlpool),
-      slotSubscription(false),
-      confirmedSubscription,
-    ],
-    continuity,
-    pipeline,
-    solUsd,
+    programs: venues,
+    accounts: [solUsdcWhirlpool],
+    logTextPrefixes: venues.flatMap(({ logText }) => (logText === null ? [] : [`Program log: ${logText.prefix}`])),
     log,
-    signal: ended,
   });
-  return { simulated, pipeline, endpoints, continuity };
+  const router = new SightingRouter({ pipeline, continuity, solUsd });
+  return { simulated, pipeline, source, router, continuity };
 }
 
 /** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */
@@ -282,7 +272,7 @@ function tellUnseen(unseen: Unseen, publisher: Publisher): void {
 /** Only a process that sees the chain should lead those that publish it. */
 function standWhileSighted(
   publisher: Publisher,
-  endpoints: Endpoints,
+  source: Pick<PubSubSource, 'endpointsUp'>,
   completeUpTo: () => Promise<number | null>,
   ended: AbortSignal,
 ): void {
@@ -291,7 +281,7 @@ function standWhileSighted(
   repeat(
     () => {
       const nowMs = performance.now();
-      if (endpoints.up > 0) sawAtMs = nowMs;
+      if (source.endpointsUp > 0) sawAtMs = nowMs;
       if (nowMs - sawAtMs < maxBlindMs) publisher.stand();
       else void publisher.withdraw();
     },

@@ -3,7 +3,8 @@ import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
-import type { EndpointStats, IngestStats } from './stats.ts';
+import type { EndpointHealth as PubSubHealth } from './sources/source.ts';
+import type { IngestStats } from './stats.ts';
 
 const makers = metricsOf('sluice_ingest');
 const { counter, gauge, histogram } = makers;
@@ -13,7 +14,7 @@ const maxSlotAgeMs = 5_000;
 
 /** An ingest process' own numbers. Labels are the endpoints of the settings, by their numbers, and the venues. */
 export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogram, rpc: readonly EndpointHealth[]): Metric[] {
-  const { publisher, pipeline, notifications, events, market, metadata, solUsd } = stats;
+  const { publisher, pipeline, notifications, sightings, events, market, metadata, solUsd } = stats;
   return [
     gauge('leads', 'This process publishes; of several, one does.', stats.leads ? 1 : 0),
     gauge('slot', 'Newest slot of the chain that the endpoints agree on.', stats.slot),
@@ -28,13 +29,14 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     ...rpcMetrics(makers, rpc),
     counter('blind_periods_total', 'Times without any endpoint.', stats.blindPeriods),
     ...continuityMetrics(stats),
-    counter('notifications_total', 'Transactions told for the first time.', notifications.logs),
-    counter('notifications_repeated_total', 'Transactions that another endpoint had told already.', notifications.repeats),
+    counter('notifications_total', 'Transactions seen for the first time.', sightings.new),
+    counter('notifications_repeated_total', 'Transactions that another endpoint had reported already.', sightings.repeated),
     counter('notifications_malformed_total', 'Notifications of an unknown form, or of an impossible slot.', notifications.malformed),
     ...venueMetrics(stats),
-    counter('transactions_incomplete_total', 'Logs that the node cut, or that contradict themselves.', pipeline.incompleteLogs),
-    counter('transactions_completed_total', 'Of those, read whole as transactions.', pipeline.completed),
-    counter('transactions_lost_total', 'Of those, not to be had in time.', pipeline.lostTransactions),
+    counter('transactions_incomplete_total', 'Transactions whose first sighting did not show all of their events.', pipeline.incomplete),
+    counter('transactions_hidden_total', 'Of those, with a program that does not show its trades in logs.', pipeline.hidden),
+    counter('transactions_completed_total', 'Of those incomplete, completed.', pipeline.completed),
+    counter('transactions_lost_total', 'Of those incomplete, not available in time.', pipeline.lostTransactions),
     counter('events_lost_total', 'Events given up because their pool could not be found out.', pipeline.lostEvents),
     gauge('events_waiting', 'Events that wait for their pool.', pipeline.waiting),
     gauge('pools', 'Pools that are known.', pipeline.pools),
@@ -69,7 +71,7 @@ function endpointMetrics({
   connects,
   refusedSubscriptions,
   drops,
-}: EndpointStats): Metric[] {
+}: PubSubHealth): Metric[] {
   const endpoint = { endpoint: String(index + 1) };
   return [
     gauge('endpoint_up', 'The endpoint is connected and tells what happens.', state === 'down' ? 0 : 1, endpoint),

@@ -1,4 +1,3 @@
-import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { Continuity, ContinuityStats } from './continuity/continuity.ts';
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
 import type { KeeperStats } from './market/keeper.ts';
@@ -9,14 +8,9 @@ import { solUsdStaleAfterMs } from './pipeline/price.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
-import type { Endpoints, NotificationCounts } from './sources/endpoints.ts';
-
-export interface EndpointStats extends SocketCounts {
-  readonly index: number;
-  readonly state: EndpointState;
-  readonly slot: number;
-  readonly slotsBehind: number;
-}
+import type { SightingCounts, SightingRouter } from './sighting-router.ts';
+import type { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import type { EndpointHealth, SourceCounts, SourceHealth } from './sources/source.ts';
 
 /** What an ingest process tells of itself: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
 export interface IngestStats {
@@ -33,11 +27,12 @@ export interface IngestStats {
   /** The bus tells who leads, and takes what it is handed. */
   readonly busAnswers: boolean;
   readonly endpointsUp: number;
-  readonly endpoints: readonly EndpointStats[];
+  readonly endpoints: readonly EndpointHealth[];
   readonly blindPeriods: number;
   /** Null before the cluster told which it is. */
   readonly continuity: ContinuityStats | null;
-  readonly notifications: NotificationCounts;
+  readonly notifications: SourceCounts;
+  readonly sightings: SightingCounts;
   readonly pipeline: PipelineCounts & {
     readonly waiting: number;
     readonly pools: number;
@@ -56,21 +51,19 @@ export interface IngestStats {
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
 
-const noNotifications: NotificationCounts = {
-  logs: 0,
-  repeats: 0,
-  retold: 0,
-  moved: 0,
-  died: 0,
-  accounts: 0,
-  failed: 0,
-  placeholder: 0,
-  malformed: 0,
-  unasked: 0,
+const notStarted: SourceHealth = {
+  slot: 0,
+  slotAgeMs: null,
+  endpointsUp: 0,
+  blindPeriods: 0,
+  endpoints: [],
+  counts: { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 },
 };
+const noSightings: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, deadSlot: 0 };
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, untoldChanges: 0 };
 const nothingTaken: PipelineCounts = {
-  incompleteLogs: 0,
+  incomplete: 0,
+  hidden: 0,
   completed: 0,
   completedByOthers: 0,
   abandoned: 0,
@@ -80,11 +73,12 @@ const nothingTaken: PipelineCounts = {
   lostEvents: 0,
 };
 
-/** What works once the cluster told which it is. */
+/** Parts that exist once the genesis hash of the cluster is known. */
 export interface RunningParts {
   readonly simulated: boolean;
   readonly pipeline: Pipeline;
-  readonly endpoints: Endpoints;
+  readonly source: PubSubSource;
+  readonly router: SightingRouter;
   readonly continuity: Continuity;
 }
 
@@ -100,26 +94,21 @@ export function readStats(of: {
 }): IngestStats {
   const { running, publisher } = of;
   const nowMs = Date.now();
-  const slot = running?.endpoints.slot ?? 0;
+  const health = running?.source.health() ?? notStarted;
   return {
     instance: of.instance,
     uptimeMs: nowMs - of.startedAtMs,
     leads: publisher.leads,
     simulated: running?.simulated ?? null,
-    slot,
-    slotAgeMs: running?.endpoints.slotAgeMs ?? null,
+    slot: health.slot,
+    slotAgeMs: health.slotAgeMs,
     busAnswers: publisher.busAnswers,
-    endpointsUp: running?.endpoints.up ?? 0,
-    endpoints: (running?.endpoints.sockets ?? []).map((socket) => ({
-      index: socket.index,
-      state: socket.state,
-      slot: socket.slot,
-      slotsBehind: slot - socket.slot,
-      ...socket.counts,
-    })),
-    blindPeriods: running?.endpoints.blindPeriods ?? 0,
+    endpointsUp: health.endpointsUp,
+    endpoints: health.endpoints,
+    blindPeriods: health.blindPeriods,
     continuity: running?.continuity.stats ?? null,
-    notifications: { ...(running?.endpoints.counts ?? noNotifications) },
+    notifications: health.counts,
+    sightings: { ...(running?.router.counts ?? noSightings) },
     pipeline: {
       ...(running?.pipeline.counts ?? nothingTaken),
       waiting: running?.pipeline.waiting ?? 0,

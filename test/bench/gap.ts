@@ -6,12 +6,13 @@ import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, until } from '../ingest/harness.ts';
 import { ammProgram, dataLine, invoked, keyOf } from '../ingest/pump-frames.ts';
 import { poolBuy } from '../ingest/some-trades.ts';
 import type { BenchRow } from './row.ts';
 import { ms } from './stream-rig.ts';
+import { logsSighting } from '../ingest/sightings.ts';
 
 const waiting = 20_000;
 const listed = 60_000;
@@ -81,7 +82,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
     pipeline.dedupe.see(signature, slot);
     if (index % (listed / waiting) !== 0) continue;
     const event = poolBuy({ pool: keyOf(`pool ${index % 97}`) });
-    pipeline.takeNew({ signature, slot, logs: invoked(ammProgram, 1, [dataLine(event)]), receivedUs: 1 });
+    pipeline.takeNew(logsSighting({ signature, slot, logs: invoked(ammProgram, 1, [dataLine(event)]), receivedUs: 1 }));
   }
   if (pipeline.waiting !== waiting) throw new Error(`${pipeline.waiting} events wait`);
   let tip = firstSlot - 1;
@@ -109,7 +110,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   await until('it begins', () => continuity.stats.gaps.rounds > gaps.rounds);
   tip = lastSlot;
   for (let slot = firstSlot; slot <= lastSlot; slot++) continuity.slot(slot, slot - 1);
-  continuity.sighted();
+  continuity.resumed();
   const longest = await longestTurnMs(() => continuity.stats.watermark === lastSlot);
   ended.abort();
   await running;

@@ -7,6 +7,7 @@ import { createHarness, until } from '../ingest/harness.ts';
 import { dataLine, invoked, mintAccountBytes } from '../ingest/pump-frames.ts';
 import { accountJson } from '../ingest/scripted-node.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
+import { logsSighting } from '../ingest/sightings.ts';
 
 const receivedUs = 1_791_485_925_000_000;
 /** 200 USD for one SOL, half a second before. */
@@ -29,33 +30,24 @@ function view(name: string): TransactionView {
   return read;
 }
 
-/** Through the logs, as `logsSubscribe` tells them. */
+/** Events of the logs, as `logsSubscribe` reports them. */
 function fromLogs(name: string): StreamEvent[] {
   const { signature, slot, logs } = view(name);
   const { pipeline, events, faults, lines } = createHarness({ solUsd });
-  pipeline.takeNew({ signature, slot: slot ?? 435_948_600, logs, receivedUs });
+  pipeline.takeNew(logsSighting({ signature, slot: slot ?? 435_948_600, logs, receivedUs }));
   expect(faults).toEqual([]);
   expect(lines).toEqual([]);
   for (const event of events) expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
   return events;
 }
 
-/** Through the whole transaction, without its logs. */
+/** Events of the whole transaction, without its logs. */
 function fromTransaction(name: string): StreamEvent[] {
-  const { signature } = view(name);
+  const transaction: TransactionView = { ...view(name), logs: [] };
+  const { signature, slot } = transaction;
   const { pipeline, events } = createHarness({ solUsd });
-  const answer = fixtureTransaction(name);
-  const result = { ...answer, meta: { ...(answer['meta'] as object), logMessages: [] } };
-  const reading = pipeline.decoder.fromTransaction({
-    signature,
-    slot: 435_948_600,
-    result,
-    commitment: 'processed',
-    receivedUs,
-    late: false,
-  });
-  if (reading.kind !== 'whole') throw new Error('no transaction');
-  pipeline.take(reading.transaction);
+  const origin = { source: 'recording', signature, slot: slot ?? 435_948_600, commitment: 'processed', receivedUs, late: false } as const;
+  pipeline.takeNew({ kind: 'whole', ...origin, transaction });
   return events;
 }
 
@@ -333,7 +325,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
     const { signature, event_b64 } = recorded('pump_create_v2_2026-10-08');
     const { pipeline, events, lines } = createHarness({ solUsd });
     const logs = invoked(pumpProgram, 1, [dataLine(Buffer.from(event_b64, 'base64'))]);
-    pipeline.takeNew({ signature, slot: 454_655_000, logs, receivedUs });
+    pipeline.takeNew(logsSighting({ signature, slot: 454_655_000, logs, receivedUs }));
     expect(lines).toEqual([]);
     expect(events).toStrictEqual([
       {
@@ -381,7 +373,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
     ]);
     const { pipeline, events, lines, calls } = createHarness({ solUsd, accounts });
     const logs = invoked(ammProgram, 1, [dataLine(Buffer.from(event_b64, 'base64'))]);
-    pipeline.takeNew({ signature, slot, logs, receivedUs });
+    pipeline.takeNew(logsSighting({ signature, slot, logs, receivedUs }));
     await until('the pool is resolved', () => events.length === 2);
     expect(lines).toEqual([]);
     expect(calls.map(({ method, params }) => [method, params[0]])).toEqual([

@@ -7,7 +7,7 @@ import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
 import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readSaid, type Said } from '@sluice/ingest/publisher/log-tail.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { recordingLog, until } from './harness.ts';
 import { buyFrames, whirlpoolBytes } from './pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';

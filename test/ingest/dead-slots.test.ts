@@ -19,6 +19,7 @@ import {
 import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
+import { logsSighting } from './sightings.ts';
 
 const [dead, alive] = [100, 101];
 const receivedUs = 1_791_485_924_000_000;
@@ -35,7 +36,7 @@ function gate(): { readonly opened: Promise<void>; open: () => void } {
 function tell({ pipeline }: Harness, name: string, slot: number, logs: readonly string[]): void {
   const signature = signatureOf(name);
   pipeline.dedupe.see(signature, slot);
-  pipeline.takeNew({ signature, slot, logs, receivedUs });
+  pipeline.takeNew(logsSighting({ signature, slot, logs, receivedUs }));
 }
 
 const tradesOf = ({ events }: Harness): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
@@ -63,7 +64,7 @@ describe('what waits for a slot that dies', () => {
     expect(harness.pipeline.oldestWaitingSlot()).toBe(dead);
 
     harness.pipeline.abandon(dead);
-    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 2, abandoned: 1 });
+    expect(harness.pipeline.counts).toMatchObject({ incomplete: 2, abandoned: 1 });
     expect(harness.pipeline.isOpen(signatureOf('dies'))).toBe(false);
     expect(harness.pipeline.oldestWaitingSlot()).toBe(alive);
     open();

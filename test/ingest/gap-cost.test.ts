@@ -4,6 +4,7 @@ import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
 import { createHarness } from './harness.ts';
 import { ammProgram, dataLine, invoked, keyOf, signatureOf } from './pump-frames.ts';
 import { poolBuy } from './some-trades.ts';
+import { logsSighting } from './sightings.ts';
 
 /** The same object; `count` is called for each read of its signature. */
 function counted<T extends { readonly signature: string }>(value: T, count: () => void): T {
@@ -26,8 +27,8 @@ describe('what the gap filler asks of each listed transaction', () => {
     for (let index = 0; index < waiting; index++) {
       const pool = keyOf(`pool ${index % 7}`);
       const logs = invoked(ammProgram, 1, [dataLine(poolBuy({ pool }))]);
-      const seen = { signature: signatureOf(`waiting ${index}`), slot: 100, logs, receivedUs: 1 };
-      const { transaction } = harness.pipeline.decoder.fromLogs(seen);
+      const seen = logsSighting({ signature: signatureOf(`waiting ${index}`), slot: 100, logs, receivedUs: 1 });
+      const { transaction } = harness.pipeline.decoder.read(seen);
       harness.pipeline.take(counted(transaction, () => reads++));
     }
     expect(harness.pipeline.waiting).toBe(waiting);

@@ -3,10 +3,11 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
-import { AccountFetcher } from '@sluice/ingest/sources/account-fetcher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import { AccountFetcher } from '@sluice/ingest/sources/rpc/account-fetcher.ts';
+import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
 import type { Loss } from '@sluice/ingest/report.ts';
@@ -48,6 +49,7 @@ export function createHarness(
     readonly accounts?: ReadonlyMap<string, unknown>;
     readonly answer?: (method: string, params: readonly unknown[]) => unknown;
     readonly simulated?: boolean;
+    readonly venues?: readonly Venue[];
     readonly solUsd?: SolUsd;
     readonly giveUpAfterMs?: number;
     /** Takes the events in place of `events`. */
@@ -81,7 +83,7 @@ export function createHarness(
   const solUsd = new SolUsdFeed(rpc, log, signal);
   solUsd.current = options.solUsd ?? null;
   const pipeline = new Pipeline({
-    venues,
+    venues: options.venues ?? venues,
     simulated: options.simulated ?? false,
     solUsd,
     accounts: new AccountFetcher(rpc, signal),

@@ -168,7 +168,7 @@ describe('from a node to the bus', () => {
     send(source, 'b');
     await until('published', () => started.events.length === 2);
     expect(tradesOf(started)).toEqual([tradeOf('b')]);
-    expect(started.ingest.stats().notifications).toMatchObject({ failed: 1, placeholder: 1, logs: 1 });
+    expect(started.ingest.stats()).toMatchObject({ notifications: { failed: 1, placeholder: 1 }, sightings: { new: 1 } });
   });
 
   it('reports undecodable events in the log, in its state, by venue', async () => {
@@ -200,7 +200,7 @@ describe('endpoints', () => {
       await until('told', () => tradesOf(started).includes(tradeOf(name)));
       send(second, name);
     }
-    await until('all repeats seen', () => started.ingest.stats().notifications.repeats === names.length);
+    await until('all repeats seen', () => started.ingest.stats().sightings.repeated === names.length);
     expect(tradesOf(started)).toEqual(names.map(tradeOf));
   });
 

@@ -177,7 +177,7 @@ describe('a follower at `confirmed`', () => {
     for (let at = 11; at <= 20; at++) block(at, at - 1, at);
     chain.confirmed = 20;
     head.stall();
-    head.continuity.sighted();
+    head.continuity.resumed();
     await untilTurn('all was read', () => head.publisher.buffered >= 10);
     await turns(50);
     expect(head.continuity.stats.watermark).toBe(10);

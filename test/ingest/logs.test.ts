@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { readLogsHead, readLogsLines, readLogsNotification } from '@sluice/ingest/sources/logs.ts';
+import { readLogsHead, readLogsLines, readLogsNotification } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { buyFrames, logsFrame, routedTradeLogs, signatureOf } from './pump-frames.ts';
 
 const signature = signatureOf('a transaction');
@@ -23,7 +23,7 @@ function quick(frame: Buffer): { signature: string; slot: number; lines: string[
 describe('reading a notification without parsing it', () => {
   it('understands the frame of a node, and gives readLogs what the parser would', () => {
     for (const frame of buyFrames(50)) {
-      const parsed = readLogsNotification((JSON.parse(frame.toString()) as { params: unknown }).params, 1);
+      const parsed = readLogsNotification((JSON.parse(frame.toString()) as { params: unknown }).params);
       const read = quick(frame);
       if (typeof parsed === 'string' || read === null || read === 'failed' || read.lines === null) throw new Error('not read');
       expect({ signature: read.signature, slot: read.slot }).toEqual({ signature: parsed.signature, slot: parsed.slot });
@@ -122,15 +122,15 @@ describe('reading a parsed notification', () => {
   const good = { result: { context: { slot: 5 }, value: { signature, err: null, logs: ['a'] } }, subscription: 1 };
 
   it('reads the documented form', () => {
-    expect(readLogsNotification(good, 9)).toEqual({ signature, slot: 5, logs: ['a'], receivedUs: 9 });
+    expect(readLogsNotification(good)).toEqual({ signature, slot: 5, logs: ['a'] });
   });
 
   it('tells failed transactions and placeholders apart', () => {
     const withValue = (value: object): unknown => ({ result: { context: { slot: 5 }, value: { ...good.result.value, ...value } } });
-    expect(readLogsNotification(withValue({ err: {} }), 1)).toBe('failed');
-    expect(readLogsNotification(withValue({ signature: '1'.repeat(64) }), 1)).toBe('placeholder');
-    expect(readLogsNotification(withValue({ logs: ['a', 3] }), 1)).toBe('malformed');
-    expect(readLogsNotification(withValue({ logs: null }), 1)).toBe('malformed');
+    expect(readLogsNotification(withValue({ err: {} }))).toBe('failed');
+    expect(readLogsNotification(withValue({ signature: '1'.repeat(64) }))).toBe('placeholder');
+    expect(readLogsNotification(withValue({ logs: ['a', 3] }))).toBe('malformed');
+    expect(readLogsNotification(withValue({ logs: null }))).toBe('malformed');
   });
 
   it('calls anything of another type in any place malformed, and never throws', () => {
@@ -148,7 +148,7 @@ describe('reading a parsed notification', () => {
         let at = mutated;
         for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>;
         at[path.at(-1)!] = value;
-        const outcome = readLogsNotification(mutated, 1);
+        const outcome = readLogsNotification(mutated);
         if (typeof outcome !== 'string') {
           expect(typeof outcome.signature).toBe('string');
           expect(Number.isSafeInteger(outcome.slot)).toBe(true);
@@ -157,6 +157,6 @@ describe('reading a parsed notification', () => {
       }),
       { numRuns: 2_000 },
     );
-    fc.assert(fc.property(fc.jsonValue(), (value) => readLogsNotification(value, 1) === 'malformed'));
+    fc.assert(fc.property(fc.jsonValue(), (value) => readLogsNotification(value) === 'malformed'));
   });
 });

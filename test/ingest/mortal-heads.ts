@@ -4,11 +4,12 @@ import { nowUs } from '@sluice/ingest/clock.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, recordingLog } from './harness.ts';
 import { dataLine, invoked, keyOf, pumpProgram, signatureOf } from './pump-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
+import { logsSighting } from './sightings.ts';
 
 /** Turns of the event loop that anything takes at most: nothing here waits for a clock. */
 const maxTurns = 5_000;
@@ -136,10 +137,10 @@ export class MortalHead {
     else if (!this.continuity.isDead(slot)) {
       const signature = signatureAt(heard.transaction);
       const logs = invoked(pumpProgram, 1, [dataLine(eventOf(heard.transaction))]);
-      const seen = { signature, logs, slot, receivedUs: nowUs() };
+      const seen = logsSighting({ signature, logs, slot, receivedUs: nowUs() });
       const firstSlot = this.#pipeline.dedupe.see(signature, slot);
       if (firstSlot === null) this.#pipeline.takeNew(seen);
-      else if (firstSlot !== slot) this.continuity.again(seen);
+      else if (firstSlot !== slot) this.continuity.seenElsewhere(seen);
     }
   }
 
@@ -148,7 +149,7 @@ export class MortalHead {
     const ended = (): number => this.continuity.stats.gaps.rounds + this.continuity.stats.gaps.failedRounds;
     const before = ended();
     await untilTurn('a round', () => {
-      this.continuity.sighted();
+      this.continuity.resumed();
       return this.dead || !this.publisher.leads || ended() > before;
     });
   }

@@ -27,6 +27,7 @@ import {
 import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
+import { logsSighting } from './sightings.ts';
 
 const nowMs = 1_791_485_924_000;
 const solUsd = { price: 150, slot: 9, atMs: nowMs };
@@ -39,7 +40,7 @@ let serial = 0;
 
 function take(harness: Harness, logs: readonly string[], slot = 100): string {
   const signature = signatureOf(`transaction ${serial++}`);
-  harness.pipeline.takeNew({ signature, slot, logs, receivedUs: nowMs * 1000 });
+  harness.pipeline.takeNew(logsSighting({ signature, slot, logs, receivedUs: nowMs * 1000 }));
   return signature;
 }
 
@@ -481,7 +482,7 @@ describe('cut logs', () => {
       quoteAmount: '2',
       commitment: 'confirmed',
     });
-    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, completed: 1, lostTransactions: 0 });
+    expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, completed: 1, lostTransactions: 0 });
   });
 
   it('says with its signature that a transaction was lost', async () => {

@@ -7,14 +7,15 @@ import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoi
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { createHarness, recordingLog, until, type LogLine } from './harness.ts';
 import { buyFrames } from './pump-frames.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { logsSighting } from './sightings.ts';
 
 /** Trades and prices of distinct coins. */
 function someEvents(count: number): PublishableEvent[] {
   const { pipeline, events } = createHarness();
   for (const frame of buyFrames(Math.ceil(count / 2))) {
     const head = readLogsHead(frame)!;
-    pipeline.takeNew({ signature: head.signature, slot: head.slot, logs: readLogsLines(frame, head)!, receivedUs: 1 });
+    pipeline.takeNew(logsSighting({ signature: head.signature, slot: head.slot, logs: readLogsLines(frame, head)!, receivedUs: 1 }));
   }
   return events.slice(0, count) as PublishableEvent[];
 }

@@ -31,6 +31,7 @@ import {
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
 import { unpack } from '../support/msgpack.ts';
+import { logsSighting } from './sightings.ts';
 
 const mint = keyOf('coin');
 const mintAddress = addressOf('coin');
@@ -61,7 +62,9 @@ let serial = 0;
 
 function take(harness: Harness, program: string, events: readonly Buffer[], slot = 100): string {
   const signature = signatureOf(`reserves ${serial++}`);
-  harness.pipeline.takeNew({ signature, slot, logs: invoked(program, 1, events.map(dataLine)), receivedUs: Date.now() * 1000 });
+  harness.pipeline.takeNew(
+    logsSighting({ signature, slot, logs: invoked(program, 1, events.map(dataLine)), receivedUs: Date.now() * 1000 }),
+  );
   return signature;
 }
 

@@ -116,7 +116,7 @@ describe('a simulated chain, whole', () => {
     closers.push(() => redis.stop());
     const running = await start(redis, true);
     await expectWhole(running);
-    expect(running.ingest.stats().notifications.repeats).toBeGreaterThan(0);
+    expect(running.ingest.stats().sightings.repeated).toBeGreaterThan(0);
   });
 
   it('completes cut logs from the transaction, and takes no copy that a foreign program logs', async () => {
@@ -125,9 +125,9 @@ describe('a simulated chain, whole', () => {
     running.simnet.control.lookAlike({ count: 25 });
     running.simnet.control.duplicate({ share: 0.3 });
     await expectWhole(running, false);
-    const { completed, incompleteLogs } = running.ingest.stats().pipeline;
+    const { completed, incomplete } = running.ingest.stats().pipeline;
     // Of the 25, those that failed are of no interest.
-    expect(incompleteLogs).toBeGreaterThan(10);
-    expect(completed).toBe(incompleteLogs);
+    expect(incomplete).toBeGreaterThan(10);
+    expect(completed).toBe(incomplete);
   });
 });

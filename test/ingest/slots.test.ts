@@ -21,6 +21,7 @@ import {
 } from './pump-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+import { logsSighting } from './sightings.ts';
 
 const absurd = Number.MAX_SAFE_INTEGER;
 const nowMs = Date.now();
@@ -77,7 +78,9 @@ describe('an absurd slot', () => {
   let serial = 0;
   const take = (harness: Harness, slot: number): void => {
     const signature = signatureOf(`slot ${serial++}`);
-    harness.pipeline.takeNew({ signature, slot, logs: invoked(pumpProgram, 1, [dataLine(curveBuy())]), receivedUs: nowMs * 1000 });
+    harness.pipeline.takeNew(
+      logsSighting({ signature, slot, logs: invoked(pumpProgram, 1, [dataLine(curveBuy())]), receivedUs: nowMs * 1000 }),
+    );
   };
   const kinds = (harness: Harness): string[] => harness.events.map((event) => event.type);
 

@@ -21,6 +21,7 @@ import {
 } from './pump-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
+import { logsSighting } from './sightings.ts';
 
 const mint = keyOf('coin');
 const mintAddress = addressOf('coin');
@@ -39,7 +40,9 @@ let serial = 0;
 /** Takes a transaction that was received `afterMs` from now. */
 function take(harness: Harness, program: string, events: readonly Buffer[], afterMs = 0): void {
   const logs = invoked(program, 1, events.map(dataLine));
-  harness.pipeline.takeNew({ signature: signatureOf(`supply ${serial++}`), slot: 100, logs, receivedUs: (Date.now() + afterMs) * 1000 });
+  harness.pipeline.takeNew(
+    logsSighting({ signature: signatureOf(`supply ${serial++}`), slot: 100, logs, receivedUs: (Date.now() + afterMs) * 1000 }),
+  );
 }
 
 const supplyOf = (harness: Harness): bigint | null => harness.pipeline.book.token(mintAddress).supply;

@@ -9,10 +9,11 @@ import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/transactions.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, recordingLog, until } from './harness.ts';
 import { buyFrames } from './pump-frames.ts';
+import { logsSighting } from './sightings.ts';
 
 /** Transactions of coins of their own, a trade and its price each. */
 const transactions = buyFrames(8).map((frame) => {
@@ -68,10 +69,10 @@ class Head {
     else if (message.kind === 'confirmed') this.#continuity.confirmed(0, slot);
     else if (!this.#continuity.isDead(slot)) {
       const { signature, logs } = transactions[message.transaction]!;
-      const seen = { signature, logs, slot, receivedUs: nowUs() };
+      const seen = logsSighting({ signature, logs, slot, receivedUs: nowUs() });
       const firstSlot = this.#pipeline.dedupe.see(signature, slot);
       if (firstSlot === null) this.#pipeline.takeNew(seen);
-      else if (firstSlot !== slot) this.#continuity.again(seen);
+      else if (firstSlot !== slot) this.#continuity.seenElsewhere(seen);
     }
   }
 
@@ -114,7 +115,7 @@ async function sayings(bus: Bus): Promise<Map<string, (number | 'retract')[]>> {
 
 const trades = ((): string[] => {
   const { pipeline, events } = createHarness();
-  for (const { signature, logs } of transactions) pipeline.takeNew({ signature, logs, slot: 1, receivedUs: nowUs() });
+  for (const { signature, logs } of transactions) pipeline.takeNew(logsSighting({ signature, logs, slot: 1, receivedUs: nowUs() }));
   return events.flatMap((event) => (event.type === 'trade' ? [event.id] : []));
 })();
 const tradeOf = (transaction: number): string => trades[transaction]!;

@@ -25,6 +25,7 @@ import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { toldBy } from '../support/told-events.ts';
+import { logsSighting } from './sightings.ts';
 
 const mint = keyOf('coin');
 const curve = addressBytes(bondingCurveAddress(addressOf('coin')));
@@ -62,7 +63,7 @@ function harnessOf(answer: (signature: string, asked: number) => unknown, giveUp
 
 function tell(harness: Harness, name: string, logs: readonly string[]): string {
   const signature = signatureOf(name);
-  const seen = { signature, slot: 100, logs, receivedUs };
+  const seen = logsSighting({ signature, slot: 100, logs, receivedUs });
   if (harness.pipeline.dedupe.see(signature, seen.slot) === null) harness.pipeline.takeNew(seen);
   else if (harness.pipeline.isOpen(signature)) harness.pipeline.takeAgain(seen);
   return signature;
@@ -104,7 +105,7 @@ describe('the transaction itself, asked for', () => {
     }, 50);
     tell(harness, 'a', cut(first));
     await until('given up', lost(harness));
-    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, completed: 0, lostTransactions: 1 });
+    expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, completed: 0, lostTransactions: 1 });
     expect(harness.losses.map((loss) => loss.reason)).toEqual([`cut logs; ${reason}`]);
   });
 
@@ -224,7 +225,7 @@ describe('several tellings', () => {
     tell(harness, 'a', lines);
     tell(harness, 'a', whole(first, second));
     expect(idsOf(harness)).toEqual(['0', '1']);
-    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, completed: 1, completedByOthers: 1 });
+    expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, completed: 1, completedByOthers: 1 });
     expect(harness.pipeline.isOpen(signatureOf('a'))).toBe(false);
     tell(harness, 'a', whole(first, second));
     expect(idsOf(harness)).toEqual(['0', '1']);
@@ -241,7 +242,7 @@ describe('several tellings', () => {
     expect(idsOf(harness)).toEqual(['0', '1']);
     await until('given up', lost(harness));
     expect(idsOf(harness)).toEqual(['0', '1']);
-    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 1, lostTransactions: 1, completed: 0 });
+    expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, lostTransactions: 1, completed: 0 });
   });
 
   it('ask for the transaction where a whole one lacks what was told before', async () => {
@@ -257,7 +258,7 @@ describe('several tellings', () => {
   it('take events from a later one where the first had none at all, without asking', () => {
     const harness = harnessOf(() => null);
     tell(harness, 'a', invoked(pumpProgram, 1, []));
-    expect(harness.pipeline.counts.incompleteLogs).toBe(0);
+    expect(harness.pipeline.counts.incomplete).toBe(0);
     tell(harness, 'a', whole(first));
     tell(harness, 'a', whole(first));
     expect(idsOf(harness)).toEqual(['0']);
@@ -271,13 +272,13 @@ describe('several tellings', () => {
     tell(harness, 'a', []);
     await until('completed', completed(harness));
     expect(idsOf(harness)).toEqual(['0']);
-    expect(harness.pipeline.counts.incompleteLogs).toBe(1);
+    expect(harness.pipeline.counts.incomplete).toBe(1);
   });
 
   it('are read until the bound of open transactions, and those beyond it are counted as lost', async () => {
     const harness = harnessOf(() => null, 50);
     for (let index = 0; index < 4_010; index++) tell(harness, `t${index}`, cut(first));
-    expect(harness.pipeline.counts).toMatchObject({ incompleteLogs: 4_010, lostTransactions: 10 });
+    expect(harness.pipeline.counts).toMatchObject({ incomplete: 4_010, lostTransactions: 10 });
     expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
     tell(harness, 't4005', whole(first, second));
     expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
@@ -346,18 +347,18 @@ describe('two endpoints', () => {
     // The escaped line is left to the parser.
     const escaped = ['Program x"y', ...bad];
     for (const [index, lines] of [[], bad, escaped, whole()].entries()) {
-      const before = ingest.stats().notifications.logs;
+      const before = ingest.stats().sightings.new;
       logs(a, `t${index}`, lines);
-      await until('heard', () => ingest.stats().notifications.logs === before + 1);
+      await until('heard', () => ingest.stats().sightings.new === before + 1);
       logs(b, `t${index}`, index === 2 ? ['Program x"y', ...whole(first)] : whole(first));
       await until('told', () => trades(events).length === index + 1);
       logs(b, `t${index}`, whole(first));
     }
-    await until('repeats', () => ingest.stats().notifications.repeats === 4);
+    await until('repeats', () => ingest.stats().sightings.repeated === 4);
     expect(trades(events)).toEqual([0, 1, 2, 3].map((index) => `${signatureOf(`t${index}`)}:0`));
-    expect(ingest.stats().notifications).toMatchObject({ logs: 4, retold: 4, malformed: 0 });
+    expect(ingest.stats()).toMatchObject({ notifications: { malformed: 0 }, sightings: { new: 4, decodedAgain: 4 } });
     expect(ingest.stats().pipeline).toMatchObject({
-      incompleteLogs: 4,
+      incomplete: 4,
       completed: 4,
       completedByOthers: 4,
       lostTransactions: 0,

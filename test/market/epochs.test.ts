@@ -14,7 +14,8 @@ import { startRedis } from '../support/redis.ts';
 import { addressOf, entryOf } from '../support/stream-events.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { buyFrames } from '../ingest/pump-frames.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/logs.ts';
+import { logsSighting } from '../ingest/sightings.ts';
+import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { someS, tradeOf } from './trades.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -35,7 +36,7 @@ function someEvents(count: number): PublishableEvent[] {
   const { pipeline, events } = createHarness();
   for (const frame of buyFrames(Math.ceil(count / 2))) {
     const head = readLogsHead(frame)!;
-    pipeline.takeNew({ signature: head.signature, slot: head.slot, logs: readLogsLines(frame, head)!, receivedUs: 1 });
+    pipeline.takeNew(logsSighting({ signature: head.signature, slot: head.slot, logs: readLogsLines(frame, head)!, receivedUs: 1 }));
   }
   return events.slice(0, count) as PublishableEvent[];
 }

@@ -122,7 +122,7 @@ describe('readLogs', () => {
       [invoke(evil, 1), `Program data: ${text} A`, invoke(pumpId, 2), `Program data: ${text} B`, data, success(pumpId), success(evil)],
       (_program, path) => paths.push(path),
       (programId) => programId === pumpId,
-      (programId, line) => slices.push(`${programId} ${line}`),
+      { onSlices: (programId, line) => slices.push(`${programId} ${line}`) },
     );
     expect(reading).toEqual(fine);
     expect(slices).toEqual([`${pumpId} Program data: ${text} B`]);

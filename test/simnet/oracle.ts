@@ -67,12 +67,14 @@ function viewOf(record: TransactionRecord): TransactionView | null {
     err: null,
     logs,
     accountKeys,
+    loadedAddresses: 0,
     instructions: decoded.instructions.map(({ programIdIndex, data }) => ({
       programId: accountKeys[programIdIndex] ?? '',
       accounts: [],
       data,
     })),
     inner: new Map(record.innerInstructions.map(({ index, instructions }) => [index, instructions])),
+    tokenBalances: null,
   };
 }
 

@@ -64,7 +64,9 @@ function viewOf(
     err: null,
     logs,
     accountKeys,
+    loadedAddresses: 0,
     instructions: instructions.map(({ programIdIndex, data }) => ({ programId: accountKeys[programIdIndex]!, accounts: [], data })),
     inner: new Map(record.innerInstructions.map(({ index, instructions: inner }) => [index, inner])),
+    tokenBalances: null,
   };
 }

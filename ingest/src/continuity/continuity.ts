@@ -1,4 +1,4 @@
-import type { TransactionLogs } from '../sources/source.ts';
+import type { Sighting } from '../sources/sighting.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
@@ -21,7 +21,7 @@ export interface ContinuityStats {
 
 export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<ForksParts, 'publish'>;
 
-/** What makes one unbroken stream of what endpoints tell: the fate of every slot, dead forks, and what was not seen. */
+/** Makes one unbroken stream of what sources report: it follows every slot, dead forks, and what was not seen. */
 export class Continuity {
   readonly #ledger = new SlotLedger();
   readonly #confirmations = new Confirmations();
@@ -36,11 +36,11 @@ export class Continuity {
     this.#forks = new Forks({
       ledger,
       publish,
-      toldAt: (signature) => pipeline.dedupe.slotOf(signature),
-      retell: (seen) => {
-        pipeline.dedupe.forget(seen.signature);
-        pipeline.dedupe.see(seen.signature, seen.slot);
-        pipeline.takeNew(seen);
+      slotOf: (signature) => pipeline.dedupe.slotOf(signature),
+      takeAsNew: (sighting) => {
+        pipeline.dedupe.forget(sighting.signature);
+        pipeline.dedupe.see(sighting.signature, sighting.slot);
+        pipeline.takeNew(sighting);
       },
       abandon: (slot) => pipeline.abandon(slot),
       unsettle: (poolAddress) => pipeline.unsettle(poolAddress),
@@ -81,18 +81,18 @@ export class Continuity {
     if (this.#confirmations.take(endpoint, slot, performance.now())) this.#forks.apply(this.#ledger.confirm(slot));
   }
 
-  /** What is told of a dead slot is of no interest. */
+  /** Sightings of a dead slot are of no interest. */
   isDead(slot: number): boolean {
     return this.#ledger.isDead(slot);
   }
 
-  /** A transaction was told for another slot than at first. */
-  again(seen: TransactionLogs): void {
-    this.#forks.hold(seen);
+  /** A transaction was seen in another slot than at first. */
+  seenElsewhere(sighting: Sighting): void {
+    this.#forks.hold(sighting);
   }
 
-  /** The chain is seen again after it was not. */
-  sighted(): void {
+  /** A source sees the chain again after it did not. */
+  resumed(): void {
     this.#filler.look();
   }
 }

@@ -1,12 +1,12 @@
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '../clock.ts';
 import type { Outgoing, PublishableEvent } from '../publisher/outgoing.ts';
-import type { TransactionLogs } from '../sources/source.ts';
+import type { Sighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 
 /** Slots whose pools are remembered until it is known whether they live: half an hour. Beyond it the oldest is let go. */
 const maxSlots = 4_096;
-/** Tellings of transactions for another slot than at first, until it is known which one lives. Beyond it the newest are refused, and counted. */
+/** Sightings of transactions in another slot than at first, held until it is known which slot lives. Beyond it new ones are dropped, and counted. */
 const maxHeld = 10_000;
 
 export interface ForkCounts {
@@ -21,10 +21,10 @@ export interface ForkCounts {
 export interface ForksParts {
   readonly ledger: SlotLedger;
   readonly publish: (outgoing: Outgoing) => void;
-  /** The slot that this process has told a transaction for last; null where none. */
-  readonly toldAt: (signature: string) => number | null;
-  /** Told as if it was never seen. */
-  readonly retell: (seen: TransactionLogs) => void;
+  /** The slot in which this process last saw a transaction; null if it has not seen it. */
+  readonly slotOf: (signature: string) => number | null;
+  /** Takes a sighting as if its transaction had never been seen. */
+  readonly takeAsNew: (sighting: Sighting) => void;
   /** A slot died: nothing more is to be found out of it. */
   readonly abandon: (slot: number) => void;
   /** What was told of a pool counts no more. */
@@ -41,7 +41,7 @@ export class Forks {
   readonly #parts: ForksParts;
   /** Of slots that are not decided, the pools that they changed. */
   readonly #pools = new Map<number, Set<string>>();
-  readonly #held = new Map<string, TransactionLogs>();
+  readonly #held = new Map<string, Sighting>();
 
   constructor(parts: ForksParts) {
     this.#parts = parts;
@@ -60,16 +60,16 @@ export class Forks {
     publish(event);
   }
 
-  /** A telling of a transaction for another slot than the one that it was told for. */
-  hold(seen: TransactionLogs): void {
-    const { ledger, toldAt, retell } = this.#parts;
-    const slot = toldAt(seen.signature);
-    if (slot === seen.slot || ledger.isDead(seen.slot)) return;
+  /** Takes a sighting of a transaction in another slot than the one in which it was seen first. */
+  hold(sighting: Sighting): void {
+    const { ledger, slotOf, takeAsNew } = this.#parts;
+    const slot = slotOf(sighting.signature);
+    if (slot === sighting.slot || ledger.isDead(sighting.slot)) return;
     if (slot === null || ledger.isDead(slot)) {
       this.counts.relanded++;
-      retell(seen);
+      takeAsNew(sighting);
     } else if (ledger.isAlive(slot)) return;
-    else if (this.#held.size < maxHeld) this.#held.set(`${seen.signature}@${seen.slot}`, seen);
+    else if (this.#held.size < maxHeld) this.#held.set(`${sighting.signature}@${sighting.slot}`, sighting);
     else this.counts.forgotten++;
   }
 
@@ -80,7 +80,7 @@ export class Forks {
     this.#say({ alive, dead });
     const held = [...this.#held.values()];
     this.#held.clear();
-    for (const seen of held) this.hold(seen);
+    for (const sighting of held) this.hold(sighting);
   }
 
   /** Every slot up to `to` is decided, but for `unknown`: nobody can say what became of these. */

@@ -7,13 +7,14 @@ import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
-import type { WholeReading } from '../pipeline/decode.ts';
+import type { Reading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
 import { Standing } from '../publisher/standing.ts';
 import type { Loss } from '../report.ts';
-import type { LostTransaction, TransactionFetcher, Unusable } from '../sources/transactions.ts';
+import type { LostTransaction, TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
+import type { Unusable } from '../sources/rpc/whole-sighting.ts';
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
 import { answersOf, confirmedSlot, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
@@ -284,7 +285,7 @@ export class GapFiller {
   /** Tells what is missing in its order, while what follows is being asked for. */
   async #fill(missing: readonly Listed[], term: Term): Promise<void> {
     const { transactions, pipeline, signal } = this.#parts;
-    type Answer = Exclude<WholeReading, Unusable> | LostTransaction;
+    type Answer = Exclude<Reading, Unusable> | LostTransaction;
     const asked: Promise<Answer>[] = [];
     const stopped = new AbortController();
     const ended = stopped.signal;
@@ -294,7 +295,7 @@ export class GapFiller {
       for (const [index, item] of missing.entries()) {
         for (let next = asked.length; next < missing.length && next < index + maxAhead; next++) {
           const { signature, slot } = missing[next]!;
-          asked.push(transactions.fetch(signature, slot, ended, (whole) => pipeline.decoder.fromTransaction(whole)));
+          asked.push(transactions.fetch(signature, slot, ended, (whole) => pipeline.decoder.read(whole)));
         }
         const found = await asked[index]!;
         if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It does not lead any more.');
@@ -306,13 +307,13 @@ export class GapFiller {
     }
   }
 
-  #tell(item: Listed, found: Exclude<WholeReading, Unusable> | LostTransaction, term: Term): void {
+  #tell(item: Listed, found: Exclude<Reading, Unusable> | LostTransaction, term: Term): void {
     const { pipeline, ledger, onLoss } = this.#parts;
     const { signature, slot } = item;
     if (found.kind === 'lost' && found.unreachable) throw new Unreachable(found.reason);
     // It may have been told live meanwhile.
     if (found.kind === 'failed' || this.#isTold(item, term)) return;
-    const fault = found.kind === 'lost' ? found.reason : found.missing;
+    const fault = found.kind === 'lost' ? found.reason : found.fault;
     if (fault !== null) {
       this.counts.lostTransactions++;
       onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, slot, pool: null });

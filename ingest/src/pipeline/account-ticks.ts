@@ -1,5 +1,5 @@
 import type { PoolReserves, VenueAccount } from '@sluice/shared/venues/venue.ts';
-import type { AccountState } from '../sources/source.ts';
+import type { AccountState } from '../sources/sighting.ts';
 import type { Pool } from './pools.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
 

@@ -1,9 +1,8 @@
-import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs, type EventSink, type LogReading } from '@sluice/shared/solana/logs.ts';
+import { readInnerEvents, readInstructions, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/logs.ts';
 import type { DecodedAccount, DecodedEvent, Venue, VenueAccount, VenueEvent } from '@sluice/shared/venues/venue.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
-import type { AccountState, TransactionLogs, WholeTransaction } from '../sources/source.ts';
-import type { Unusable } from '../sources/transactions.ts';
+import type { AccountState, LogsSighting, Sighting, WholeSighting } from '../sources/sighting.ts';
 
 /** Events of one transaction in the order in which the program emitted them. */
 export interface DecodedTransaction {
@@ -11,9 +10,9 @@ export interface DecodedTransaction {
   readonly slot: number;
   readonly commitment: Commitment;
   readonly receivedUs: number;
-  /** Null where the source does not show it. */
+  /** Null if the sighting does not show it. */
   readonly feePayer: string | null;
-  /** Unix seconds; null where the source does not tell, then an event's own timestamp stands. */
+  /** Unix seconds; null if the sighting does not show it. The timestamp of an event is used then. */
   readonly blockTime: number | null;
   /** Read from the history of the chain, after newer ones. */
   readonly late: boolean;
@@ -22,7 +21,7 @@ export interface DecodedTransaction {
 
 export interface LocatedEvent {
   readonly venue: Venue;
-  /** Path of the emitting instruction, the same from every source. */
+  /** Path of the emitting instruction, the same for every kind of sighting. */
   readonly path: string;
   readonly event: VenueEvent;
 }
@@ -44,42 +43,49 @@ export interface DecodeFault {
   readonly sampleBase64: string;
 }
 
-/** What of a transaction was decoded and counted before, so that another telling of it counts nothing twice. */
+/** What was counted of a transaction, so that another sighting of it counts nothing twice. */
 export interface Counted {
   readonly paths: Set<string>;
   /** Lines of several slices; they have no path. */
   slices: number;
 }
 
-export interface LogsReading {
+export interface ReadSighting {
+  readonly kind: 'read';
   readonly transaction: DecodedTransaction;
-  /** Why the logs are not whole and the transaction itself must be read, or null. */
+  /** Why events may be missing, or null. */
   readonly fault: string | null;
   /** No program of a venue emitted anything. */
   readonly quiet: boolean;
 }
 
 /**
- * `failed`: announced as successful, it failed where the chain went on. `missing`: why events of a program that only logs
- * may be missing from a transaction that no answer can show better, or null.
+ * `failed`: the transaction was announced as successful, but failed on the fork that lives. `unusable`: the sighting does not show the
+ * events; its `transaction` has none.
  */
-export type WholeReading =
-  | { readonly kind: 'whole'; readonly transaction: DecodedTransaction; readonly missing: string | null }
-  | { readonly kind: 'failed'; readonly slot: number }
-  | Unusable;
+export type Reading =
+  | ReadSighting
+  | { readonly kind: 'failed' }
+  | { readonly kind: 'unusable'; readonly transaction: DecodedTransaction; readonly reason: string };
+
+/** Why a sighting of logs is completed although its logs are: a program shows its trades only outside of them. */
+export const hiddenTrades = 'a program does not log its trades';
 
 interface Emitted {
   readonly programId: string;
   readonly path: string;
-  readonly data: Uint8Array;
+  /** Bytes of an event or an instruction, or logged text. */
+  readonly data: Uint8Array | string;
 }
+
+type Collect = (programId: string, path: string, data: Uint8Array | string) => void;
 
 /** Where the slices of a `Program data: ` line begin. */
 const dataAt = 14;
 /** Bytes of an undecodable event that a report shows. */
 const maxSampleBytes = 192;
 
-/** Log lines and instructions in, venue events out; counts what every event turned out to be. */
+/** Decodes sightings into the events of venues, and counts the outcomes. */
 export class Decoder {
   readonly counts = new Map<string, VenueCounts>();
   readonly accountCounts = new Map<string, VenueCounts>();
@@ -89,8 +95,13 @@ export class Decoder {
   readonly #eventAuthorities = new Map<string, string>();
   readonly #onFault: (fault: DecodeFault) => void;
   readonly #wants: (programId: string) => boolean;
-  readonly #onEvent: (programId: string, path: string, data: Uint8Array) => void;
-  readonly #onSlices: (programId: string, line: string) => void;
+  readonly #onEvent: Collect;
+  readonly #readsText: boolean;
+  readonly #listeners: LogListeners;
+  /** Programs that do not show their trades in logs. */
+  readonly #hidden = new Set<string>();
+  readonly #byInstructions = new Set<string>();
+  #sawHidden = false;
   #events: LocatedEvent[] = [];
   #signature = '';
   #counted: Counted | null = null;
@@ -102,6 +113,8 @@ export class Decoder {
   constructor(venues: readonly Venue[], onFault: (fault: DecodeFault) => void) {
     for (const venue of venues) {
       this.#venues.set(venue.programId, venue);
+      if (venue.reveals !== 'logs') this.#hidden.add(venue.programId);
+      if (venue.reveals === 'instructions') this.#byInstructions.add(venue.programId);
       if (venue.eventAuthority !== null) this.#eventAuthorities.set(venue.programId, venue.eventAuthority);
       this.counts.set(venue.name, { decoded: 0, ignored: 0, unknown: 0, malformed: 0 });
       this.accountCounts.set(venue.name, { decoded: 0, ignored: 0, unknown: 0, malformed: 0 });
@@ -109,57 +122,24 @@ export class Decoder {
     this.#onFault = onFault;
     this.#wants = (programId) => this.#venues.has(programId);
     this.#onEvent = (programId, path, data) => this.#decode(programId, path, data);
-    this.#onSlices = (programId, line) => this.#countSlices(programId, line);
-  }
-
-  /** With `counted` what stands there is read but not counted again, and what is read is added to it. */
-  fromLogs(seen: TransactionLogs, counted: Counted | null = null): LogsReading {
-    const events = this.#begin(seen.signature, counted);
-    const { truncated, malformed, empty } = readLogs(seen.logs, this.#onEvent, this.#wants, this.#onSlices);
-    if (counted !== null) this.noteCounted(counted);
-    const { signature, slot, receivedUs } = seen;
-    return {
-      transaction: { signature, slot, commitment: 'processed', receivedUs, feePayer: null, blockTime: null, late: false, events },
-      fault: malformed ?? (truncated ? 'cut logs' : empty ? 'logs left out' : null),
-      quiet: this.#pathCount === 0,
-    };
-  }
-
-  /** Adds what the last reading read. */
-  noteCounted(counted: Counted): void {
-    for (let index = 0; index < this.#pathCount; index++) counted.paths.add(this.#paths[index]!);
-    counted.slices = Math.max(counted.slices, this.#slices);
+    this.#readsText = venues.some(({ logText }) => logText !== null);
+    this.#listeners = this.#listenersForLogs();
   }
 
   /**
-   * Self-CPI events come from the inner instructions. Where these were left out, and for programs that only log, the logs
-   * of the answer are read, if they are whole. Nothing is counted of an answer that is unusable: it is about another
-   * transaction, or does not show all events.
+   * Decodes a sighting into events: the only place that does. What is in `counted` is not counted again, and what this call reads is added
+   * to it. Nothing is counted of an unusable sighting.
    */
-  fromTransaction(whole: WholeTransaction, counted: Counted | null = null): WholeReading {
-    const view = readTransaction(whole.result);
-    if (view.kind === 'malformed') return { kind: 'unusable', reason: 'the answer is no transaction' };
-    if (view.signature !== whole.signature) return { kind: 'unusable', reason: 'the answer is another transaction' };
-    if (view.err !== null) return { kind: 'failed', slot: view.slot ?? whole.slot };
-    const emitted: Emitted[] = [];
-    const collect = (programId: string, path: string, data: Uint8Array): void => void emitted.push({ programId, path, data });
-    const inner = readInnerEvents(view, this.#eventAuthorities, collect);
-    let missing: string | null = null;
-    if (inner.unreadable !== null) {
-      emitted.length = 0;
-      if (!isWhole(readLogs(view.logs, collect, this.#wants))) return { kind: 'unusable', reason: inner.unreadable };
-    } else if (!this.#addLoggedOnly(view, collect)) missing = 'a program only logs, and its logs are cut';
-    this.refusedLookAlikes += inner.refused;
-    const events = this.#begin(whole.signature, counted);
-    for (const { programId, path, data } of emitted) this.#decode(programId, path, data);
-    if (counted !== null) this.noteCounted(counted);
-    const { slot, commitment, receivedUs, late } = whole;
-    const { feePayer, blockTime } = view;
-    return {
-      kind: 'whole',
-      missing,
-      transaction: { signature: whole.signature, slot: view.slot ?? slot, commitment, receivedUs, feePayer, blockTime, late, events },
-    };
+  read(sighting: LogsSighting, counted?: Counted | null): ReadSighting;
+  read(sighting: Sighting, counted?: Counted | null): Reading;
+  read(sighting: Sighting, counted: Counted | null = null): Reading {
+    return sighting.kind === 'logs' ? this.#readLogs(sighting, counted) : this.#readWhole(sighting, counted);
+  }
+
+  /** Adds what the last call of `read` has read. */
+  noteCounted(counted: Counted): void {
+    for (let index = 0; index < this.#pathCount; index++) counted.paths.add(this.#paths[index]!);
+    counted.slices = Math.max(counted.slices, this.#slices);
   }
 
   /** Null for an account of no interest; one that cannot be decoded is counted and reported. */
@@ -173,11 +153,73 @@ export class Decoder {
     return null;
   }
 
-  /** False where a program of ours that only logs may have logged more than the answer shows. */
-  #addLoggedOnly(view: TransactionView, collect: EventSink): boolean {
-    const onlyLogs = (programId: string): boolean => this.#venues.get(programId)?.eventAuthority === null;
+  #listenersForLogs(): LogListeners {
+    const onInvoke = (programId: string): void => {
+      if (this.#hidden.has(programId)) this.#sawHidden = true;
+    };
+    return {
+      onSlices: (programId, line) => this.#countSlices(programId, line),
+      ...(this.#hidden.size > 0 ? { onInvoke } : {}),
+      ...this.#textListeners(this.#onEvent),
+    };
+  }
+
+  #textListeners(collect: Collect): LogListeners {
+    const textPrefix = (programId: string): string | null => this.#venues.get(programId)?.logText?.prefix ?? null;
+    return this.#readsText ? { onText: collect, textPrefix } : {};
+  }
+
+  #readLogs(sighting: LogsSighting, counted: Counted | null): ReadSighting {
+    const events = this.#begin(sighting.signature, counted);
+    this.#sawHidden = false;
+    const { truncated, malformed, empty } = readLogs(sighting.logs, this.#onEvent, this.#wants, this.#listeners);
+    if (counted !== null) this.noteCounted(counted);
+    const { signature, slot, commitment, receivedUs } = sighting;
+    return {
+      kind: 'read',
+      transaction: { signature, slot, commitment, receivedUs, feePayer: null, blockTime: null, late: false, events },
+      fault: malformed ?? (truncated ? 'cut logs' : empty ? 'logs left out' : this.#sawHidden ? hiddenTrades : null),
+      quiet: this.#pathCount === 0,
+    };
+  }
+
+  /**
+   * Self-CPI events and trades shown by instructions come from the inner instructions. If these are missing, and for programs that only
+   * log, the logs of the transaction are read, if they are complete.
+   */
+  #readWhole(whole: WholeSighting, counted: Counted | null): Reading {
+    const { transaction: view, signature, slot, commitment, receivedUs, late } = whole;
+    if (view.err !== null) return { kind: 'failed' };
+    const events = this.#begin(signature, counted);
+    const { feePayer, blockTime } = view;
+    const transaction: DecodedTransaction = { signature, slot, commitment, receivedUs, feePayer, blockTime, late, events };
+    const emitted: Emitted[] = [];
+    const collect = (programId: string, path: string, data: Uint8Array | string): void => void emitted.push({ programId, path, data });
+    const inner = readInnerEvents(view, this.#eventAuthorities, collect);
+    let fault: string | null = null;
+    if (inner.unreadable !== null) {
+      emitted.length = 0;
+      const isHidden = view.accountKeys.some((key) => this.#hidden.has(key));
+      const logs = isHidden ? null : readLogs(view.logs, collect, this.#wants, this.#textListeners(collect));
+      if (logs === null || !isComplete(logs)) return { kind: 'unusable', transaction, reason: inner.unreadable };
+    } else {
+      if (this.#byInstructions.size > 0) readInstructions(view, this.#byInstructions, collect);
+      if (!this.#addLoggedOnly(view, collect)) fault = 'a program only logs, and its logs are cut';
+    }
+    this.refusedLookAlikes += inner.refused;
+    for (const { programId, path, data } of emitted) this.#decode(programId, path, data);
+    if (counted !== null) this.noteCounted(counted);
+    return { kind: 'read', transaction, fault, quiet: this.#pathCount === 0 };
+  }
+
+  /** Adds the events of programs that only log. False if such a program may have logged more than the transaction shows. */
+  #addLoggedOnly(view: TransactionView, collect: Collect): boolean {
+    const onlyLogs = (programId: string): boolean => {
+      const venue = this.#venues.get(programId);
+      return venue !== undefined && venue.eventAuthority === null && venue.reveals === 'logs';
+    };
     if (!view.accountKeys.some(onlyLogs)) return true;
-    return isWhole(readLogs(view.logs, collect, onlyLogs));
+    return isComplete(readLogs(view.logs, collect, onlyLogs, this.#textListeners(collect)));
   }
 
   #begin(signature: string, counted: Counted | null): LocatedEvent[] {
@@ -189,20 +231,26 @@ export class Decoder {
     return this.#events;
   }
 
-  #decode(programId: string, path: string, data: Uint8Array): void {
+  #decode(programId: string, path: string, data: Uint8Array | string): void {
     const venue = this.#venues.get(programId);
     if (venue === undefined) return;
     this.#paths[this.#pathCount++] = path;
-    const outcome: DecodedEvent = venue.decodeEvent(data);
+    const outcome: DecodedEvent = typeof data === 'string' ? venue.logText!.decode(data) : venue.decodeEvent(data);
     if (outcome.kind === 'decoded') this.#events.push({ venue, path, event: outcome.event });
     if (this.#counted !== null && this.#counted.paths.has(path)) return;
     this.counts.get(venue.name)![outcome.kind]++;
     if (outcome.kind === 'decoded' || outcome.kind === 'ignored') return;
     const detail = outcome.kind === 'unknown' ? outcome.discriminator : outcome.reason;
-    this.#onFault({ venue: venue.name, kind: outcome.kind, detail, where: this.#signature, sampleBase64: sampleOf(data) });
+    this.#onFault({
+      venue: venue.name,
+      kind: outcome.kind,
+      detail,
+      where: this.#signature,
+      sampleBase64: sampleOf(typeof data === 'string' ? Buffer.from(data) : data),
+    });
   }
 
-  /** No Anchor event: something that the venue did not log before. */
+  /** A line of several slices is no Anchor event: it is something that the venue did not log before. */
   #countSlices(programId: string, line: string): void {
     const venue = this.#venues.get(programId);
     if (venue === undefined || ++this.#slices <= (this.#counted?.slices ?? 0)) return;
@@ -218,8 +266,8 @@ export class Decoder {
   }
 }
 
-/** Nothing is missing; no lines at all are nobody's logs. */
-function isWhole({ truncated, malformed, empty }: LogReading): boolean {
+/** Nothing is missing. A list without lines is not complete: every program logs that it runs. */
+function isComplete({ truncated, malformed, empty }: LogReading): boolean {
   return !truncated && malformed === null && !empty;
 }
 

@@ -8,7 +8,7 @@ import type {
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
-import type { AccountState } from '../sources/source.ts';
+import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
   accountPrice,

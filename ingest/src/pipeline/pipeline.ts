@@ -3,9 +3,9 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Loss } from '../report.ts';
-import type { AccountFetcher } from '../sources/account-fetcher.ts';
-import type { AccountState, TransactionLogs } from '../sources/source.ts';
-import type { TransactionFetcher } from '../sources/transactions.ts';
+import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
+import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
+import type { AccountState, Sighting } from '../sources/sighting.ts';
 import { AccountChanges } from './account-changes.ts';
 import { AccountTicks } from './account-ticks.ts';
 import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
@@ -22,11 +22,11 @@ import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 /** The pool, then its mints, and once more where an event joined that needs a mint's program. */
 const maxQuestionRounds = 4;
 
-/** Transactions remembered in which nobody saw an event yet. Of one that is forgotten the other endpoints' tellings are repeats. */
+/** Transactions remembered that have shown no event yet. Further sightings of a forgotten one count as repeats. */
 const maxQuiet = 20_000;
 
 export interface PipelineCounts extends UnfinishedCounts {
-  /** Transactions that one endpoint told without any event, and a later one with some. */
+  /** Transactions that showed no event in one sighting, and some in a later one. */
   contradictedSilences: number;
   /** Events given up because their pool could not be found out. */
   lostEvents: number;
@@ -55,12 +55,13 @@ interface Placed {
 }
 
 /**
- * From what a node told to events of the contract: decoded, in order behind their pool, normalized, priced.
- * Synchronous wherever nothing must be asked. An event that cannot be told is counted and reported.
+ * From sightings to events of the contract: decoded, in order for each pool, normalized, priced. Synchronous unless something must be
+ * requested. An event that cannot be published is counted and reported.
  */
 export class Pipeline {
   readonly counts: PipelineCounts = {
-    incompleteLogs: 0,
+    incomplete: 0,
+    hidden: 0,
     completed: 0,
     completedByOthers: 0,
     abandoned: 0,
@@ -94,8 +95,8 @@ export class Pipeline {
     this.#resolver = new PoolResolver(this.book, parts.accounts, this.#venueByProgram, parts.signal);
     this.emitter = new Emitter(parts);
     const { counts, decoder } = this;
-    const tell = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);
-    this.#unfinished = new Unfinished({ ...parts, counts, decoder, tell });
+    const pass = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);
+    this.#unfinished = new Unfinished({ ...parts, counts, decoder, pass });
     const changes = (this.#changes = new AccountChanges({ book: this.book, emitter: this.emitter, accounts: parts.accounts }));
     this.ticks = new AccountTicks((change) => changes.tell(change));
     this.#supplies = new Supplies(this.#resolver, parts.log);
@@ -111,14 +112,14 @@ export class Pipeline {
   }
 
   /**
-   * Whether another telling of a transaction told before may add to it: no endpoint told it whole, or none told an event of
-   * it. All else that is told again is a repeat.
+   * Whether another sighting of a known transaction may add something: no sighting has shown it completely, or none has shown an event. All
+   * other sightings of known transactions are repeats.
    */
   isOpen(signature: string): boolean {
     return this.#unfinished.has(signature) || this.#quiet.has(signature);
   }
 
-  /** Whether a transaction that was seen is still on its way, or told nothing. */
+  /** Whether a known transaction still waits for something, or has shown no event. */
   isHeld(signature: string): boolean {
     return this.isOpen(signature) || this.#lines.hasKey(signature);
   }
@@ -151,23 +152,25 @@ export class Pipeline {
     if (this.#lines.waiting > 0) this.#lines.drop(({ transaction }) => transaction.slot === slot);
   }
 
-  /** The logs of a transaction that is seen for the first time. */
-  takeNew(seen: TransactionLogs): void {
-    const reading = this.decoder.fromLogs(seen);
-    if (reading.fault !== null) this.#unfinished.begin(reading);
-    else if (reading.quiet) this.#quiet.set(seen.signature, true);
+  /** The first sighting of a transaction. */
+  takeNew(sighting: Sighting): void {
+    const reading = this.decoder.read(sighting);
+    if (reading.kind === 'failed') return;
+    if (reading.kind === 'unusable') this.#unfinished.begin(reading.transaction, reading.reason);
+    else if (reading.fault !== null) this.#unfinished.begin(reading.transaction, reading.fault);
+    else if (reading.quiet) this.#quiet.set(sighting.signature, true);
     else this.take(reading.transaction);
   }
 
-  /** The logs of a transaction that is open. */
-  takeAgain(seen: TransactionLogs): void {
-    if (this.#unfinished.has(seen.signature)) {
-      this.#unfinished.again(seen);
+  /** Another sighting of a transaction that is open. */
+  takeAgain(sighting: Sighting): void {
+    if (this.#unfinished.has(sighting.signature)) {
+      this.#unfinished.again(sighting);
       return;
     }
-    this.#quiet.delete(seen.signature);
-    this.takeNew(seen);
-    if (!this.#quiet.has(seen.signature)) this.counts.contradictedSilences++;
+    this.#quiet.delete(sighting.signature);
+    this.takeNew(sighting);
+    if (!this.#quiet.has(sighting.signature)) this.counts.contradictedSilences++;
   }
 
   /** The state of an account that a venue owns. */

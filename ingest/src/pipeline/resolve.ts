@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import type { AccountFetcher, FetchedAccount } from '../sources/account-fetcher.ts';
-import type { AccountState } from '../sources/source.ts';
+import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
+import type { AccountState } from '../sources/sighting.ts';
 import type { Pool, PoolBook, Token } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 

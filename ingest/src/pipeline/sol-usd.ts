@@ -3,8 +3,8 @@ import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
-import { readAccount } from '../sources/accounts.ts';
-import type { AccountState } from '../sources/source.ts';
+import { readAccount } from '../sources/read-account.ts';
+import type { AccountState } from '../sources/sighting.ts';
 import { nowUs } from '../clock.ts';
 import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
 

@@ -1,26 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Loss } from '../report.ts';
-import type { TransactionLogs } from '../sources/source.ts';
-import type { TransactionFetcher } from '../sources/transactions.ts';
-import type { Counted, DecodedTransaction, Decoder, LocatedEvent, LogsReading } from './decode.ts';
+import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
+import type { Sighting } from '../sources/sighting.ts';
+import { hiddenTrades, type Counted, type DecodedTransaction, type Decoder, type LocatedEvent } from './decode.ts';
 
-/** Transactions that are not whole yet; beyond it the newest are told as far as they were seen, and counted as lost. */
+/** Transactions that are not complete yet. Beyond it, new ones are published as far as they were seen, and counted as lost. */
 const maxOpen = 4_000;
-/** How long another endpoint may still tell one whole that cannot be fetched at all. */
+/** How long another sighting may still complete a transaction that cannot be fetched. */
 const othersWithinMs = 2_000;
 
 export interface UnfinishedCounts {
-  /** Transactions whose logs were cut, left out, or did not add up. */
-  incompleteLogs: number;
-  /** Of these, made whole. */
+  /** Transactions whose first sighting did not show all of their events. */
+  incomplete: number;
+  /** Of these, transactions with a program that shows its trades only outside of the logs. */
+  hidden: number;
+  /** Of the incomplete ones, completed. */
   completed: number;
-  /** Of the completed, by the logs of another endpoint and not by the transaction itself. */
+  /** Of the completed ones, completed by another sighting, without a request for the transaction. */
   completedByOthers: number;
-  /** Of these, given up with their slot, which died: nothing is missing. */
+  /** Of the incomplete ones, given up because their slot died: nothing is missing. */
   abandoned: number;
-  /** Of these, given up: events are missing. */
+  /** Of the incomplete ones, given up: events are missing. */
   lostTransactions: number;
-  /** Events held back for what the cut may hide, then told as they stood because their transaction was given up. */
+  /** Events that waited for the missing ones, and were published when their transaction was given up. */
   uncertainEvents: number;
 }
 
@@ -30,26 +32,27 @@ export interface UnfinishedParts {
   readonly transactions: TransactionFetcher;
   readonly signal: AbortSignal;
   readonly onLoss: (loss: Loss) => void;
-  /** Tells events of a transaction; the transaction has all that are known, those told before among them. */
-  readonly tell: (transaction: DecodedTransaction, events: readonly LocatedEvent[]) => void;
+  /** Passes on events of a transaction. The transaction has all known events, including those that were passed on before. */
+  readonly pass: (transaction: DecodedTransaction, events: readonly LocatedEvent[]) => void;
 }
 
-/** A transaction that no endpoint has told whole yet. */
+/** A transaction that no sighting has shown completely yet. */
 interface Open {
-  /** The longest telling so far. */
+  /** What the best sighting so far shows. */
   seen: DecodedTransaction;
   readonly fault: string;
   readonly sinceMs: number;
   readonly counted: Counted;
-  /** Paths of the events told. */
-  readonly told: Set<string>;
-  /** Aborted when nothing more is expected: it is whole, or ingest ends. */
+  /** Paths of the events that were passed on. */
+  readonly passed: Set<string>;
+  /** Aborted when nothing more is expected: the transaction is complete, or ingest ends. */
   readonly done: AbortController;
 }
 
 /**
- * Transactions whose logs were not whole. What is certain is told at once, the rest when the transaction itself was read
- * or another endpoint told it whole, whichever comes first; one that nobody tells is counted and reported as lost.
+ * Transactions whose first sighting did not show all of their events. Events that cannot change any more are passed on at once. The others
+ * follow when the whole transaction was fetched or another sighting shows it completely, whichever comes first. If neither comes, the
+ * transaction is counted and reported as lost.
  */
 export class Unfinished {
   readonly #parts: UnfinishedParts;
@@ -71,20 +74,21 @@ export class Unfinished {
     return oldest;
   }
 
-  /** `reading` is what the decoder read last. */
-  begin({ transaction, fault }: LogsReading): void {
-    this.#parts.counts.incompleteLogs++;
+  /** `transaction` is what the decoder read last, and `fault` says why events may be missing. */
+  begin(transaction: DecodedTransaction, fault: string): void {
+    this.#parts.counts.incomplete++;
+    if (fault === hiddenTrades) this.#parts.counts.hidden++;
     const counted: Counted = { paths: new Set(), slices: 0 };
     this.#parts.decoder.noteCounted(counted);
     const open: Open = {
       seen: transaction,
-      fault: fault ?? '',
+      fault,
       sinceMs: performance.now(),
       counted,
-      told: new Set(),
+      passed: new Set(),
       done: new AbortController(),
     };
-    this.#tellCertain(open);
+    this.#passCertain(open);
     if (this.#open.size >= maxOpen || this.#parts.signal.aborted) {
       this.#lose(open, 'too many are unfinished');
       return;
@@ -93,7 +97,7 @@ export class Unfinished {
     void this.#fetch(open);
   }
 
-  /** A slot died: its transactions are not, or stand in another slot and come again from there. */
+  /** A slot died. Its transactions did not happen, or they are in another slot and come again from there. */
   abandon(slot: number): void {
     for (const open of this.#open.values()) {
       if (open.seen.slot !== slot) continue;
@@ -102,19 +106,21 @@ export class Unfinished {
     }
   }
 
-  /** Another telling of a transaction that is open. */
-  again(seen: TransactionLogs): void {
-    const open = this.#open.get(seen.signature);
+  /** Takes another sighting of a transaction that is open. */
+  again(sighting: Sighting): void {
+    const open = this.#open.get(sighting.signature);
     if (open === undefined) return;
-    const { transaction, fault } = this.#parts.decoder.fromLogs(seen, open.counted);
-    const tellsAll = open.seen.events.every(({ path }) => transaction.events.some((event) => event.path === path));
-    // Whole logs without an event that was told before contradict it: the transaction itself decides.
-    if (fault === null && tellsAll) {
+    const reading = this.#parts.decoder.read(sighting, open.counted);
+    if (reading.kind !== 'read') return;
+    const { transaction, fault } = reading;
+    const showsAll = open.seen.events.every(({ path }) => transaction.events.some((event) => event.path === path));
+    // Complete logs without an event that was seen before contradict that sighting: the whole transaction decides.
+    if (fault === null && (showsAll || sighting.kind === 'whole')) {
       this.#parts.counts.completedByOthers++;
       this.#finish(open, transaction);
-    } else if (tellsAll && transaction.events.length > open.seen.events.length) {
+    } else if (showsAll && transaction.events.length > open.seen.events.length) {
       open.seen = transaction;
-      this.#tellCertain(open);
+      this.#passCertain(open);
     }
   }
 
@@ -123,17 +129,15 @@ export class Unfinished {
     const { signal } = open.done;
     const { transactions, decoder } = this.#parts;
     const found = await transactions.fetch(signature, slot, signal, (whole) => {
-      const reading = decoder.fromTransaction(whole, open.counted);
-      if (reading.kind === 'unusable') return reading;
-      // It landed on another fork: what it did here may be something else, and is taken back when this slot dies.
-      const landedAt = reading.kind === 'whole' ? reading.transaction.slot : reading.slot;
-      return landedAt === slot ? reading : { kind: 'unusable', reason: 'it landed in another slot' };
+      const reading = decoder.read(whole, open.counted);
+      // On another fork the transaction may have done something else. Its events are retracted when this slot dies.
+      return reading.kind === 'unusable' || whole.slot === slot ? reading : { kind: 'unusable', reason: 'it landed in another slot' };
     });
     if (this.#open.get(signature) !== open) return;
-    if (found.kind === 'whole' && found.missing === null) this.#finish(open, found.transaction);
-    else if (found.kind === 'whole') {
-      this.#tell(open, found.transaction, found.transaction.events);
-      this.#lose(open, found.missing!);
+    if (found.kind === 'read' && found.fault === null) this.#finish(open, found.transaction);
+    else if (found.kind === 'read') {
+      this.#pass(open, found.transaction, found.transaction.events);
+      this.#lose(open, found.fault!);
     } else if (found.kind === 'failed') this.#lose(open, 'it failed where the chain went on', false);
     else {
       const leftMs = open.sinceMs + othersWithinMs - performance.now();
@@ -145,16 +149,16 @@ export class Unfinished {
   #finish(open: Open, whole: DecodedTransaction): void {
     this.#close(open);
     this.#parts.counts.completed++;
-    this.#tell(open, whole, whole.events);
+    this.#pass(open, whole, whole.events);
   }
 
-  #lose(open: Open, why: string, tellsHeld = true): void {
+  #lose(open: Open, why: string, passHeld = true): void {
     this.#close(open);
     this.#parts.counts.lostTransactions++;
-    const { seen, fault, told } = open;
-    if (tellsHeld) {
-      this.#parts.counts.uncertainEvents += seen.events.filter(({ path }) => !told.has(path)).length;
-      this.#tell(open, seen, seen.events);
+    const { seen, fault, passed } = open;
+    if (passHeld) {
+      this.#parts.counts.uncertainEvents += seen.events.filter(({ path }) => !passed.has(path)).length;
+      this.#pass(open, seen, seen.events);
     }
     this.#parts.onLoss({
       kind: 'transaction',
@@ -175,20 +179,20 @@ export class Unfinished {
     for (const open of this.#open.values()) this.#lose(open, 'ended before it was read');
   }
 
-  #tellCertain(open: Open): void {
-    this.#tell(open, open.seen, certainOf(open.seen.events));
+  #passCertain(open: Open): void {
+    this.#pass(open, open.seen, certainOf(open.seen.events));
   }
 
-  #tell(open: Open, transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
-    const untold = events.filter(({ path }) => !open.told.has(path));
-    for (const { path } of untold) open.told.add(path);
-    this.#parts.tell(transaction, untold);
+  #pass(open: Open, transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
+    const rest = events.filter(({ path }) => !open.passed.has(path));
+    for (const { path } of rest) open.passed.add(path);
+    this.#parts.pass(transaction, rest);
   }
 }
 
 /**
- * Events that mean the same whatever the cut hides. A creation says all that its wallet bought with it, and the buy that
- * emptied a curve whether it completed it: these wait, and with them what follows of their coin.
+ * Events that do not depend on what is still hidden. A creation includes all that its wallet bought with it, and the buy that empties a
+ * curve says whether it completed the curve: these wait, and so do the later events of their coin.
  */
 function certainOf(events: readonly LocatedEvent[]): LocatedEvent[] {
   const open = new Set<string>();

@@ -1,29 +1,80 @@
+import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { AccountState, Sighting } from './sighting.ts';
 
-/** Logs of one successful transaction, as `logsSubscribe` tells them. */
-export interface TransactionLogs {
-  readonly signature: string;
-  readonly slot: number;
-  readonly logs: readonly string[];
-  readonly receivedUs: number;
+/**
+ * Where sightings come from: PubSub, a recording. A source knows nothing of venues, pools or events. Single transactions and blocks
+ * that somebody asks for come by `rpc/`, whatever the source.
+ */
+export interface Source {
+  readonly name: string;
+  readonly capabilities: SourceCapabilities;
+  /** Reports to the sink until the signal is aborted. To be called once. */
+  start(sink: SourceSink, signal: AbortSignal): void;
+  health(): SourceHealth;
 }
 
-/** A whole transaction, as `getTransaction` or a transaction stream tells it; `result` is unchecked. */
-export interface WholeTransaction {
-  readonly signature: string;
-  readonly slot: number;
-  readonly result: unknown;
-  readonly commitment: Commitment;
-  readonly receivedUs: number;
-  /** Read to fill a gap, after newer ones were told. */
-  readonly late: boolean;
+export interface SourceCapabilities {
+  /** What a sighting shows: the log lines of a transaction, or all of it. */
+  readonly shows: Sighting['kind'];
+  /** Commitments of its sightings. A source without `processed` never shows a fork that dies. */
+  readonly commitments: readonly Commitment[];
+  /** Reports each slot with its parent. */
+  readonly slots: boolean;
+  /** Reports which slots are confirmed. */
+  readonly confirmedSlots: boolean;
+  /** Reports changed accounts. */
+  readonly accounts: boolean;
+  /** Delivers the transactions of a block together, in the order of the block. */
+  readonly blocks: boolean;
 }
 
-/** State of an account at the end of a slot. */
-export interface AccountState {
-  readonly address: string;
-  readonly owner: string;
-  readonly data: Uint8Array;
+/** Receives what sources report. Every call is synchronous: a source may reuse its buffers afterwards. */
+export interface SourceSink {
+  /**
+   * Whether a sighting of this transaction would add nothing. A source asks before it parses the body of a frame, and reports nothing
+   * if the answer is true. A true answer is counted.
+   */
+  isRepeat(signature: string, slot: number): boolean;
+  sighting(sighting: Sighting): void;
+  account(state: AccountState): void;
+  /** `parent` is null if the source does not know it. */
+  slot(slot: number, parent: number | null): void;
+  /** An endpoint confirmed a slot. Endpoints vote, so each needs its own number. */
+  confirmedSlot(endpoint: number, slot: number): void;
+  /** The source sees the chain again after it did not. */
+  resumed(): void;
+}
+
+/** What a source has received, apart from sightings. */
+export interface SourceCounts {
+  accounts: number;
+  /** Transactions that failed; of no interest. */
+  failed: number;
+  /** Announced under the placeholder signature. */
+  placeholder: number;
+  /** Of another form, or of a slot that the chain cannot have reached. */
+  malformed: number;
+  /** Under an id that the endpoint never gave, or of a kind that was not requested. */
+  unasked: number;
+}
+
+export interface EndpointHealth extends SocketCounts {
+  readonly index: number;
+  readonly state: EndpointState;
   readonly slot: number;
-  readonly receivedUs: number;
+  readonly slotsBehind: number;
+}
+
+export interface SourceHealth {
+  /** Newest slot that the source reported; 0 before the first. */
+  readonly slot: number;
+  /** Time since it reported a newer slot; null before the first. */
+  readonly slotAgeMs: number | null;
+  /** Endpoints that report; a source without endpoints counts as one. */
+  readonly endpointsUp: number;
+  /** Times in which it saw nothing of the chain. */
+  readonly blindPeriods: number;
+  readonly endpoints: readonly EndpointHealth[];
+  readonly counts: SourceCounts;
 }

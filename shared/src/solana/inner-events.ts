@@ -7,6 +7,7 @@ import { precompilePrograms } from './well-known.ts';
 const eventTagHigh = 0xe445a52e;
 const eventTagLow = 0x51cb9a1d;
 const tagLength = 8;
+const amountForm = /^\d{1,20}$/;
 /** Height of an instruction that a top-level instruction calls; the top level has 1. */
 const firstInnerHeight = 2;
 
@@ -22,7 +23,17 @@ export interface TransactionInnerInstruction extends TransactionInstruction {
   readonly stackHeight: number | null;
 }
 
-/** A transaction as `getTransaction`, `getBlock` or `blockSubscribe` answered, whatever the encoding. */
+/** What a token account held before and after a transaction. An account that did not exist held nothing. */
+export interface TokenBalance {
+  readonly account: string;
+  readonly mint: string;
+  /** Null if the node is too old to report it. */
+  readonly owner: string | null;
+  readonly before: bigint;
+  readonly after: bigint;
+}
+
+/** A transaction as `getTransaction`, `getBlock` or `blockSubscribe` answered, in any encoding. */
 export interface TransactionView {
   readonly kind: 'transaction';
   readonly signature: string;
@@ -34,10 +45,15 @@ export interface TransactionView {
   /** The runtime's error as the RPC gave it; null when the transaction succeeded. */
   readonly err: unknown;
   readonly logs: readonly string[];
+  /** The keys of the message, then the loaded addresses: writable ones first. */
   readonly accountKeys: readonly string[];
+  /** How many of the keys come from lookup tables. */
+  readonly loadedAddresses: number;
   readonly instructions: readonly TransactionInstruction[];
-  /** By index of the top-level instruction among all of them, precompiles included; null where the node did not record them. */
+  /** By index of the top-level instruction among all of them, precompiles included; null if the node did not record them. */
   readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]> | null;
+  /** Null if the node did not record them. */
+  readonly tokenBalances: readonly TokenBalance[] | null;
 }
 
 export interface MalformedTransactionView {
@@ -122,10 +138,34 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
   return inner;
 }
 
+function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] | null {
+  const { preTokenBalances, postTokenBalances } = meta;
+  if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
+  const balances = new Map<string, { account: string; mint: string; owner: string | null; before: bigint; after: bigint }>();
+  const add = (value: unknown, side: 'before' | 'after'): void => {
+    if (!isJson(value)) return fail('a token balance is no object');
+    const account = keyAt(keys, value['accountIndex']);
+    const mint = addressOf(value['mint']);
+    const { amount } = objectIn(value, 'uiTokenAmount');
+    if (typeof amount !== 'string' || !amountForm.test(amount)) return fail('a token balance has no amount');
+    const owner = value['owner'] === undefined ? null : addressOf(value['owner']);
+    // An account may be closed and opened again with another mint.
+    const key = `${account} ${mint}`;
+    const balance = balances.get(key) ?? { account, mint, owner, before: 0n, after: 0n };
+    balance[side] = BigInt(amount);
+    balance.owner = owner;
+    balances.set(key, balance);
+  };
+  for (const value of preTokenBalances) add(value, 'before');
+  for (const value of postTokenBalances) add(value, 'after');
+  return [...balances.values()];
+}
+
 interface Body {
   readonly signature: string;
   readonly version: TransactionVersion;
   readonly keys: readonly string[];
+  readonly loaded: number;
   readonly instructions: readonly TransactionInstruction[];
 }
 
@@ -141,11 +181,13 @@ function readEncoded(transaction: readonly unknown[], meta: Json): Body {
   const wire = encoding === 'base64' ? Buffer.from(text, 'base64') : (decodeBase58(text) ?? fail('the transaction is not base58'));
   const decoded = decodeTransaction(wire);
   if (decoded.kind === 'malformed') return fail(decoded.reason);
-  const keys = [...decoded.accountKeys, ...loadedKeys(meta)];
+  const loaded = loadedKeys(meta);
+  const keys = [...decoded.accountKeys, ...loaded];
   return {
     signature: decoded.signatures[0] ?? fail('no signature'),
     version: decoded.version,
     keys,
+    loaded: loaded.length,
     instructions: decoded.instructions.map(({ programIdIndex, accountIndexes, data }) => ({
       programId: keyAt(keys, programIdIndex),
       accounts: accountIndexes.map((index) => keyAt(keys, index)),
@@ -160,19 +202,21 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
   // `jsonParsed` lists the keys of lookup tables among the others, `json` leaves them in `loadedAddresses`.
   const parsed = listed.some(isJson);
   const own = listed.map((key) => addressOf(isJson(key) ? key['pubkey'] : key));
-  const keys = parsed ? own : [...own, ...loadedKeys(meta)];
+  const loaded = parsed ? [] : loadedKeys(meta);
+  const keys = parsed ? own : [...own, ...loaded];
   return {
     signature: textOf(listOf(transaction['signatures'], 'signatures')[0], 'signature'),
     version: version === 0 || version === 1 ? version : 'legacy',
     keys,
+    loaded: parsed ? listed.filter((key) => isJson(key) && key['source'] === 'lookupTable').length : loaded.length,
     instructions: listOf(message['instructions'], 'instructions').map((value) => readInstruction(value, keys)),
   };
 }
 
 /**
  * Reads what `getTransaction` answered (or one element of a block's `transactions`) in the encodings json, jsonParsed,
- * base64 or base58. Trusts no shape: anything unexpected is `malformed`, never an exception. Not `withInner`: `inner` is null, whatever
- * the answer has of it, for those who find all that they want in the logs at half the cost.
+ * base64 or base58. Trusts no shape: anything unexpected is `malformed`, never an exception. Without `withInner`, `inner` and
+ * `tokenBalances` are null, which halves the cost for callers that need only the logs.
  */
 export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransactionView {
   try {
@@ -194,8 +238,10 @@ export function readTransaction(answer: unknown, withInner = true): TransactionV
       err: meta['err'] ?? null,
       logs: optionalList(meta['logMessages'], 'logMessages').map((line) => textOf(line, 'a log line')),
       accountKeys: body.keys,
+      loadedAddresses: body.loaded,
       instructions: body.instructions,
       inner: withInner ? readInner(meta, body.keys) : null,
+      tokenBalances: withInner ? readTokenBalances(meta, body.keys) : null,
     };
   } catch (error) {
     if (error instanceof ShapeFault) return { kind: 'malformed', reason: error.message };
@@ -269,4 +315,20 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
     }
   }
   return { refused, unreadable };
+}
+
+/**
+ * Reports every instruction of the given programs, top-level and inner, with the path that `readLogs` gives to an event which that
+ * instruction emits. Inner instructions must be recorded.
+ */
+export function readInstructions(view: TransactionView, programs: ReadonlySet<string>, onInstruction: EventSink): void {
+  let top = -1;
+  for (const [index, { programId, data }] of view.instructions.entries()) {
+    if (precompilePrograms.has(programId)) continue;
+    top++;
+    if (programs.has(programId)) onInstruction(programId, eventPath(top, -1, 0), data);
+    for (const [at, inner] of (view.inner?.get(index) ?? []).entries()) {
+      if (programs.has(inner.programId)) onInstruction(inner.programId, eventPath(top, at, 0), inner.data);
+    }
+  }
 }

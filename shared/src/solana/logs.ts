@@ -10,6 +10,20 @@ export interface LogReading {
 
 export type EventSink = (programId: string, path: string, data: Uint8Array) => void;
 
+/** Further findings of a walk. Each costs nothing if it is not there. */
+export interface LogListeners {
+  /** A `Program data:` line of several slices. No Anchor event has more than one, so it has no path. */
+  readonly onSlices?: (programId: string, line: string) => void;
+  /** A program runs. */
+  readonly onInvoke?: (programId: string) => void;
+  /**
+   * The text behind `Program log: `, with the path under which it counts among the program's events. Only text that begins with
+   * `textPrefix(programId)` is reported; null reports none.
+   */
+  readonly onText?: (programId: string, path: string, text: string) => void;
+  readonly textPrefix?: (programId: string) => string | null;
+}
+
 /** Deepest invoke stack that is followed: five by the first limit of the network, nine by SIMD-0268; with room. */
 const maxDepth = 64;
 
@@ -17,6 +31,7 @@ const idAt = 8; // behind `Program `
 const minIdLength = 32;
 const maxIdLength = 44;
 const dataAt = 14; // behind `Program data: `
+const textAt = 13; // behind `Program log: `
 const successLength = 8; // ` success`
 
 const colon = 58;
@@ -93,14 +108,13 @@ function decodeSlice(line: string): Uint8Array | null {
  * Only the runtime writes lines that begin with `Program <id> `; what programs log follows `Program log: `, so text cannot
  * forge the stack. Behind `Log truncated` nothing is reported: shorter lines may still follow there while longer ones, an
  * `invoke` among them, are missing. Lines that fit nothing are the runtime's free text and are passed over. Never throws.
- * With `wants`, lines of other programs are not decoded. `onSlices` gets the lines of several slices: no Anchor event has
- * more than one, so these are counted among the events by nobody and have no path.
+ * With `wants`, lines of other programs are not decoded.
  */
 export function readLogs(
   logs: readonly string[],
   onEvent: EventSink,
   wants?: (programId: string) => boolean,
-  onSlices?: (programId: string, line: string) => void,
+  { onSlices, onInvoke, onText, textPrefix }: LogListeners = {},
 ): LogReading {
   const programs: string[] = [];
   const inner: number[] = [];
@@ -112,7 +126,16 @@ export function readLogs(
       if (line === 'Log truncated') return cut;
       continue;
     }
-    if (line.charCodeAt(11) === colon) continue; // `Program log: `, the most frequent
+    // `Program log: `, the most frequent.
+    if (line.charCodeAt(11) === colon) {
+      if (onText === undefined || programs.length === 0) continue;
+      const depth = programs.length;
+      const programId = programs[depth - 1]!;
+      const prefix = textPrefix?.(programId) ?? null;
+      if (prefix === null || !line.startsWith(prefix, textAt)) continue;
+      onText(programId, eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++), line.slice(textAt));
+      continue;
+    }
     if (line.charCodeAt(12) === colon && line.charCodeAt(idAt) === letterD && line.startsWith('Program data: ')) {
       const depth = programs.length;
       if (depth === 0) return fault('data outside of any program');
@@ -147,7 +170,9 @@ export function readLogs(
       const depth = invokeDepth(line, idEnd + 1);
       if (depth === 0 && !line.startsWith('invoke', idEnd + 1)) continue;
       if (depth !== programs.length + 1 || depth > maxDepth) return fault('an invoke of the wrong depth');
-      programs.push(programIdOf(line, idEnd));
+      const programId = programIdOf(line, idEnd);
+      onInvoke?.(programId);
+      programs.push(programId);
       emitted.push(0);
       if (depth === 1) {
         top++;

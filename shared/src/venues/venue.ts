@@ -9,11 +9,21 @@ import type { TradeFault } from './trading.ts';
 export interface Venue {
   readonly name: VenueName;
   readonly programId: string;
-  /** Account that signs the program's self-CPI events; null where the program has none. */
+  /**
+   * The simplest form that shows all trades of the program. `logs`: `Program data:` lines, or text that `logText` reads. `cpi`: self-CPI
+   * events. `instructions`: the instructions themselves. Of a program that does not log its trades, ingest fetches every transaction whole.
+   */
+  readonly reveals: 'logs' | 'cpi' | 'instructions';
+  /** Reads trades from plain `Program log:` lines; null for a program that logs none. Requires `logs`, and no event authority. */
+  readonly logText: LogText | null;
+  /** Account that signs the program's self-CPI events; null if the program has none. */
   readonly eventAuthority: string | null;
   /** Prefixes (bytes at offset 0) of the accounts to subscribe to with `programSubscribe`; empty for none. */
   readonly watchedAccountPrefixes: readonly Uint8Array[];
-  /** Decodes one event: 8-byte discriminator and Borsh body, as logged or sent by self-CPI (without the CPI tag). */
+  /**
+   * Decodes one event: 8-byte discriminator and Borsh body, as logged or sent by self-CPI (without the CPI tag). Of a venue that reveals its
+   * trades by `instructions`, the data of one instruction.
+   */
   decodeEvent(data: Uint8Array): DecodedEvent;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array): DecodedAccount;
@@ -27,6 +37,13 @@ export interface Venue {
   readonly quoting: VenueQuoting | null;
   /** What an error code of this program means for a trade. Other programs use the same numbers: ask the one that failed. */
   tradeFault(code: number): TradeFault;
+}
+
+export interface LogText {
+  /** First characters of the text, behind `Program log: `. Other text never reaches the venue. */
+  readonly prefix: string;
+  /** Decodes one text, with its prefix. */
+  decode(text: string): DecodedEvent;
 }
 
 /** A pool whose address follows from the mint. Whether it exists, its account shows. */

@@ -25,6 +25,8 @@ function canonicalPool(mint: string, quoteMint: string): DerivedPool {
 export const pumpAmm: Venue = {
   name: 'pump-amm',
   programId,
+  reveals: 'logs',
+  logText: null,
   eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.pool],
   decodeEvent,

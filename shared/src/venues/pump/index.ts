@@ -9,6 +9,8 @@ import { tradeFault } from './errors.ts';
 export const pump: Venue = {
   name: 'pump',
   programId,
+  reveals: 'logs',
+  logText: null,
   eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.bondingCurve],
   decodeEvent,

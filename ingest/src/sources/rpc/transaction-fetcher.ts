@@ -1,23 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { nowUs } from '../clock.ts';
-import type { WholeTransaction } from './source.ts';
+import { nowUs } from '../../clock.ts';
+import type { WholeSighting } from '../sighting.ts';
+import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 
-/** Transactions waiting to be fetched; beyond it the newest are refused. */
+/** Transactions waiting to be fetched; beyond it new ones are refused. */
 const maxQueued = 2_000;
 const maxConcurrent = 8;
-/** A transaction is readable once confirmed, within a second or two; one on a fork that died never is. */
+/** A transaction is readable once it is confirmed, within a second or two. One on a dead fork never is. */
 const giveUpAfterMs = 30_000;
 const firstPauseMs = 300;
 const maxPauseMs = 3_000;
 
-/** An answer that is not what was asked for, or does not show all of it: another endpoint may have it. */
-export interface Unusable {
-  readonly kind: 'unusable';
-  readonly reason: string;
-}
-
-/** `unreachable`: no endpoint answered at the end, so that it may well be had later. */
+/** `unreachable`: no endpoint answered at the end, so a later request may succeed. */
 export interface LostTransaction {
   readonly kind: 'lost';
   readonly reason: string;
@@ -27,7 +22,7 @@ export interface LostTransaction {
 export interface FetcherOptions {
   readonly giveUpAfterMs?: number;
   readonly maxConcurrent?: number;
-  /** What it fetches fills a gap. */
+  /** Its transactions fill a gap. */
   readonly late?: boolean;
 }
 
@@ -35,13 +30,13 @@ interface Kinded {
   readonly kind: string;
 }
 
-interface Wanted {
+interface Request {
   readonly signature: string;
   readonly slot: number;
   readonly sinceMs: number;
   readonly signal: AbortSignal;
-  /** Gives an answer to whoever asked; null where it was usable, otherwise why not. */
-  readonly take: (whole: WholeTransaction) => string | null;
+  /** Passes an answer to the caller. Returns null if it was usable, otherwise the reason. */
+  readonly take: (whole: WholeSighting) => string | null;
   readonly lose: (reason: string, unreachable: boolean) => void;
 }
 
@@ -51,7 +46,7 @@ export class TransactionFetcher {
   readonly #giveUpAfterMs: number;
   readonly #maxConcurrent: number;
   readonly #late: boolean;
-  readonly #queue: Wanted[] = [];
+  readonly #queue: Request[] = [];
   #running = 0;
 
   constructor(rpc: Rpc, options: FetcherOptions = {}) {
@@ -65,16 +60,16 @@ export class TransactionFetcher {
     return this.#queue.length + this.#running;
   }
 
-  /** What `read` made of the first answer that it could use, over all endpoints; asked until then, or given up. */
+  /** What `read` made of the first answer that it could use. All endpoints are asked until there is one, or the fetcher gives up. */
   fetch<T extends Kinded>(
     signature: string,
     slot: number,
     signal: AbortSignal,
-    read: (whole: WholeTransaction) => T | Unusable,
+    read: (whole: WholeSighting) => T | Unusable,
   ): Promise<Exclude<T, Unusable> | LostTransaction> {
     if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
     return new Promise((settle) => {
-      const take = (whole: WholeTransaction): string | null => {
+      const take = (whole: WholeSighting): string | null => {
         const reading = read(whole);
         if (isUnusable(reading)) return reading.reason;
         settle(reading as Exclude<T, Unusable>);
@@ -88,17 +83,17 @@ export class TransactionFetcher {
 
   #drain(): void {
     while (this.#running < this.#maxConcurrent) {
-      const wanted = this.#queue.shift();
-      if (wanted === undefined) return;
+      const request = this.#queue.shift();
+      if (request === undefined) return;
       this.#running++;
-      void this.#load(wanted).finally(() => {
+      void this.#load(request).finally(() => {
         this.#running--;
         this.#drain();
       });
     }
   }
 
-  async #load({ signature, slot, sinceMs, signal, take, lose }: Wanted): Promise<void> {
+  async #load({ signature, slot, sinceMs, signal, take, lose }: Request): Promise<void> {
     const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     let reason = 'not found';
     let unreachable = false;
@@ -107,7 +102,10 @@ export class TransactionFetcher {
       let fault: string | null = 'not found';
       try {
         await this.#rpc.call('getTransaction', [signature, options], signal, (result) => {
-          if (result !== null) fault = take({ signature, slot, result, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late });
+          if (result === null) return false;
+          const origin = { source: 'rpc', signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late } as const;
+          const sighting = readWholeSighting(result, origin);
+          fault = sighting.kind === 'unusable' ? sighting.reason : take(sighting);
           return fault === null;
         });
         if (fault === null) return;
@@ -121,7 +119,7 @@ export class TransactionFetcher {
       await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
       pauseMs = Math.min(maxPauseMs, pauseMs * 2);
     }
-    lose(signal.aborted ? 'no longer asked for' : reason, unreachable);
+    lose(signal.aborted ? 'no longer requested' : reason, unreachable);
   }
 }
 

@@ -3,9 +3,9 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { nowUs } from '../clock.ts';
-import { readAccount } from './accounts.ts';
-import type { AccountState } from './source.ts';
+import { nowUs } from '../../clock.ts';
+import { readAccount } from '../read-account.ts';
+import type { AccountState } from '../sighting.ts';
 
 /** Accounts of one `getMultipleAccounts`, as nodes limit it. */
 const maxAccountsACall = 100;
@@ -25,7 +25,7 @@ export type FetchedAccount =
   /** No endpoint answered in time, or the queue was full. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
-interface Wanted {
+interface Request {
   readonly address: string;
   readonly usable: (state: AccountState) => boolean;
   readonly settle: (account: FetchedAccount) => void;
@@ -40,7 +40,7 @@ export class AccountFetcher {
   failures = 0;
   readonly #rpc: Rpc;
   readonly #signal: AbortSignal;
-  #queue: Wanted[] = [];
+  #queue: Request[] = [];
   #running = 0;
   #gathering = false;
 
@@ -89,10 +89,10 @@ export class AccountFetcher {
     }
   }
 
-  async #load(batch: readonly Wanted[]): Promise<void> {
-    const addresses = [...new Set(batch.map((wanted) => wanted.address))];
+  async #load(batch: readonly Request[]): Promise<void> {
+    const addresses = [...new Set(batch.map((request) => request.address))];
     const found = new Map<string, FetchedAccount>();
-    const isUsable = ({ address, usable }: Wanted): boolean => {
+    const isUsable = ({ address, usable }: Request): boolean => {
       const account = found.get(address);
       return account?.kind === 'found' && usable(account.state);
     };

@@ -1,6 +1,5 @@
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
-import type { TransactionLogs } from './source.ts';
 
 const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 /** Nodes announce simulation-like executions under this signature. */
@@ -15,7 +14,7 @@ export function logsSubscription(programId: string): Subscription {
   };
 }
 
-/** What stands before the logs of a notification as nodes write it. */
+/** The part of a notification before its log lines. */
 export interface LogsHead {
   readonly signature: string;
   readonly slot: number;
@@ -45,8 +44,9 @@ const headBytes = 320;
 const maxSignatureLength = 88;
 
 /**
- * Reads the head of a notification in the form that nodes write, without parsing the frame; null for any other frame, which
- * `JSON.parse` then reads. The context may tell more than the slot, and `err` may stand before the signature. Most frames are repeats of another endpoint's or of another subscription's and end here.
+ * Reads the head of a notification in the form that nodes write, without parsing the frame. Returns null for any other frame, which
+ * `JSON.parse` then reads. The context may hold more than the slot, and `err` may come before the signature. Most frames repeat what
+ * another endpoint or another subscription has sent, and end here.
  */
 export function readLogsHead(frame: Buffer): LogsHead | null {
   if (frame.length < 128 || frame[beforeContext.length - 2] !== colon) return null;
@@ -74,7 +74,7 @@ export function readLogsHead(frame: Buffer): LogsHead | null {
   return { signature, slot, failed: true, linesAt: -1 };
 }
 
-/** The slot of a context that ends at `contextEnd`; -1 where it tells none. */
+/** The slot of a context that ends at `contextEnd`; -1 if it has none. */
 function slotIn(text: string, contextEnd: number): number {
   let at = beforeContext.length;
   if (!text.startsWith(slotField, at)) {
@@ -92,10 +92,10 @@ function slotIn(text: string, contextEnd: number): number {
 }
 
 /**
- * Reads the lines behind a head, without those that say nothing about events: what programs log as text, return data and
- * compute units. Null where the rest of the frame is not as nodes write it.
+ * Reads the log lines behind a head. Leaves out the lines that hold no event: text (except lines that begin with one of `textPrefixes`),
+ * return data and compute units. Returns null if the rest of the frame does not have the form that nodes write.
  */
-export function readLogsLines(frame: Buffer, { linesAt }: LogsHead): string[] | null {
+export function readLogsLines(frame: Buffer, { linesAt }: LogsHead, textPrefixes: readonly string[] = []): string[] | null {
   const text = frame.toString('latin1');
   const lines: string[] = [];
   let at = linesAt;
@@ -105,7 +105,7 @@ export function readLogsLines(frame: Buffer, { linesAt }: LogsHead): string[] | 
     const start = at + 1;
     const end = endOfString(text, start);
     if (end === -1) return null;
-    if (!isProse(text, start, end)) {
+    if (!holdsNoEvent(text, start, end, textPrefixes)) {
       const line = text.slice(start, end);
       // No line of the runtime needs an escape; one that has any is left to the parser.
       if (line.includes('\\')) return null;
@@ -133,19 +133,31 @@ const lowerL = 108;
 const lowerR = 114;
 const lowerS = 115;
 
-/** Lines that no event is read from. */
-function isProse(text: string, start: number, end: number): boolean {
+function holdsNoEvent(text: string, start: number, end: number, textPrefixes: readonly string[]): boolean {
   const kind = text.charCodeAt(start + 8); // behind `Program `
-  if (kind === lowerL && text.charCodeAt(start + 11) === colon) return text.startsWith('Program log: ', start);
+  if (kind === lowerL && text.charCodeAt(start + 11) === colon) {
+    return text.startsWith('Program log: ', start) && !startsWithAny(text, start, textPrefixes);
+  }
   if (kind === lowerR && text.charCodeAt(start + 14) === colon) return text.startsWith('Program return: ', start);
   return text.charCodeAt(end - 1) === lowerS && text.charCodeAt(end - 7) !== lowerS && text.startsWith(' compute units', end - 14);
 }
 
-/** `failed`: the transaction failed. `placeholder`: not a transaction that landed. */
-export type LogsOutcome = TransactionLogs | 'failed' | 'placeholder' | 'malformed';
+export interface NotifiedLogs {
+  readonly signature: string;
+  readonly slot: number;
+  readonly logs: readonly string[];
+}
+
+function startsWithAny(text: string, start: number, prefixes: readonly string[]): boolean {
+  for (const prefix of prefixes) if (text.startsWith(prefix, start)) return true;
+  return false;
+}
+
+/** `failed`: the transaction failed. `placeholder`: it is not a transaction that landed. */
+export type LogsOutcome = NotifiedLogs | 'failed' | 'placeholder' | 'malformed';
 
 /** Reads the `params` of a `logsNotification`. */
-export function readLogsNotification(params: unknown, receivedUs: number): LogsOutcome {
+export function readLogsNotification(params: unknown): LogsOutcome {
   if (!isRecord(params) || !isRecord(params['result'])) return 'malformed';
   const { context, value } = params['result'];
   if (!isRecord(context) || !isRecord(value) || !isSlot(context['slot'])) return 'malformed';
@@ -154,7 +166,7 @@ export function readLogsNotification(params: unknown, receivedUs: number): LogsO
   if (err !== null) return err === undefined ? 'malformed' : 'failed';
   if (placeholderForm.test(signature)) return 'placeholder';
   if (!isTexts(logs)) return 'malformed';
-  return { signature, slot: context['slot'], logs, receivedUs };
+  return { signature, slot: context['slot'], logs };
 }
 
 function isTexts(value: unknown): value is string[] {

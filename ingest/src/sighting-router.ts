@@ -1,0 +1,79 @@
+import { solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import type { Continuity } from './continuity/continuity.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import type { SolUsdFeed } from './pipeline/sol-usd.ts';
+import type { AccountState, Sighting } from './sources/sighting.ts';
+import type { SourceSink } from './sources/source.ts';
+
+export interface SightingCounts {
+  /** Successful transactions seen for the first time. */
+  new: number;
+  /** Seen before by another endpoint, subscription or source. */
+  repeated: number;
+  /** Seen before, but not completely or without any event: decoded once more. */
+  decodedAgain: number;
+  /** Seen before in another slot: it landed on two forks, or an endpoint is wrong. */
+  otherSlot: number;
+  /** Of a slot that is known to have died. */
+  deadSlot: number;
+}
+
+export interface RouterParts {
+  readonly pipeline: Pick<Pipeline, 'dedupe' | 'isOpen' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
+  readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'isDead' | 'seenElsewhere' | 'resumed'>;
+  readonly solUsd: Pick<SolUsdFeed, 'take'>;
+}
+
+/** Passes on what sources report: new sightings to the pipeline, slots to continuity, accounts to the pipeline or the SOL price. */
+export class SightingRouter implements SourceSink {
+  readonly counts: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, deadSlot: 0 };
+  readonly #parts: RouterParts;
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts;
+  }
+
+  isRepeat(signature: string, slot: number): boolean {
+    const { dedupe } = this.#parts.pipeline;
+    if (dedupe.slotOf(signature) !== slot || this.#parts.pipeline.isOpen(signature)) return false;
+    this.counts.repeated++;
+    return true;
+  }
+
+  sighting(sighting: Sighting): void {
+    const { pipeline, continuity } = this.#parts;
+    const { signature, slot } = sighting;
+    if (continuity.isDead(slot)) {
+      this.counts.deadSlot++;
+      return;
+    }
+    const firstSlot = pipeline.dedupe.see(signature, slot);
+    if (firstSlot === null) {
+      this.counts.new++;
+      pipeline.takeNew(sighting);
+    } else if (firstSlot !== slot) {
+      this.counts.otherSlot++;
+      continuity.seenElsewhere(sighting);
+    } else if (pipeline.isOpen(signature)) {
+      this.counts.decodedAgain++;
+      pipeline.takeAgain(sighting);
+    } else this.counts.repeated++;
+  }
+
+  account(state: AccountState): void {
+    if (state.address === solUsdcWhirlpool) this.#parts.solUsd.take(state);
+    else this.#parts.pipeline.takeAccount(state);
+  }
+
+  slot(slot: number, parent: number | null): void {
+    this.#parts.continuity.slot(slot, parent);
+  }
+
+  confirmedSlot(endpoint: number, slot: number): void {
+    this.#parts.continuity.confirmed(endpoint, slot);
+  }
+
+  resumed(): void {
+    this.#parts.continuity.resumed();
+  }
+}

@@ -1,0 +1,37 @@
+import type { TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import type { Commitment } from '@sluice/shared/wire/events.ts';
+
+interface SightingOrigin {
+  /** Name of the source. */
+  readonly source: string;
+  readonly signature: string;
+  readonly slot: number;
+  readonly commitment: Commitment;
+  readonly receivedUs: number;
+}
+
+/** The log lines of a successful transaction. Text that no venue reads may be left out. */
+export interface LogsSighting extends SightingOrigin {
+  readonly kind: 'logs';
+  readonly logs: readonly string[];
+}
+
+/** A whole transaction: message, loaded addresses, inner instructions, logs, token balances and error. */
+export interface WholeSighting extends SightingOrigin {
+  readonly kind: 'whole';
+  readonly transaction: TransactionView;
+  /** Read from the history of the chain to fill a gap, after newer transactions were published. */
+  readonly late: boolean;
+}
+
+/** What a source has seen of one transaction. */
+export type Sighting = LogsSighting | WholeSighting;
+
+/** State of an account at the end of a slot. */
+export interface AccountState {
+  readonly address: string;
+  readonly owner: string;
+  readonly data: Uint8Array;
+  readonly slot: number;
+  readonly receivedUs: number;
+}
