@@ -21,7 +21,8 @@ import type { Publish } from './fanout/topic-group.ts';
 import { CandlePauses } from './history/candle-pauses.ts';
 import { History } from './history/history.ts';
 import { SlotLosses } from './history/slot-losses.ts';
-import { CatchUps } from './replay/catch-up.ts';
+import { CatchUps, type FindResumePoint } from './replay/catch-up.ts';
+import { resumePoint } from './replay/resume-point.ts';
 import type { Admit } from './session/admission.ts';
 import type { Connection, ConnectionOptions } from './session/connection.ts';
 import type { KeyUsages } from './session/key-usage.ts';
@@ -65,7 +66,8 @@ export class Hub {
     const losses = new SlotLosses(history);
     const fanout = new Fanout(publish, stats, bus, history);
     const dialect = new PumpPortalDialect(fanout.publish);
-    const catchUps = new CatchUps(history, bus, stats, pauses);
+    const resume: FindResumePoint = (topic, since, current) => resumePoint({ bus, history, pauses, losses }, topic, since, current);
+    const catchUps = new CatchUps(history, bus, stats, pauses, resume);
     const heartbeats = new HeartbeatRooms();
     const shared = { bus, history, pauses, losses, fanout, dialect, catchUps, heartbeats, slices, slowConsumers, stats, publish, log };
     const candleDemand = new CandleDemand({

@@ -50,7 +50,7 @@ export function subscribe(parts: SubscribeParts, connection: Connection, command
     }
     const { following, start } = followed;
     if (key !== null) accepted.push(key);
-    positions[topic] = { epoch: parts.bus.epoch, seq: start.after, recovered: start.recovered };
+    positions[topic] = { epoch: start.epoch, seq: start.after, recovered: start.recovered };
     if (start.gap !== null) gaps.push(start.gap);
     if (following instanceof CatchUp) replays.push(following);
   }
@@ -79,6 +79,7 @@ function follow(
   nowMs: number,
 ): { following: Following; start: ResumePoint } | null {
   const { fanout, candleDemand } = parts;
+  const { epoch } = parts.bus;
   const before = connection.topics?.get(topic);
   const isCandles = readCandlesTopic(topic) !== null;
   if (isCandles && !candleDemand.hasRoomFor(topic)) return null;
@@ -89,12 +90,15 @@ function follow(
   if (since === null && before !== undefined && groupOf(before) === group) {
     // The connection already follows the topic with the same filter.
     fanout.release(group);
-    const after = before instanceof CatchUp ? before.next - 1 : current;
-    return { following: group, start: { after, recovered: false, gap: null } };
+    const replay = before instanceof CatchUp ? before : null;
+    const [after, of] = replay === null ? [current, epoch] : [replay.next - 1, replay.awaitedEpoch ?? epoch];
+    return { following: group, start: { after, epoch: of, recovered: false, gap: null } };
   }
   if (before !== undefined) connection.unfollow(topic);
-  const start = since === null ? { after: current, recovered: false, gap: null } : resumePoint(parts, topic, since, current);
-  const following = start.after === current ? group : new CatchUp(connection, group, start.after, nowMs);
+  const start = since === null ? { after: current, epoch, recovered: false, gap: null } : resumePoint(parts, topic, since, current);
+  const awaitedEpoch = start.epoch === epoch ? null : start.epoch;
+  const isLive = start.after === current && awaitedEpoch === null;
+  const following = isLive ? group : new CatchUp(connection, group, start.after, awaitedEpoch, nowMs);
   connection.follow(topic, following);
   return { following, start };
 }

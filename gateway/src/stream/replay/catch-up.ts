@@ -1,3 +1,4 @@
+import { isLater } from '@sluice/shared/bus/epoch.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
@@ -9,6 +10,7 @@ import type { CandlePauses } from '../history/candle-pauses.ts';
 import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';
+import type { ResumePoint } from './resume-point.ts';
 
 /** Frames replayed in one turn of the event loop, over all connections. Live frames are sent between the turns. */
 const framesPerTurn = 512;
@@ -38,16 +40,22 @@ export class CatchUp {
   next: number;
   /** With a filter: `seq` of the last frame that passed, or where the replay began. */
   prev: number;
+  /** The gateway has not reached this epoch yet; null if it has reached the epoch of the client's position. */
+  awaitedEpoch: string | null;
   readonly startedAtMs: number;
 
-  constructor(client: ReplayClient, group: Group, after: number, nowMs: number) {
+  constructor(client: ReplayClient, group: Group, after: number, awaitedEpoch: string | null, nowMs: number) {
     this.client = client;
     this.group = group;
     this.next = after + 1;
     this.prev = after;
+    this.awaitedEpoch = awaitedEpoch;
     this.startedAtMs = nowMs;
   }
 }
+
+/** Finds where a client with the position `since` resumes a topic whose last published frame is `current`. */
+export type FindResumePoint = (topic: string, since: { readonly epoch: string; readonly seq: number }, current: number) => ResumePoint;
 
 /** All replays under way. They take turns, so that no client waits for the replay of another. */
 export class CatchUps {
@@ -55,14 +63,16 @@ export class CatchUps {
   readonly #bus: BusPosition;
   readonly #stats: StreamStats;
   readonly #pauses: CandlePauses;
+  readonly #resume: FindResumePoint;
   readonly #queue = new Set<CatchUp>();
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: CandlePauses) {
+  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: CandlePauses, resume: FindResumePoint) {
     this.#history = history;
     this.#bus = bus;
     this.#stats = stats;
     this.#pauses = pauses;
+    this.#resume = resume;
   }
 
   get size(): number {
@@ -92,6 +102,7 @@ export class CatchUps {
   onEpoch(): void {
     for (const catchUp of this.#queue) {
       const { seq } = catchUp.group.topic;
+      if (catchUp.awaitedEpoch !== null) continue;
       // What a client that is ahead received in the last epoch is unknown.
       if (catchUp.next > seq + 1) this.#reset(catchUp);
       else this.#reportGap(catchUp, { from: catchUp.next, to: catchUp.next - 1, reason: 'epoch' });
@@ -100,22 +111,28 @@ export class CatchUps {
 
   /** A new log has begun. What was to be replayed is lost. */
   onReset(): void {
-    for (const catchUp of this.#queue) this.#reset(catchUp);
+    const { epoch } = this.#bus;
+    for (const catchUp of this.#queue) {
+      const { awaitedEpoch } = catchUp;
+      if (awaitedEpoch === null || (awaitedEpoch !== epoch && !isLater(awaitedEpoch, epoch))) this.#reset(catchUp);
+    }
     this.wake();
   }
 
   #reset(catchUp: CatchUp): void {
     const { seq } = catchUp.group.topic;
     this.#reportGap(catchUp, { from: catchUp.next, to: null, reason: 'epoch' });
+    catchUp.awaitedEpoch = null;
     catchUp.next = seq + 1;
     catchUp.prev = seq;
   }
 
   /** Ingest reported lost slots. The replays continue. */
   onSlotLoss(loss: SlotLoss): void {
-    for (const { client, group, next } of this.#queue) {
+    for (const { client, group, next, awaitedEpoch } of this.#queue) {
       const { topic } = group.topic;
-      if (!isMarketTopic(topic)) continue;
+      // A client that comes from a later epoch was notified there of losses in an earlier one.
+      if (!isMarketTopic(topic) || awaitedEpoch !== null) continue;
       this.#stats.gaps++;
       client.notify(slotLossGap(topic, next, loss, this.#bus.epoch));
     }
@@ -144,6 +161,10 @@ export class CatchUps {
   #advance(catchUp: CatchUp, limit: number): number {
     const { client, group } = catchUp;
     const { topic } = group;
+    if (catchUp.awaitedEpoch !== null && !this.#hasReached(catchUp, catchUp.awaitedEpoch)) {
+      this.#waitForLag(catchUp);
+      return 0;
+    }
     const oldest = this.#history.oldest(topic.topic);
     const newest = this.#history.newest(topic.topic);
     if (catchUp.next <= topic.seq && newest < catchUp.next) this.#skip(catchUp, topic.seq);
@@ -162,6 +183,24 @@ export class CatchUps {
     return looked;
   }
 
+  /** Whether the gateway has reached the epoch of the client's position. If it has passed that epoch, the client is notified of the next one. */
+  #hasReached(catchUp: CatchUp, awaited: string): boolean {
+    const { epoch } = this.#bus;
+    const { topic, seq: current } = catchUp.group.topic;
+    if (isLater(awaited, epoch)) return false;
+    if (awaited !== epoch) {
+      // Only a gateway that has the frame of that number knows in which epoch it was published.
+      if (catchUp.next > current + 1) return false;
+      const { after, gap } = this.#resume(topic, { epoch: awaited, seq: catchUp.next - 1 }, current);
+      this.#stats.gaps++;
+      catchUp.client.notify(gap ?? { op: 'gap', topic, from: catchUp.next, to: catchUp.next - 1, reason: 'epoch', epoch });
+      catchUp.next = after + 1;
+      catchUp.prev = after;
+    }
+    catchUp.awaitedEpoch = null;
+    return true;
+  }
+
   /** The next frames were trimmed from the history, or lie before a hole in it or before a pause. */
   #skip(catchUp: CatchUp, to: number, reason: Gap['reason'] = 'trimmed'): void {
     this.#reportGap(catchUp, { from: catchUp.next, to, reason });
@@ -172,6 +211,7 @@ export class CatchUps {
     const { topic } = catchUp.group;
     if (Date.now() - catchUp.startedAtMs < maxAheadMs) return;
     this.#reportGap(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
+    catchUp.awaitedEpoch = null;
     catchUp.next = topic.seq + 1;
     catchUp.prev = topic.seq;
     this.wake();

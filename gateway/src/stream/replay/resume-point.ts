@@ -12,6 +12,8 @@ const maxAhead = 65_536;
 export interface ResumePoint {
   /** The first frame is the one after this `seq`. */
   readonly after: number;
+  /** Epoch of that `seq`. Later than the gateway's if the client comes from a gateway that is ahead. */
+  readonly epoch: string;
   readonly recovered: boolean;
   readonly gap: Gap | null;
 }
@@ -32,7 +34,7 @@ interface ClientPosition {
 export function resumePoint(parts: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
   const point = resumeFrames(parts, topic, since, current);
   // A client that has missed no frame may still have missed the report of lost slots.
-  const loss = point.recovered ? parts.losses.since(topic, point.after) : null;
+  const loss = point.recovered && point.epoch === parts.bus.epoch ? parts.losses.since(topic, point.after) : null;
   return loss === null ? point : { ...point, recovered: false, gap: slotLossGap(topic, point.after + 1, loss, parts.bus.epoch) };
 }
 
@@ -44,12 +46,12 @@ function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, sinc
   const { epoch } = bus;
   const lost = (after: number, to: number | null, reason: Gap['reason'], from = since.seq + 1): ResumePoint => ({
     after,
+    epoch,
     recovered: false,
     gap: { op: 'gap', topic, from, to, reason, epoch },
   });
   if (since.epoch !== epoch) {
-    // The client comes from a gateway that is ahead: it has the frames that are retained here.
-    if (isLater(since.epoch, epoch)) return lost(current, null, 'epoch');
+    if (isLater(since.epoch, epoch)) return { after: since.seq, epoch: since.epoch, recovered: true, gap: null };
     const place = bus.placeOf(since.epoch);
     const last = place === null ? null : history.lastUpTo(topic, place.end, current);
     // Up to `last` the numbers are the same in both epochs.
@@ -58,5 +60,5 @@ function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, sinc
   }
   if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
   if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
-  return { after: since.seq, recovered: true, gap: null };
+  return { after: since.seq, epoch, recovered: true, gap: null };
 }
