@@ -9,7 +9,7 @@ import {
 } from '@sluice/shared/solana/well-known.ts';
 import { mostTip } from '@sluice/shared/config/tip-settings.ts';
 import { tipAccounts } from './tip-accounts.ts';
-import { growsPool, isGrowth, isVenue, readTrade, type NamedInstruction, type Trade } from './trade-instruction.ts';
+import { growthRentOf, isGrowth, isVenue, readTrade, rentOf, type NamedInstruction, type Trade } from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';
 
 /** Longest message of a v0 transaction with one signature: 1232 bytes less that and its count. */
@@ -24,17 +24,11 @@ const maxComputeUnits = 1_400_000n;
 const microLamports = 1_000_000n;
 
 /**
- * Most rent that a venue takes from the wallet for accounts that it makes: two of 165 bytes, a volume accumulator's and a token
- * account of fees. Growing an account goes to 300 bytes. Both at the highest rent there was, 6960 lamports a byte.
- */
-const venueRent = 2n * (128n + 165n) * 6_960n;
-const growthRent = 300n * 6_960n;
-/**
  * Rent of a token account of the wallet that the message makes, whether it is there already or not: 165 bytes, and 200 under
  * Token-2022, where the mint's extensions ask for up to 195: 166, the owner that cannot change (4), transfer fees (12), a transfer hook
  * (5), no transfers (4), a pause (4).
  */
-const madeRent = (program: string): bigint => (128n + (program === token2022Program ? 200n : 165n)) * 6_960n;
+const madeRent = (program: string): bigint => rentOf([program === token2022Program ? 200 : 165]);
 
 const takers = ['jito', 'sender'] as const;
 /** Who holds no key but has this process sign could otherwise give a wallet away to whoever makes blocks: 0.05 SOL. */
@@ -112,7 +106,7 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   if (priorityFee > mostPriorityFee) return refused('compute_budget', 'a larger priority fee than any trade is worth');
   const tips = [...around.tips.values()].reduce((sum, lamports) => sum + lamports, 0n);
   const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
-  const lamports = signatureFee + priorityFee + venueRent + around.madeRent + around.grown + tips + traded;
+  const lamports = signatureFee + priorityFee + trade.createdRent + around.madeRent + around.grown + tips + traded;
   return { ok: true, lamports, mint: trade.baseMint, venue: trade.programId };
 }
 
@@ -128,13 +122,17 @@ function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string
     case token2022Program:
       return tokenFault(instruction, trade, wallet, around);
     case trade.programId:
-      if (!growsPool(instruction, trade, wallet) || around.grown > 0n)
-        return refused('trade', "another account than the trade's pool grows");
-      around.grown = growthRent;
-      return null;
+      return growthFault(instruction, trade, wallet, around);
     default:
       return refused('program', `the program ${instruction.programId} has no place in a trade`);
   }
+}
+
+function growthFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  const rent = growthRentOf(instruction, trade, wallet);
+  if (rent === null || around.grown > 0n) return refused('trade', "another account than the trade's pool grows");
+  around.grown = rent;
+  return null;
 }
 
 function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around): Refusal | null {

@@ -1,8 +1,8 @@
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
-import { keepDerived, tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { canonicalPoolAddress, instructionDiscriminators as amm, programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
-import { bondingCurveAddress, instructionDiscriminators as pump, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import type { TradePositions, VenueSigning } from '@sluice/shared/venues/signing.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */
@@ -12,7 +12,7 @@ export interface NamedInstruction {
   readonly data: Uint8Array;
 }
 
-/** What a trade takes from the wallet at most, and which accounts of the wallet it works on. */
+/** What a trade costs the wallet at most, and which accounts of the wallet it uses. */
 export interface Trade {
   readonly programId: string;
   readonly side: 'buy' | 'sell';
@@ -26,115 +26,73 @@ export interface Trade {
   readonly quoteAccount: string;
   /** Raw: of the quote coin for a buy, of the coin for a sell. */
   readonly maxIn: bigint;
+  /** Rent of the accounts that the program creates at most, lamports. */
+  readonly createdRent: bigint;
 }
 
-interface Positions {
-  readonly pool: number;
-  readonly user: number;
-  readonly baseMint: number;
-  readonly quoteMint: number;
-  readonly baseProgram: number;
-  readonly quoteProgram: number;
-  readonly baseAccount: number;
-  readonly quoteAccount: number;
-}
+/** Highest rent so far, lamports a byte, and the bytes that each account is charged beside its data. */
+const rentPerByte = 6_960n;
+const accountOverhead = 128n;
 
-interface Form {
-  readonly programId: string;
-  readonly discriminator: Uint8Array;
-  readonly side: Trade['side'];
-  readonly positions: Positions;
-  /** Fewest and most accounts. */
-  readonly accounts: readonly [number, number];
-  /** Fewest and most bytes of data. */
-  readonly bytes: readonly [number, number];
-  /** Which of the two numbers is what goes in; the other one is what comes out. */
-  readonly inAt: 0 | 1;
-}
-
-/** Positions by the programs' IDLs (pump 2.0.0, pump_amm 1.20.0). */
-const onPump: Positions = {
-  pool: 10,
-  user: 13,
-  baseMint: 1,
-  quoteMint: 2,
-  baseProgram: 3,
-  quoteProgram: 4,
-  baseAccount: 14,
-  quoteAccount: 15,
-};
-const onAmm: Positions = {
-  pool: 0,
-  user: 1,
-  baseMint: 3,
-  quoteMint: 4,
-  baseProgram: 11,
-  quoteProgram: 12,
-  baseAccount: 5,
-  quoteAccount: 6,
-};
-
-const pumpForm = { programId: pumpProgram, positions: onPump, bytes: [24, 24] } as const;
-const ammForm = { programId: ammProgram, positions: onAmm } as const;
-const forms: readonly Form[] = [
-  { ...pumpForm, discriminator: pump.buyV2, side: 'buy', accounts: [27, 27], inAt: 1 },
-  { ...pumpForm, discriminator: pump.buyExactQuoteInV2, side: 'buy', accounts: [27, 27], inAt: 0 },
-  { ...pumpForm, discriminator: pump.sellV2, side: 'sell', accounts: [26, 26], inAt: 0 },
-  { ...ammForm, discriminator: amm.buy, side: 'buy', accounts: [23, 27], bytes: [24, 25], inAt: 1 },
-  { ...ammForm, discriminator: amm.buyExactQuoteIn, side: 'buy', accounts: [23, 27], bytes: [24, 25], inAt: 0 },
-  { ...ammForm, discriminator: amm.sell, side: 'sell', accounts: [21, 26], bytes: [24, 24], inAt: 0 },
-];
-
-const curveOf = keepDerived(bondingCurveAddress);
-const poolOf = keepDerived(canonicalPoolAddress);
+const signingByProgram: ReadonlyMap<string, VenueSigning> = new Map(
+  venues.flatMap(({ programId, signing }) => (signing === null ? [] : [[programId, signing] as const])),
+);
 
 const tokenPrograms: ReadonlySet<string> = new Set([tokenProgram, token2022Program]);
 
+/** Rent of new accounts with data of these sizes, lamports, at the highest rent so far. */
+export function rentOf(sizes: readonly number[]): bigint {
+  return sizes.reduce((sum, bytes) => sum + (accountOverhead + BigInt(bytes)) * rentPerByte, 0n);
+}
+
 export function isVenue(programId: string): boolean {
-  return programId === pumpProgram || programId === ammProgram;
+  return signingByProgram.has(programId);
 }
 
-/** Whether it lets the account of this trade's curve or pool grow to what the program wants today, paid by the wallet. */
-export function growsPool({ programId, accounts, data }: NamedInstruction, trade: Trade, wallet: string): boolean {
-  const [pool, user] = accounts;
-  const grows = data.length === pump.extendAccount.length && hasPrefix(data, pump.extendAccount);
-  return grows && programId === trade.programId && accounts.length === 5 && pool === trade.pool && user === wallet;
+/** Rent if the instruction grows the account of this trade's pool at the wallet's cost; null if it is another instruction. */
+export function growthRentOf({ programId, accounts, data }: NamedInstruction, trade: Trade, wallet: string): bigint | null {
+  const growth = signingByProgram.get(programId)?.growth ?? null;
+  if (growth === null || programId !== trade.programId || accounts.length !== growth.accountCount) return null;
+  const grows = data.length === growth.data.length && hasPrefix(data, growth.data);
+  const isOwn = accounts[growth.pool] === trade.pool && accounts[growth.user] === wallet;
+  return grows && isOwn ? BigInt(growth.bytes) * rentPerByte : null;
 }
 
-/** Whether the instruction is of a venue and lets an account grow; the two programs name it alike. */
+/** Whether a venue's instruction grows an account. */
 export function isGrowth({ programId, data }: NamedInstruction): boolean {
-  return isVenue(programId) && hasPrefix(data, pump.extendAccount);
+  const growth = signingByProgram.get(programId)?.growth ?? null;
+  return growth !== null && hasPrefix(data, growth.data);
 }
 
-/** Reads a venue's instruction; it is a trade of this wallet, on the coin's own pool, into the wallet's own accounts, or refused. */
+/** Reads a venue's instruction. Refuses all but a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts. */
 export function readTrade(instruction: NamedInstruction, wallet: string): Trade | Refusal {
   const { programId, accounts, data } = instruction;
-  const form = forms.find((one) => one.programId === programId && hasPrefix(data, one.discriminator));
-  if (form === undefined) return refused('trade', 'an instruction of the venue that is neither a buy nor a sell');
-  const [fewest, most] = form.accounts;
+  const signing = signingByProgram.get(programId);
+  const form = signing?.forms.find(({ discriminator }) => hasPrefix(data, discriminator));
+  if (signing === undefined || form === undefined) {
+    return refused('trade', 'an instruction of the venue that is neither a buy nor a sell');
+  }
+  const [fewest, most] = form.accountCount;
   if (accounts.length < fewest || accounts.length > most) return refused('trade', 'a trade with a wrong number of accounts');
-  if (data.length < form.bytes[0] || data.length > form.bytes[1]) return refused('trade', 'a trade with data of a wrong length');
-  const at = (name: keyof Positions): string => accounts[form.positions[name]] ?? '';
+  if (data.length < form.dataBytes[0] || data.length > form.dataBytes[1]) return refused('trade', 'a trade with data of a wrong length');
+  const at = (name: keyof TradePositions): string => accounts[form.positions[name]] ?? '';
   const [baseMint, quoteMint, baseProgram, quoteProgram] = [at('baseMint'), at('quoteMint'), at('baseProgram'), at('quoteProgram')];
   if (at('user') !== wallet) return refused('trade', 'a trade of another wallet');
   // A sell of wrapped SOL would be SOL leaving under another name.
   if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'a trade whose coin is its quote coin, or SOL');
   if (!tokenPrograms.has(baseProgram) || !tokenPrograms.has(quoteProgram))
     return refused('trade', 'a trade under an unknown token program');
-  const pool = programId === pumpProgram ? curveOf(baseMint) : poolOf(baseMint, quoteMint);
-  if (at('pool') !== pool) return refused('trade', "a trade on another pool than the coin's own");
+  const pool = at('pool');
+  if (!signing.allowsPool(pool, baseMint, quoteMint)) return refused('trade', "a trade on another pool than the coin's own");
   const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
   const quoteAccount = tokenAddress(wallet, quoteMint, quoteProgram);
   if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
     return refused('token_account', "a trade into or out of another account than the wallet's own");
   }
-  const [maxIn, minOut] = amountsOf(data, form.inAt);
-  if (maxIn === 0n || minOut === 0n) return refused('bounds', 'a trade without a bound');
-  return { programId, side: form.side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, maxIn };
-}
-
-function amountsOf(data: Uint8Array, inAt: 0 | 1): readonly [maxIn: bigint, minOut: bigint] {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
-  const amounts = [view.getBigUint64(8, true), view.getBigUint64(16, true)] as const;
-  return inAt === 0 ? amounts : [amounts[1], amounts[0]];
+  const [maxIn, minOut] = [view.getBigUint64(form.maxInAt, true), view.getBigUint64(form.minOutAt, true)];
+  if (maxIn === 0n || minOut === 0n) return refused('bounds', 'a trade without a bound');
+  const createdRent = rentOf(signing.createdBytes);
+  const { side } = form;
+  return { programId, side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, maxIn, createdRent };
 }

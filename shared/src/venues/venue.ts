@@ -1,5 +1,6 @@
 import type { VenueName } from '../wire/events.ts';
 import type { VenueQuoting } from './quoting.ts';
+import type { VenueSigning } from './signing.ts';
 import type { TradeFault } from './trading.ts';
 
 /**
@@ -35,6 +36,8 @@ export interface Venue {
   curveProgress(realBase: bigint): number | null;
   /** What a trade would give, by the program's own arithmetic; null where that is not known here. */
   readonly quoting: VenueQuoting | null;
+  /** What the signer must know to sign its trades; null if it signs none. */
+  readonly signing: VenueSigning | null;
   /** What an error code of this program means for a trade. Other programs use the same numbers: ask the one that failed. */
   tradeFault(code: number): TradeFault;
 }

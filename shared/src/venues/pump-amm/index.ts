@@ -5,6 +5,7 @@ import type { DerivedPool, Venue } from '../venue.ts';
 import { decodeAccount, decodeEvent } from './decode.ts';
 import { accountDiscriminators, canonicalPoolAddress, eventAuthority, programId } from './program.ts';
 import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
 
 /** Quote coins that curves move to a pool with. Curves in another coin do so too; their pool is known once it is told. */
@@ -35,5 +36,6 @@ export const pumpAmm: Venue = {
   derivedPools: (mint) => (isAddress(mint) ? canonicalQuotes.map((quote) => canonicalPool(mint, quote)) : []),
   curveProgress: () => null,
   quoting,
+  signing,
   tradeFault,
 };

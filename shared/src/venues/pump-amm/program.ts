@@ -23,6 +23,7 @@ export const instructionDiscriminators = {
   buyExactQuoteIn: bytes('c62e1552b4d9e870'),
   sell: bytes('33e685a4017f83ad'),
   createPool: bytes('e992d18ecf6840bc'),
+  extendAccount: bytes('ea66c2cb96483ee5'),
   initBoost: bytes('8ce9215e845ac28f'),
   boostBuyAndBurn: bytes('694406af000723a2'),
 } as const;

@@ -3,6 +3,7 @@ import type { Venue } from '../venue.ts';
 import { decodeAccount, decodeEvent } from './decode.ts';
 import { accountDiscriminators, bondingCurveAddress, eventAuthority, initialRealToken, programId } from './program.ts';
 import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
 
 /** pump.fun bonding curves. `poolOfMint` hashes and checks curve points on every call (no cache): callers keep what they got. */
@@ -19,5 +20,6 @@ export const pump: Venue = {
   derivedPools: (mint) => (isAddress(mint) ? [{ address: bondingCurveAddress(mint), vaults: [] }] : []),
   curveProgress: (realBase) => Math.min(100, Math.max(0, Number(((initialRealToken - realBase) * 1_000_000n) / initialRealToken) / 10_000)),
   quoting,
+  signing,
   tradeFault,
 };
