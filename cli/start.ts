@@ -7,7 +7,7 @@ import { startGateway } from '@sluice/gateway/gateway.ts';
 import { aboutDataDir } from '@sluice/gateway/store/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
-import type { Custody } from '@sluice/gateway/trade/trading.ts';
+import type { Custody } from '@sluice/gateway/orders/trading.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';

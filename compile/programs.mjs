@@ -8,7 +8,7 @@ export const programs = {
   gateway: 'gateway/src/main.ts',
   generate: 'cli/generate.ts',
   'keeper-thread': 'ingest/src/market/keeper-thread.ts',
-  'follower-thread': 'gateway/src/trade/follow/follower-thread.ts',
+  'follower-thread': 'gateway/src/orders/follow/follower-thread.ts',
   'answers-thread': 'shared/src/solana/answers/parse-thread.ts',
   thread: 'shared/src/thread/thread.ts',
 };

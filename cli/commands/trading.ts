@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { maxHaltAgeMs } from '@sluice/gateway/trade/halt.ts';
+import { maxHaltAgeMs } from '@sluice/gateway/store/halt.ts';
 import type { StoredHalt } from '@sluice/gateway/store/halt-table.ts';
 import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { isoTime } from '../times.ts';

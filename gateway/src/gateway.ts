@@ -43,8 +43,8 @@ import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from
 import { Hub } from './stream/hub.ts';
 import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/delivery/private-events.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
-import { orderEndpoints } from './trade/order-endpoints.ts';
-import { openTrading, type Custody } from './trade/trading.ts';
+import { orderEndpoints } from './orders/api/order-endpoints.ts';
+import { openTrading, type Custody } from './orders/trading.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 

@@ -10,7 +10,7 @@ import type { TokenBook } from './reads/token-book.ts';
 import { version, type Lag } from './report.ts';
 import type { StoreHealth } from './store/sql/metered.ts';
 import type { Hub } from './stream/hub.ts';
-import { orderMetrics, type OrderReport } from './trade/order-report.ts';
+import { orderMetrics, type OrderReport } from './orders/order-report.ts';
 
 const makers = metricsOf('sluice_gateway');
 const { counter, gauge, histogram } = makers;

@@ -18,7 +18,7 @@ import type { MarketHealth } from './reads/market-health.ts';
 import { lagOf, statusOf, type Lag } from './report.ts';
 import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
-import type { Trading } from './trade/trading.ts';
+import type { Trading } from './orders/trading.ts';
 import type { Transport } from './transport/transport.ts';
 
 /** What a gateway tells of itself is gathered from these. */

@@ -6,7 +6,7 @@ import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import { apiVersion } from './http/answers.ts';
 import type { MarketHealth } from './reads/market-health.ts';
 import type { Hub } from './stream/hub.ts';
-import { orderStatus, type OrderReport } from './trade/order-report.ts';
+import { orderStatus, type OrderReport } from './orders/order-report.ts';
 import type { Transport } from './transport/transport.ts';
 import manifest from '../package.json' with { type: 'json' };
 

@@ -13,7 +13,7 @@ import {
 import { readOrder } from '@sluice/gateway/quote/order.ts';
 import { rawAmount } from '@sluice/gateway/quote/amounts.ts';
 import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/quote/token-market.ts';
-import { createMessageBuilder, type MessageBuilder } from '@sluice/gateway/trade/build/message-builder.ts';
+import { createMessageBuilder, type MessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';

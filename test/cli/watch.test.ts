@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { orderEvent } from '@sluice/gateway/trade/order-object.ts';
+import { orderEvent } from '@sluice/gateway/orders/ledger/order-object.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

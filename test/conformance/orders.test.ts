@@ -1,8 +1,8 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
-import { createOrderLedger, type OrderLedger } from '@sluice/gateway/trade/order-ledger.ts';
-import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/trade/order-publisher.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { createOrderLedger, type OrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
+import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/orders/ledger/order-publisher.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-table.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';

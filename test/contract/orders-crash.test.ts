@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { orderGenesisHash } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';

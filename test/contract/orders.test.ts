@@ -11,7 +11,7 @@ import {
   type SpendReservation,
 } from '@sluice/gateway/store/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/trade/order.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';

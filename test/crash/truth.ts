@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '@sluice/gateway/trade/idempotency.ts';
-import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/trade/order.ts';
+import { fingerprintOf } from '@sluice/gateway/orders/place/idempotency.ts';
+import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { tokensOf } from '../support/quoted-trades.ts';
 import { until } from '../support/gateway.ts';

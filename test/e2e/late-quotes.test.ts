@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { launchCoin, tradedChain } from '../support/quoted-trades.ts';
-import { cut, silent, startTamperedNode, type TamperedNode, type Tampering } from '../trade/send/tampered-node.ts';
+import { cut, silent, startTamperedNode, type TamperedNode, type Tampering } from '../orders/send/tampered-node.ts';
 
 /** `POST /quote` of a gateway with two endpoints, of which one answers at once, and the other one late or never. */
 const key = 'sluice_late_read';

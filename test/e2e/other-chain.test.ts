@@ -1,4 +1,4 @@
-import type { StoredOrder } from '@sluice/gateway/trade/order.ts';
+import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -60,7 +60,7 @@ const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
 /** Nothing but these reaches custody. */
-const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/trade/', 'cli/', 'test/'];
+const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/orders/', 'cli/', 'test/'];
 
 export const boundaries: HouseCheck = {
   name: 'boundaries between folders',

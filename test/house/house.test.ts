@@ -65,7 +65,7 @@ describe('the boundaries', () => {
     ['shared/src/venues/pump/a.ts', '../venue.ts'],
     ['shared/src/venues/registry.ts', './pump/index.ts'],
     ['gateway/src/transport/a.ts', 'uWebSockets.js'],
-    ['gateway/src/trade/a.ts', '../custody/keystore.ts'],
+    ['gateway/src/orders/a.ts', '../custody/keystore.ts'],
     ['gateway/src/stream/session/a.ts', '../fanout/fanout.ts'],
     ['gateway/src/stream/hub.ts', './session/connection.ts'],
     ['test/a.test.ts', 'litesvm'],

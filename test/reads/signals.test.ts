@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { portfolioBinding } from '@sluice/gateway/reads/portfolio-endpoint.ts';
-import { Blockhashes } from '@sluice/gateway/trade/state/blockhashes.ts';
-import { ChainView } from '@sluice/gateway/trade/state/chain-view.ts';
+import { Blockhashes } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
+import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { createSigner } from '@sluice/gateway/signer/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/trade/halt.ts';
+import { createHalt } from '@sluice/gateway/store/halt.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { buyMessage, messageOf, stranger, transfer } from './messages.ts';
 

@@ -1,5 +1,5 @@
-import { createHalt, maxHaltAgeMs, type Halt } from '@sluice/gateway/trade/halt.ts';
-import { mayUseWallet } from '@sluice/gateway/trade/wallet-access.ts';
+import { createHalt, maxHaltAgeMs, type Halt } from '@sluice/gateway/store/halt.ts';
+import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
 import type { HaltTable } from '@sluice/gateway/store/halt-table.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';

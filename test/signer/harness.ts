@@ -6,7 +6,7 @@ import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/g
 import { checkAuditLogs, type AuditReport } from '@sluice/gateway/signer/audit/report.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/trade/halt.ts';
+import { createHalt } from '@sluice/gateway/store/halt.ts';
 import { openEmbeddedStore } from '../support/keys.ts';
 import { silentLog } from './silent-log.ts';
 

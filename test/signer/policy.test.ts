@@ -1,4 +1,4 @@
-import { createMessageBuilder } from '@sluice/gateway/trade/build/message-builder.ts';
+import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { judge } from '@sluice/gateway/signer/policy.ts';
 import type { Rule, Verdict } from '@sluice/gateway/signer/verdict.ts';
@@ -9,7 +9,7 @@ import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram, 
 import { MessageV0 } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { coin, openCurve, openPool, orderOf } from '../trade/coins.ts';
+import { coin, openCurve, openPool, orderOf } from '../orders/coins.ts';
 import {
   ammTrade,
   blockhash,

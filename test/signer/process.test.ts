@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { jitoTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
-import type { Signature, SignOutcome } from '@sluice/gateway/trade/signer.ts';
+import type { Signature, SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { until } from '../support/gateway.ts';

@@ -20,7 +20,7 @@ import { minimumBalance } from '../simnet/ledger/rent.ts';
 import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { startTamperedNode, type TamperedNode } from '../trade/send/tampered-node.ts';
+import { startTamperedNode, type TamperedNode } from '../orders/send/tampered-node.ts';
 import { testConfig, until } from './gateway.ts';
 import { makeKey, openEmbeddedStore } from './keys.ts';
 import { maker, trader } from './quoted-trades.ts';

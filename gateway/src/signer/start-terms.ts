@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { maxHaltAgeMs } from '../trade/halt.ts';
+import { maxHaltAgeMs } from '../store/halt.ts';
 import { segmentBytes } from './audit/log.ts';
 import type { AuditPlace } from './audit/place.ts';
 import type { SigningLimits } from './signing.ts';

@@ -1,4 +1,4 @@
-import type { OpenOrder, OrderFill, OrderState, StoredOrder } from '../trade/order.ts';
+import type { OpenOrder, OrderFill, OrderState, StoredOrder } from '../orders/model/order.ts';
 
 /** Whose order it is: the account's, or, of a key of the operator's, the key's own. */
 export function ownerOf({ accountId, keyId }: { readonly accountId: string | null; readonly keyId: string }): string {

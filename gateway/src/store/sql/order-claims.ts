@@ -1,4 +1,4 @@
-import type { StoredOrder } from '../../trade/order.ts';
+import type { StoredOrder } from '../../orders/model/order.ts';
 import { keepIdempotencyMs, keepOrdersMs, maxForgotten, maxOrderRows, type FollowClaim } from '../order-table.ts';
 import { text, type Database, type Sql } from './database.ts';
 import { readOrder } from './order-rows.ts';

@@ -1,5 +1,5 @@
-import { isUnderWay, mayBegin, mayFollow } from '../../trade/life.ts';
-import { endStates, type OpenOrder, type StoredOrder } from '../../trade/order.ts';
+import { isUnderWay, mayBegin, mayFollow } from '../../orders/model/life.ts';
+import { endStates, type OpenOrder, type StoredOrder } from '../../orders/model/order.ts';
 import {
   keepIdempotencyMs,
   maxAdvances,

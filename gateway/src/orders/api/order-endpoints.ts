@@ -1,0 +1,50 @@
+import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
+import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '../../http/endpoint.ts';
+import { ownerOf, type OrderTable } from '../../store/order-table.ts';
+import { StoreAwayError } from '../../store/store-away.ts';
+import { orderObject } from '../ledger/order-object.ts';
+
+export interface OrderReads {
+  /** Null where the gateway has no store: then there are no orders. */
+  readonly orders: Pick<OrderTable, 'byId' | 'page'> | null;
+}
+
+/** The orders of a caller, read from the store. */
+export function orderEndpoints(parts: OrderReads): BoundEndpoint[] {
+  return [bindEndpoint(orderEndpoint, tellOrder(parts)), bindEndpoint(orderPageEndpoint, tellOrders(parts))];
+}
+
+function tellOrder({ orders }: OrderReads): EndpointHandler<typeof orderEndpoint> {
+  return async ({ principal, params: { id } }) => {
+    if (principal === null) return { error: 'UNAUTHENTICATED' };
+    return whileStoreAnswers(async () => {
+      const order = (await orders?.byId(id)) ?? null;
+      // Whose it is, if not the caller's, is nobody's business: not even that it is there.
+      if (order === null || ownerOf(order) !== ownerOf(principal)) return { error: 'NOT_FOUND', message: 'There is no such order.' };
+      return { json: orderObject(order) };
+    });
+  };
+}
+
+function tellOrders({ orders }: OrderReads): EndpointHandler<typeof orderPageEndpoint> {
+  return async ({ principal, query: { before = null, status = null, limit = orderPageLimits.default } }) => {
+    if (principal === null) return { error: 'UNAUTHENTICATED' };
+    return whileStoreAnswers(async () => {
+      // One more than is shown tells whether there are more.
+      const found = (await orders?.page({ owner: ownerOf(principal), before, state: status, limit: limit + 1 })) ?? [];
+      const shown = found.slice(0, limit);
+      return { json: { orders: shown.map(orderObject), next: found.length > limit ? (shown.at(-1)?.id ?? null) : null } };
+    });
+  };
+}
+
+async function whileStoreAnswers<E extends typeof orderEndpoint | typeof orderPageEndpoint>(
+  read: () => Promise<EndpointAnswer<E>>,
+): Promise<EndpointAnswer<E>> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof StoreAwayError)) throw error;
+    return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store does not answer.', retryAfterSeconds: 1 };
+  }
+}

@@ -1,0 +1,116 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
+import { pumpPortalLimits, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { partsPerMillion, rawOfText } from '../../../quote/amounts.ts';
+import type { OrderAmount } from '../../../quote/order.ts';
+import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
+import type { TradeRequest } from '../../prepare/request.ts';
+
+/** An order of a PumpPortal client; the wallet that has to trade may be known only to the server. */
+export interface PumpPortalOrder {
+  /** Null: none was named. */
+  readonly publicKey: string | null;
+  readonly jitoOnly: boolean;
+  /** The order of this wallet. */
+  of(publicKey: string): TradeRequest;
+}
+
+type AmountOf = (publicKey: string) => OrderAmount;
+type Fields = Record<string, string>;
+
+/** Slippage has hundredths of a percent. */
+const slippageDecimals = 2;
+const lamportsOfSol = 10n ** BigInt(solDecimals);
+
+/** Reads a body that is of the schema: what its texts stand for. Names every wrong field at once; never throws. */
+export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue[]): PumpPortalOrder | QuoteRefusal {
+  const { action: side, publicKey = null, mint } = body;
+  if (side !== 'buy' && side !== 'sell') {
+    return wrongFields({ action: `\`${side}\` is not done here; \`buy\` and \`sell\` are` });
+  }
+  const fields: Fields = {};
+  if (publicKey !== null && !isAddress(publicKey)) fields['publicKey'] = 'is no address';
+  if (mint === undefined) fields['mint'] = 'is required';
+  const amount = readAmount(side, body, fields);
+  const slippageBps = readDecimal(
+    'slippage',
+    body.slippage ?? slippageLimits.default,
+    slippageDecimals,
+    pumpPortalLimits.maxSlippage,
+    fields,
+  );
+  const fee = body.priorityFee;
+  const priorityFeeLamports =
+    fee === undefined ? null : readDecimal('priorityFee', fee, solDecimals, pumpPortalLimits.maxPriorityFee, fields);
+  const pool = readPool(body.pool, venues, fields);
+  if (mint === undefined || amount === null || slippageBps === null || pool === null || Object.keys(fields).length > 0) {
+    return wrongFields(fields);
+  }
+  if (!isAddress(mint)) return { error: 'INVALID_MINT' };
+  return {
+    publicKey,
+    jitoOnly: isTrue(body.jitoOnly),
+    of: (wallet) => ({
+      order: { side, mint, amount: amount(wallet), slippageBps, pool },
+      publicKey: wallet,
+      priorityFeeLamports,
+      maxIn: null,
+      minOut: null,
+      sellAll: false,
+      dryRun: false,
+      skipSimulation: isTrue(body.skipPreflight),
+    }),
+  };
+}
+
+function isTrue(flag: boolean | string | undefined): boolean {
+  return flag === true || flag === 'true';
+}
+
+function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPortalBody, fields: Fields): AmountOf | null {
+  const fault = (field: string, what: string): null => {
+    fields[field] = what;
+    return null;
+  };
+  if (amount === undefined) return fault('amount', 'is required');
+  const text = String(amount);
+  if (text.endsWith('%')) {
+    if (side === 'buy') return fault('amount', 'of a buy must be a number');
+    const ppm = partsPerMillion(text);
+    if (ppm === null) return fault('amount', 'must be a percentage above 0% and up to 100%, as "50%"');
+    return (publicKey) => ({ kind: 'part', ppm, publicKey });
+  }
+  const lamports = rawOfText(text, solDecimals);
+  if (lamports === null) return fault('amount', side === 'buy' ? 'must be a number above 0' : 'must be a number above 0, or a percentage');
+  if (denominatedInSol === undefined)
+    return fault('denominatedInSol', 'is required: `true` where `amount` is SOL, `false` where it is tokens');
+  const isSol = isTrue(denominatedInSol);
+  if (isSol && side === 'buy' && lamports > BigInt(pumpPortalLimits.maxSol) * lamportsOfSol) {
+    return fault('amount', `must be at most ${pumpPortalLimits.maxSol} SOL`);
+  }
+  // What is less than the smallest unit of the coin is told where that is known.
+  if (!/[1-9]/.test(text.replace(/e.*$/i, ''))) return fault('amount', 'must be above 0');
+  return () => ({ kind: 'coins', of: isSol ? 'sol' : 'base', text });
+}
+
+/** In the smallest unit of so many decimals; null, and a fault, where it is no number from 0 to `max`. */
+function readDecimal(name: string, value: number | string, decimals: number, max: number, fields: Fields): bigint | null {
+  const raw = rawOfText(String(value), decimals);
+  if (raw !== null && raw <= rawOfText(String(max), decimals)!) return raw;
+  fields[name] = `must be a number from 0 to ${max}`;
+  return null;
+}
+
+/** PumpPortal's names are those of the venues here, but for some of others. */
+function readPool(name: string | undefined, venues: readonly Venue[], fields: Fields): TradeRequest['order']['pool'] | null {
+  if (name === undefined) return 'pump';
+  if (name === 'auto') return name;
+  const traded = venues.filter(({ quoting }) => quoting !== null);
+  const venue = traded.find((one) => one.name === name);
+  if (venue !== undefined) return venue.name;
+  const names = ['auto', ...traded.map((one) => one.name)].map((one) => `\`${one}\``);
+  fields['pool'] = `\`${name}\` is not traded here; ${names.join(', ')} are`;
+  return null;
+}

@@ -1,0 +1,153 @@
+import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import { readLogs, type EventSink } from '@sluice/shared/solana/logs.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
+import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type { OrderFill, OrderTerms } from '../model/order.ts';
+import { countOf, isRecord, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
+
+/**
+ * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and the log.
+ * `other`: it succeeded and has no trade of these terms. `unusable`: the answer is not of the documented form, is of another
+ * transaction, or does not show everything; another node may.
+ */
+export type FillReading =
+  | { readonly kind: 'fill'; readonly fill: OrderFill; readonly balancesAgree: boolean }
+  | { readonly kind: 'failed'; readonly err: unknown; readonly logs: readonly string[]; readonly slot: number }
+  | { readonly kind: 'other'; readonly slot: number }
+  | { readonly kind: 'unusable'; readonly reason: string };
+
+const eventAuthorities: ReadonlyMap<string, string> = new Map(
+  venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
+);
+/** Token balances of one transaction that are looked at; one locks at most 128 accounts. */
+const maxTokenBalances = 256;
+
+interface Trades {
+  readonly venue: Venue;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly fees: bigint;
+}
+
+interface Meta {
+  readonly fee: bigint;
+  /** What the wallet had and has, lamports. */
+  readonly lamports: { readonly before: bigint; readonly after: bigint };
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+function unusable(reason: string): FillReading {
+  return { kind: 'unusable', reason };
+}
+
+function isOurs(trade: VenueTrade, { publicKey, mint, poolAddress, side }: OrderTerms): boolean {
+  if (trade.trader !== publicKey || trade.side !== side) return false;
+  return trade.mint === null ? trade.pool === poolAddress : trade.mint === mint;
+}
+
+/** The wallet's trades of these terms, together: a router may split one into several. Null where there is none; text where they cannot be read. */
+function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Trades | string | null {
+  let sum: Trades | null = null;
+  let malformed: string | null = null;
+  const onEvent: EventSink = (programId, _path, data) => {
+    const venue = venueByProgram.get(programId);
+    const decoded = venue?.decodeEvent(data);
+    if (venue === undefined || decoded === undefined) return;
+    if (decoded.kind === 'malformed') malformed = `an event of ${venue.name}: ${decoded.reason}`;
+    if (decoded.kind !== 'decoded' || decoded.event.type !== 'trade' || !isOurs(decoded.event, terms)) return;
+    const { baseAmount, quoteAmount, fees } = decoded.event;
+    sum = {
+      venue,
+      baseAmount: (sum?.baseAmount ?? 0n) + baseAmount,
+      quoteAmount: (sum?.quoteAmount ?? 0n) + quoteAmount,
+      fees: (sum?.fees ?? 0n) + fees.total,
+    };
+  };
+  const log = readLogs(view.logs, onEvent, (programId) => venueByProgram.has(programId));
+  if (log.truncated || log.empty) {
+    sum = null;
+    const whole = readTransaction(answer);
+    if (whole.kind === 'malformed') return whole.reason;
+    const inner = readInnerEvents(whole, eventAuthorities, onEvent);
+    if (inner.unreadable !== null) return inner.unreadable;
+  } else if (log.malformed !== null) return log.malformed;
+  return malformed ?? sum;
+}
+
+/** Raw tokens of `mint` that the wallet owned; an account that is not there holds none. Null where the list is not of the documented form. */
+function tokensIn(list: unknown, owner: string, mint: string): bigint | null {
+  if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
+  let sum = 0n;
+  for (const item of list as readonly unknown[]) {
+    if (!isRecord(item) || !isRecord(item['uiTokenAmount'])) return null;
+    if (item['owner'] !== owner || item['mint'] !== mint) continue;
+    const { amount } = item['uiTokenAmount'];
+    if (typeof amount !== 'string' || !/^\d{1,20}$/.test(amount)) return null;
+    sum += BigInt(amount);
+  }
+  return sum;
+}
+
+function tokenChange(meta: Meta, owner: string, mint: string): bigint | null {
+  const before = tokensIn(meta.value['preTokenBalances'], owner, mint);
+  const after = tokensIn(meta.value['postTokenBalances'], owner, mint);
+  return before === null || after === null ? null : after - before;
+}
+
+function readMeta(answer: unknown, view: TransactionView, wallet: string): Meta | null {
+  const value = isRecord(answer) ? answer['meta'] : null;
+  if (!isRecord(value)) return null;
+  const { fee, preBalances, postBalances } = value;
+  const at = view.accountKeys.indexOf(wallet);
+  const paid = lamportsOf(fee);
+  if (paid === null || at < 0 || !Array.isArray(preBalances) || !Array.isArray(postBalances)) return null;
+  const before = lamportsOf(preBalances[at]);
+  const after = lamportsOf(postBalances[at]);
+  return before === null || after === null ? null : { fee: paid, lamports: { before, after }, value };
+}
+
+function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: Meta, slot: number): FillReading {
+  const { publicKey, side, mint, quoteMint } = terms;
+  const { venue, baseAmount, quoteAmount, fees } = trades;
+  const traderQuote = side === 'buy' ? quoteAmount + fees : quoteAmount - fees;
+  const wrapped = tokenChange(meta, publicKey, wrappedSolMint);
+  const base = tokenChange(meta, publicKey, mint);
+  if (wrapped === null || base === null) return unusable('the token balances are not of the documented form');
+  const networkFee = view.feePayer === publicKey ? meta.fee : 0n;
+  // Wrapped or not, it is the wallet's SOL; what left it and is neither the trade nor the fee is rent and tips.
+  const left = meta.lamports.before - meta.lamports.after - wrapped;
+  const traded = quoteMint !== wrappedSolMint ? 0n : side === 'buy' ? traderQuote : -traderQuote;
+  const fill: OrderFill = {
+    pool: venue.name,
+    baseAmount,
+    quoteAmount,
+    traderQuote,
+    venueFees: fees,
+    networkFee,
+    otherLamports: left - networkFee - traded,
+    slot,
+    blockTime: view.blockTime,
+  };
+  return { kind: 'fill', fill, balancesAgree: base === (side === 'buy' ? baseAmount : -baseAmount) };
+}
+
+/**
+ * Reads an answer of `getTransaction`, whatever its encoding, that must be of `signature`. Amounts come from the venue's own event, held
+ * against the token balances; lamports from the balances. Pure; takes anything that a node may answer.
+ */
+export function readFill(answer: unknown, signature: string, terms: OrderTerms | null): FillReading {
+  const view = readTransaction(answer, false);
+  if (view.kind === 'malformed') return unusable(view.reason);
+  if (view.signature !== signature) return unusable('the answer is of another transaction');
+  const slot = countOf(view.slot);
+  if (slot === null) return unusable('the answer tells no slot');
+  if (view.err !== null) return { kind: 'failed', err: view.err, logs: linesOf(view.logs) ?? [], slot };
+  if (terms === null) return { kind: 'other', slot };
+  const trades = tradesOf(answer, view, terms);
+  if (typeof trades === 'string') return unusable(trades);
+  if (trades === null) return { kind: 'other', slot };
+  const meta = readMeta(answer, view, terms.publicKey);
+  if (meta === null) return unusable('fees or balances are not of the documented form');
+  return fillOf(trades, terms, view, meta, slot);
+}

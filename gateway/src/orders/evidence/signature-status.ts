@@ -1,0 +1,55 @@
+import { contextOf, countOf, isRecord } from '../nodes/answer-forms.ts';
+
+export const commitments = ['processed', 'confirmed', 'finalized'] as const;
+export type Commitment = (typeof commitments)[number];
+
+/** Where a node has a transaction. */
+export interface SignatureStatus {
+  readonly slot: number;
+  readonly commitment: Commitment;
+  /** The runtime's error; null where it succeeded. */
+  readonly err: unknown;
+}
+
+export interface StatusesRead {
+  /** The node had seen everything up to this slot on its fork. */
+  readonly contextSlot: number;
+  /** In the order asked for; null where the node knows of none. */
+  readonly statuses: readonly (SignatureStatus | null)[];
+}
+
+function statusOf(value: unknown, contextSlot: number): SignatureStatus | null {
+  if (!isRecord(value) || value['err'] === undefined) return null;
+  const slot = countOf(value['slot']);
+  const commitment = commitments.find((name) => name === value['confirmationStatus']);
+  if (slot === null || slot > contextSlot || commitment === undefined) return null;
+  return { slot, commitment, err: value['err'] };
+}
+
+/** Reads an answer of `getSignatureStatuses`; null where any part of it is not of the documented form. */
+export function readStatuses(answer: unknown, count: number, newestSlot: number): StatusesRead | null {
+  const context = contextOf(answer, newestSlot);
+  if (context === null || !Array.isArray(context.value) || context.value.length !== count) return null;
+  const statuses: (SignatureStatus | null)[] = [];
+  for (const item of context.value as readonly unknown[]) {
+    const status = item === null ? null : statusOf(item, context.slot);
+    if (item !== null && status === null) return null;
+    statuses.push(status);
+  }
+  return { contextSlot: context.slot, statuses };
+}
+
+/** The newest block that a node holds for final. */
+export interface FinalizedPoint {
+  readonly slot: number;
+  readonly blockHeight: number;
+}
+
+/** Reads an answer of `getEpochInfo`; null where it is not of the documented form, or cannot be true. */
+export function readFinalizedPoint(answer: unknown, newestSlot: number): FinalizedPoint | null {
+  if (!isRecord(answer)) return null;
+  const slot = countOf(answer['absoluteSlot']);
+  const blockHeight = countOf(answer['blockHeight']);
+  if (slot === null || blockHeight === null || slot > newestSlot || blockHeight > slot) return null;
+  return { slot, blockHeight };
+}

@@ -1,0 +1,88 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { openStore } from '../../store/store.ts';
+import { createHalt } from '../../store/halt.ts';
+import { toldOf } from '../model/order.ts';
+import { createBroadcaster } from '../send/broadcaster.ts';
+import { createLanes } from '../send/lanes.ts';
+import { createSendNodes } from '../nodes/nodes.ts';
+import { Follower } from './follower.ts';
+import type { FollowerSettings, FromThread, OrderChanges, ToThread } from './threaded-follower.ts';
+
+/** How often the other side is told how far it is. */
+const tellEveryMs = 1_000;
+
+/** The follower as a thread, with connections of its own to the store and the nodes, until it is told to close. */
+async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash, level }: FollowerSettings): Promise<void> {
+  if (parentPort === null) throw new TypeError('This is a thread of a gateway.');
+  const port = parentPort;
+  const tell = (message: FromThread): void => port.postMessage(message);
+  const log = createLog({ level, name: 'orders' });
+  const life = new AbortController();
+  const store = await openStore(place, true);
+  const halt = createHalt(store, log);
+  try {
+    const nodes = createSendNodes(httpUrls);
+    logRests(httpUrls, log);
+    const { signal } = life;
+    const mayLeave = (): boolean => !halt.halted;
+    const lanes = createLanes({ nodes, ...broadcast, mayLeave, signal });
+    const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
+    const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
+    let changed: OrderChanges[] = [];
+    const tellChanges = (): void => {
+      const changes = changed;
+      changed = [];
+      tell({ op: 'changed', changes });
+    };
+    const follower = new Follower({
+      nodes,
+      broadcaster,
+      orders: store.orders,
+      gatewayId,
+      newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
+      onTaken: (order) => tell({ op: 'taken', order: toldOf(order) }),
+      onGone: (id) => tell({ op: 'gone', id }),
+      onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
+        // What changes in one turn is told at once.
+        if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(tellChanges);
+      },
+      log,
+    });
+    const report = (): void =>
+      tell({
+        op: 'report',
+        report: {
+          counters: follower.counters,
+          openByState: follower.openByState(Date.now()),
+          reads: follower.reads,
+          lanes: lanes.all.map(({ name, counters }) => ({ name, counters })),
+        },
+      });
+    const closed = new Promise<void>((resolve) => {
+      port.on('message', (message: ToThread) => {
+        if (message.op === 'follow') for (const order of message.orders) follower.follow(order);
+        else if (message.op === 'seen') for (const [signature, slot] of message.slots) follower.seen(signature, slot);
+        else if (message.op === 'chain') Object.assign(chain, { newestSlot: message.newestSlot, blockHeight: message.blockHeight });
+        else resolve();
+      });
+    });
+    await follower.start(genesisHash);
+    tell({ op: 'started' });
+    const timer = setInterval(report, tellEveryMs);
+    await closed;
+    clearInterval(timer);
+    await follower.close();
+    if (changed.length > 0) tellChanges();
+    report();
+  } finally {
+    life.abort();
+    halt.close();
+    await store.close();
+  }
+  port.close();
+}
+
+await main(workerData as FollowerSettings);

@@ -1,0 +1,35 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { OrderTable } from '../../store/order-table.ts';
+import type { ChainIdentity } from '../nodes/chain-identity.ts';
+import type { OrderFollower } from './order-follower.ts';
+
+/** The store is asked again after so long where it did not answer. */
+const againMs = 500;
+
+export interface TakeUpParts {
+  readonly chain: Pick<ChainIdentity, 'known'>;
+  readonly follower: Pick<OrderFollower, 'start'>;
+  readonly orders: Pick<OrderTable, 'countOpenElsewhere'>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Has the orders taken up that are open on the nodes' chain, as soon as that is known and the store answers. Those of other chains are
+ * left alone: nothing of them can land here, and what became of them nobody here can tell. Resolves when that is done, or with the signal.
+ */
+export async function takeUpOrders({ chain, follower, orders, log, signal }: TakeUpParts): Promise<void> {
+  const genesisHash = await chain.known;
+  if (genesisHash === null) return;
+  while (!signal.aborted) {
+    try {
+      const elsewhere = await orders.countOpenElsewhere(genesisHash);
+      if (elsewhere > 0) log.warn({ orders: elsewhere, genesisHash }, 'orders_of_other_chains');
+      return await follower.start(genesisHash);
+    } catch (error) {
+      log.error({ err: error }, 'orders_not_taken_up');
+      await pause(againMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import { ordersTopic } from '@sluice/shared/wire/topics.ts';
+import { nowUs } from '../../clock.ts';
+import type { PrivateEvents } from '../../stream/delivery/private-events.ts';
+import { orderEvent } from './order-object.ts';
+import type { ToldOrder } from '../model/order.ts';
+
+/** Changes that wait for the bus, beside the one batch that is on its way. Beyond them the oldest is dropped: the store tells the truth, and the next event its version. */
+export const maxQueuedOrders = 10_000;
+/** Changes encoded and handed to the bus at one time; in between requests get their turn. */
+const maxBatch = 16;
+const firstPauseMs = 50;
+const maxPauseMs = 2_000;
+
+export interface OrderPublisherOptions {
+  readonly bus: Pick<Bus, 'publisher'>;
+  readonly events: Pick<PrivateEvents, 'entry'>;
+  /** Whether the chain is a simulated one, as far as it is known. */
+  readonly simulated: () => boolean;
+  readonly log: Logger;
+}
+
+export interface OrderPublisherCounts {
+  published: number;
+  /** Dropped because the bus did not take events for too long. */
+  dropped: number;
+  /** Changes that no entry of the bus can carry. */
+  refused: number;
+  /** Times that the bus did not take what it was handed. */
+  failures: number;
+}
+
+export interface OrderPublisher {
+  readonly counts: Readonly<OrderPublisherCounts>;
+  /** Tells a change that is stored already. Changes are told in the order of the calls; never throws, waits for nothing. */
+  tell(order: ToldOrder): void;
+  /** Resolves when everything told before was published or dropped. */
+  flushed(): Promise<void>;
+  /** Publishes what waits, if the bus takes it at once, and ends. */
+  close(): Promise<void>;
+}
+
+/** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
+export function createOrderPublisher({ bus, events, simulated, log }: OrderPublisherOptions): OrderPublisher {
+  const counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
+  const queue: ToldOrder[] = [];
+  const closing = new AbortController();
+  let publisher: BusPublisher | null = null;
+  /** While something waits or is on its way. */
+  let running: Promise<void> | null = null;
+
+  /** Of an order that cannot be told there is no entry: it would keep back all others. */
+  const entriesOf = (orders: readonly ToldOrder[]): BusEntry[] =>
+    orders.flatMap((order) => {
+      try {
+        const entry = events.entry(ordersTopic(order.keyId), encodeEvent(orderEvent(order, nowUs(), simulated())));
+        checkEntry(entry);
+        return [entry];
+      } catch (error) {
+        counts.refused++;
+        log.error({ err: error, orderId: order.id, version: order.version }, 'order_event_refused');
+        return [];
+      }
+    });
+  /** Hands entries to the bus until it took them, or this ends. */
+  const deliver = async (entries: readonly BusEntry[]): Promise<void> => {
+    let left = entries;
+    for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      try {
+        publisher ??= await bus.publisher();
+        await publisher.publish(left);
+        counts.published += left.length;
+        return;
+      } catch (error) {
+        const stored = error instanceof BusError ? error.stored : 0;
+        counts.published += stored;
+        left = left.slice(stored);
+        if (counts.failures++ === 0 || pauseMs === firstPauseMs) log.warn({ err: error, waiting: left.length }, 'order_events_delayed');
+      }
+      if (closing.signal.aborted) break;
+      await pause(pauseMs, closing.signal);
+    }
+    counts.dropped += left.length;
+  };
+  const run = async (): Promise<void> => {
+    while (queue.length > 0) {
+      await deliver(entriesOf(queue.splice(0, maxBatch)));
+      await turn();
+    }
+  };
+  const start = (): void => {
+    running ??= run().finally(() => {
+      running = null;
+    });
+  };
+  return {
+    counts,
+    tell: (order) => {
+      if (closing.signal.aborted) return;
+      if (queue.length === maxQueuedOrders) {
+        queue.shift();
+        if (counts.dropped++ === 0) log.error({ limit: maxQueuedOrders }, 'order_events_dropped');
+      }
+      queue.push(order);
+      start();
+    },
+    flushed: () => running ?? Promise.resolve(),
+    close: async () => {
+      closing.abort();
+      await running;
+      await publisher?.close();
+    },
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
+}

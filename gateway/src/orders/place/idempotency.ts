@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { IdempotencyUse } from '../../store/order-table.ts';
+
+/** The header `Idempotency-Key` as it was sent: null where there is none; a fault says what is wrong with it. */
+export type ReadIdempotency = { readonly ok: true; readonly use: IdempotencyUse | null } | { readonly ok: false; readonly fault: string };
+
+const printable = /^[\x21-\x7e]+$/;
+
+/**
+ * What a header stands for at an endpoint (its `id`), with a body that is of the endpoint's schema. A quoted key, as the draft of the
+ * header has it, and the same key without quotes are one.
+ */
+export function readIdempotency(header: string | undefined, endpoint: string, body: unknown): ReadIdempotency {
+  if (header === undefined) return { ok: true, use: null };
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  if (key.length > maxIdempotencyKeyChars || !printable.test(key)) {
+    return { ok: false, fault: `must have 1 to ${maxIdempotencyKeyChars} printable ASCII characters without spaces` };
+  }
+  return { ok: true, use: { endpoint, key, fingerprint: fingerprintOf(body) } };
+}
+
+/** SHA-256 of a JSON value, the same whatever the order of its fields and the spaces between them. */
+export function fingerprintOf(body: unknown): Uint8Array {
+  return createHash('sha256').update(canonical(body)).digest();
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+}

@@ -1,0 +1,52 @@
+import type { OrderLedger } from '../ledger/order-ledger.ts';
+import { newOrderId } from '../model/order-id.ts';
+import type { OrderFill } from '../model/order.ts';
+import { prepareTrade, type PreparedTrade, type PrepareParts } from '../prepare/prepare.ts';
+import { lamportsOfSignature } from '../prepare/request.ts';
+import { checkTrade } from '../prepare/simulate-trade.ts';
+import { rounded, tradeAnswer } from './trade-answer.ts';
+import { orderOf, toldBefore, type Admitted, type TradeReply } from './trade-order.ts';
+
+export interface PaperParts extends PrepareParts {
+  readonly ledger: Pick<OrderLedger, 'insert'>;
+  readonly gatewayId: string;
+}
+
+/** Fills the order by its quote, on live state, without a signature. */
+export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promise<TradeReply> {
+  const { request, startedMs, use } = admitted;
+  const prepared = await prepareTrade(request, parts);
+  if ('error' in prepared) return prepared;
+  const short = checkTrade(prepared);
+  if (short !== null) return short;
+  const { quoteMs, buildMs } = prepared;
+  const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
+  const told = { signature: null, simulation: null, timing, paper: true } as const;
+  if (request.dryRun) return { json: tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }) };
+  const order = orderOf(admitted, prepared, {
+    id: newOrderId(Date.now()),
+    state: 'finalized',
+    kind: 'paper',
+    message: null,
+    fill: fillOf(prepared),
+    timingJson: JSON.stringify(rounded(timing)),
+  });
+  const inserted = await parts.ledger.insert(order, { idempotency: use, spend: null, followedBy: parts.gatewayId });
+  if (inserted.kind !== 'stored') return toldBefore(inserted, startedMs);
+  return { json: tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }) };
+}
+
+function fillOf({ quoted, priorityFeeLamports, slot }: PreparedTrade): OrderFill {
+  const { baseAmount, quoteAmount, traderQuote, fees } = quoted.quote;
+  return {
+    pool: quoted.venue.name,
+    baseAmount,
+    quoteAmount,
+    traderQuote,
+    venueFees: fees.total,
+    networkFee: lamportsOfSignature + priorityFeeLamports,
+    otherLamports: 0n,
+    slot,
+    blockTime: null,
+  };
+}

@@ -1,0 +1,101 @@
+import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import { quoteObject } from '../../quote/answer.ts';
+import { orderObject } from '../ledger/order-object.ts';
+import type { OrderTerms, StoredOrder } from '../model/order.ts';
+import type { PreparedTrade } from '../prepare/prepare.ts';
+import type { TradeRequest } from '../prepare/request.ts';
+
+export interface TradeOutcome {
+  readonly orderId: string | null;
+  readonly status: StoredOrder['state'];
+  readonly signature: string | null;
+  readonly simulation: TradeAnswer['simulation'];
+  readonly timing: OrderTiming;
+  readonly lastValidBlockHeight?: number;
+  readonly dryRun?: true;
+  readonly paper?: true;
+}
+
+/** What the prepared trade was quoted at, with the bounds that stand in its message. */
+export function tradedQuote({ quoted: { quote, market, quoteDecimals }, bounds, tipLamports }: PreparedTrade): QuoteObject {
+  return quoteObject({ quote, bounds, baseDecimals: market.decimals, quoteDecimals, tipLamports });
+}
+
+export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { quoted }: PreparedTrade): OrderTerms {
+  const { venue, pool, market, quoteDecimals } = quoted;
+  return {
+    side,
+    mint,
+    pool: venue.name,
+    poolAddress: pool.address,
+    quoteMint: pool.quoteMint,
+    baseDecimals: market.decimals,
+    quoteDecimals,
+    publicKey,
+  };
+}
+
+/** What is traded, where and for whom, as every answer tells it. */
+export function termsJson(
+  request: TradeRequest,
+  prepared: PreparedTrade,
+): Pick<OrderTerms, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = termsOf(request, prepared);
+  return { side, mint, pool, poolAddress, quoteMint, publicKey };
+}
+
+/** The answer of a trade that was made now. */
+export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outcome: TradeOutcome): TradeAnswer {
+  const { orderId, lastValidBlockHeight = null, timing, ...told } = outcome;
+  return {
+    orderId,
+    ...told,
+    ...termsJson(request, prepared),
+    quote: tradedQuote(prepared),
+    lastValidBlockHeight,
+    error: null,
+    timing: rounded(timing),
+  };
+}
+
+/** The answer of an order that was made before, as it is now; null where it is no trade. */
+export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer | null {
+  const { orderId, status, signature, lastValidBlockHeight, quote, timing, error } = orderObject(order);
+  const { terms } = order;
+  if (terms === null || quote === null) return null;
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = terms;
+  return {
+    orderId,
+    status,
+    signature,
+    side,
+    mint,
+    pool,
+    poolAddress,
+    quoteMint,
+    publicKey,
+    quote,
+    lastValidBlockHeight,
+    simulation: null,
+    error,
+    ...(order.kind === 'paper' ? { paper: true } : {}),
+    timing: rounded(timing ?? { totalMs }),
+  };
+}
+
+const steps = ['quoteMs', 'buildMs', 'simulateMs', 'signMs', 'storeMs', 'sendMs'] as const;
+
+/** Milliseconds with microseconds, the steps in their order. */
+export function rounded(timing: OrderTiming): OrderTiming {
+  const told: { -readonly [step in keyof OrderTiming]: OrderTiming[step] } = { totalMs: inMicroseconds(timing.totalMs) };
+  for (const step of steps) {
+    const ms = timing[step];
+    if (ms !== undefined) told[step] = inMicroseconds(ms);
+  }
+  return told;
+}
+
+function inMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

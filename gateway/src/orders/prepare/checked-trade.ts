@@ -1,0 +1,70 @@
+import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuoteRefusal } from '../../quote/quoted.ts';
+import { prepareTrade, prepareVouched, type PreparedTrade, type PrepareParts } from './prepare.ts';
+import type { TradeRequest } from './request.ts';
+import type { Simulator } from '../simulate/simulator.ts';
+import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
+import { awaitMarket } from '../state/await-market.ts';
+
+/** Attempts of one order; each begins with a new quote, and nothing of the ones before was signed. */
+const maxAttempts = 4;
+const noSignature = new Uint8Array(64);
+
+/** A message that may be signed. */
+export interface CheckedTrade {
+  readonly prepared: PreparedTrade;
+  readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
+  readonly timing: Pick<OrderTiming, 'quoteMs' | 'buildMs' | 'simulateMs'>;
+}
+
+export interface CheckParts extends PrepareParts {
+  readonly simulator: Pick<Simulator, 'simulate'>;
+}
+
+/** The transaction without its one signature. */
+export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'>): Uint8Array {
+  return assembleTransaction(message, [noSignature]);
+}
+
+/**
+ * Quotes, builds, and has a node that is not the source of the quote's state simulate the message; where the two differ, quotes anew on state
+ * that the endpoints vote on. With `skipSimulation` the state must be such from the start. A node is shown the message without its signature: one
+ * that was shown a signed one could land it, whatever it says of it. Rejects with an `RpcError`.
+ */
+export async function checkedTrade(request: TradeRequest, parts: CheckParts): Promise<CheckedTrade | QuoteRefusal> {
+  if (request.skipSimulation) return checkedOnly(request, parts);
+  let [agreed, hasMoved] = [false, false];
+  for (let attempt = 1; ; attempt++) {
+    const prepared = await prepareTrade(request, parts, agreed);
+    if ('error' in prepared) return prepared;
+    const beforeMs = performance.now();
+    const checked = await simulateTrade(parts.simulator, unsignedWire(prepared), prepared);
+    if (checked.kind === 'refused') return checked.refusal;
+    if (checked.kind === 'passed') {
+      const { quoteMs, buildMs } = prepared;
+      return { prepared, simulation: checked.simulation, timing: { quoteMs, buildMs, simulateMs: performance.now() - beforeMs } };
+    }
+    if (attempt === maxAttempts) return checked.refusal;
+    if (checked.why === 'unsure') agreed = true;
+    else if (hasMoved || !(await caughtUp(request, prepared, checked.slot, parts))) return checked.refusal;
+    else hasMoved = true;
+  }
+}
+
+async function checkedOnly(request: TradeRequest, parts: PrepareParts): Promise<CheckedTrade | QuoteRefusal> {
+  const prepared = await prepareVouched(request, parts);
+  if ('error' in prepared) return prepared;
+  const { quoteMs, buildMs } = prepared;
+  return checkTrade(prepared) ?? { prepared, simulation: null, timing: { quoteMs, buildMs } };
+}
+
+/** Whether the market at hand has moved beyond the one that was quoted. */
+async function caughtUp(
+  { order: { mint } }: TradeRequest,
+  { slot }: PreparedTrade,
+  seenSlot: number,
+  { state }: PrepareParts,
+): Promise<boolean> {
+  return (await awaitMarket(state, mint, (market) => market.slot > slot || market.slot >= seenSlot)) !== null;
+}

@@ -1,0 +1,193 @@
+import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
+import type { QuotedOrder, QuoteRefusal } from '../../quote/quoted.ts';
+import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
+import type { LaneTip } from './surround.ts';
+import { priceOrder, unavailable, type PriceParts, type Standing } from './price-order.ts';
+import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
+import type { FailureTerms } from '../simulate/failure.ts';
+import type { ExpectedTrade } from '../simulate/simulated-amounts.ts';
+import type { Blockhash } from '../state/chain/blockhashes.ts';
+import { awaitMarket } from '../state/await-market.ts';
+import type { HotState } from '../state/hot-state.ts';
+import type { WalletRead } from '../state/hot-wallets.ts';
+
+/** A trade that only has to be signed: what was quoted, and the message that does it. */
+export interface PreparedTrade {
+  readonly quoted: QuotedOrder;
+  readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
+  readonly built: BuiltMessage;
+  readonly blockhash: Blockhash;
+  readonly priorityFeeLamports: bigint;
+  /** All tips that stand in the message. */
+  readonly tipLamports: bigint;
+  /** Slot of the state that it was quoted on. */
+  readonly slot: number;
+  /** Endpoints, as bits by their number, that alone told some of that state; 0 where two told all of it, or there is but one. */
+  readonly soleSources: number;
+  /** What its simulation must give. */
+  readonly expected: ExpectedTrade;
+  /** Most lamports that it takes from the wallet, rent included. */
+  readonly lamportsNeeded: bigint;
+  /** What a failure is told with. */
+  readonly terms: FailureTerms;
+  /** What it would give, or cost, on the state of this slot or a later one; null where that state does not come within a moment. */
+  readonly actualFrom: (slot: number) => Promise<bigint | null>;
+  readonly quoteMs: number;
+  readonly buildMs: number;
+}
+
+export interface PrepareParts extends PriceParts {
+  readonly state: PriceParts['state'] & Pick<HotState, 'blockhash' | 'feeLevel' | 'rent'>;
+  readonly builder: MessageBuilder;
+  /** What is paid for the lanes that want a tip. */
+  readonly laneTips?: readonly LaneTip[];
+}
+
+/** Without a simulation nothing else says that the quote is right: on state that two endpoints tell alike. Rejects with an `RpcError`. */
+export async function prepareVouched(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
+  const prepared = await prepareTrade(request, parts);
+  if ('error' in prepared || prepared.soleSources === 0) return prepared;
+  const again = await prepareTrade(request, parts, true);
+  if ('error' in again || again.soleSources === 0) return again;
+  return unavailable(
+    'Only one node tells the state that this would be quoted on, and without a simulation nothing confirms it. Leave `skipSimulation` out.',
+  );
+}
+
+/**
+ * Quotes and builds on the state at hand; reads from the chain only what is not, or, where it must be `agreed`, what two endpoints tell
+ * alike. Rejects with an `RpcError`.
+ */
+export async function prepareTrade(request: TradeRequest, parts: PrepareParts, agreed = false): Promise<PreparedTrade | QuoteRefusal> {
+  const { state, builder, laneTips = [] } = parts;
+  const startedMs = performance.now();
+  const blockhash = state.blockhash();
+  if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
+  const priced = await priceOrder(request, parts, agreed);
+  if ('error' in priced) return priced;
+  const { standing, quoted, bounds } = priced;
+  const { market, baseAccount } = standing;
+  const quotedMs = performance.now();
+  const { pool, trade, quote } = quoted;
+  const { publicKey, priorityFeeLamports: fixed } = request;
+  const built = builder.build({
+    pool,
+    order: {
+      user: publicKey,
+      trade,
+      quote,
+      ...bounds,
+      baseTokenProgram: quoted.market.tokenProgram,
+      quoteTokenProgram: quoted.quoteTokenProgram,
+    },
+    microLamportsPerUnit: ({ computeUnitLimit, writableAccounts }) =>
+      fixed === null ? state.feeLevel(writableAccounts) : pricePerUnit(fixed, computeUnitLimit),
+    blockhash: blockhash.blockhash,
+    baseAccountExists: baseAccount !== null,
+    closeBaseAccount: request.sellAll,
+    computeUnitLimit: null,
+    tip: request.tip ?? null,
+    wantedTips: laneTips,
+  });
+  const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
+  const ownRent = state.rent(0);
+  if (rent === null || ownRent === null) return unavailable('What accounts cost in rent is not known.');
+  const tipLamports = [...(request.tip === undefined ? [] : [request.tip]), ...built.laneTips].reduce(
+    (sum, { lamports }) => sum + lamports,
+    0n,
+  );
+  const priorityFeeLamports = priorityFeeOf(built.microLamportsPerUnit, built.computeUnitLimit);
+  const lamportsNeeded = lamportsOf(quoted, bounds.maxIn, priorityFeeLamports + tipLamports, rent);
+  return {
+    quoted,
+    bounds,
+    built,
+    blockhash,
+    priorityFeeLamports,
+    tipLamports,
+    slot: market.slot,
+    soleSources: market.soleSources,
+    expected: {
+      trader: publicKey,
+      side: request.order.side,
+      mint: request.order.mint,
+      poolAddress: pool.address,
+      baseAmount: quote.baseAmount,
+      traderQuote: quote.traderQuote,
+    },
+    lamportsNeeded,
+    terms: termsOf(quoted, { standing, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
+    actualFrom: (slot) => actualFrom(slot, quoted, request, state),
+    quoteMs: quotedMs - startedMs,
+    buildMs: performance.now() - quotedMs,
+  };
+}
+
+interface Balances {
+  readonly standing: Standing;
+  readonly bounds: PreparedTrade['bounds'];
+  /** With the rent of the wallet's own account, which it has to keep. */
+  readonly lamportsToHave: bigint;
+  readonly publicKey: string;
+}
+
+/** What a failure is told with. */
+function termsOf(quoted: QuotedOrder, { standing, bounds, lamportsToHave, publicKey }: Balances): FailureTerms {
+  const { market, quote, quoteDecimals, trade } = quoted;
+  const { wallet, baseAccount } = standing;
+  const isSell = trade.exact === 'baseIn';
+  const byCost = trade.exact === 'baseOut';
+  return {
+    side: isSell ? 'sell' : 'buy',
+    quoted: isSell || byCost ? quote.traderQuote : quote.baseAmount,
+    bound: byCost ? bounds.maxIn : bounds.minOut,
+    lamports: { have: wallet.lamports, need: lamportsToHave },
+    tokens: isSell
+      ? { have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
+      : { decimals: quoteDecimals, ...quoteCoins(quoted, publicKey, wallet, bounds.maxIn) },
+  };
+}
+
+async function actualFrom(
+  slot: number,
+  { pool: { address }, trade }: QuotedOrder,
+  { order: { mint } }: TradeRequest,
+  state: PrepareParts['state'],
+): Promise<bigint | null> {
+  const read = await awaitMarket(state, mint, (market) => market.slot >= slot);
+  if (read?.result.kind !== 'market') return null;
+  const outcome = read.result.market.pools.find((one) => one.pool.address === address)?.pool.quote(trade);
+  if (outcome?.ok !== true) return null;
+  return trade.exact === 'quoteIn' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
+}
+
+function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead, need: bigint) {
+  if (pool.quoteMint === wrappedSolMint) return { have: null, need: null };
+  const account = tokenAddress(publicKey, pool.quoteMint, quoteTokenProgram);
+  return { have: tokenAccounts.get(account)?.amount ?? 0n, need };
+}
+
+/** Rent of what the transaction makes at most; accounts of the program may be there already. Null where the rates are not known. */
+function rentOf(
+  { trade: { programAccounts, quoteAccount, quoteMint } }: BuiltMessage,
+  makesAccountOf: string | null,
+  state: PrepareParts['state'],
+): bigint | null {
+  const wrapped = quoteAccount !== null && quoteMint === wrappedSolMint ? [tokenAccountBytes] : [];
+  const made = makesAccountOf === null ? [] : [associatedAccountBytes(makesAccountOf)];
+  const rent = (all: readonly number[]): bigint | null =>
+    all.reduce<bigint | null>((sum, bytes) => {
+      const one = state.rent(bytes);
+      return sum === null || one === null ? null : sum + one;
+    }, 0n);
+  const paid = rent(programAccounts.flatMap(({ grownFrom }) => (grownFrom === null ? [] : [grownFrom])));
+  const due = rent([...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)]);
+  return due === null || paid === null ? null : due - paid;
+}
+
+function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, fees: bigint, rent: bigint): bigint {
+  const spent = exact !== 'baseIn' && quoteMint === wrappedSolMint ? maxIn : 0n;
+  return spent + lamportsOfSignature + fees + rent;
+}

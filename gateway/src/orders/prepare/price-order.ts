@@ -1,0 +1,153 @@
+import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
+import { rawAmount } from '../../quote/amounts.ts';
+import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/quoted.ts';
+import type { TokenMarket } from '../../quote/token-market.ts';
+import type { TradeRequest } from './request.ts';
+import type { HotMarketRead } from '../state/hot-markets.ts';
+import type { HotState } from '../state/hot-state.ts';
+import type { WalletRead } from '../state/hot-wallets.ts';
+import { awaitOwnOrders, ownOrdersDeadlineMs, type OwnOrders } from '../state/own-orders.ts';
+
+export interface PriceParts {
+  readonly state: Pick<HotState, 'market' | 'agreedMarket' | 'wallet' | 'agreedWallet'>;
+  /** Slots in which the orders of wallets landed. */
+  readonly ownOrders: Pick<OwnOrders, 'landedIn'>;
+}
+
+/** A market and a wallet of about one moment. */
+export interface Standing {
+  readonly market: HotMarketRead;
+  readonly wallet: WalletRead;
+  readonly baseAccount: TokenAccount | null;
+}
+
+export interface PricedOrder {
+  readonly standing: Standing;
+  readonly quoted: QuotedOrder;
+  readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
+}
+
+interface Refused {
+  readonly refusal: QuoteRefusal;
+  /** The state that it follows from may be false, or older than the wallet's own last order. */
+  readonly isDoubtful: boolean;
+}
+
+/**
+ * Quotes on the state at hand; where it must be `agreed`, on what two endpoints tell alike, as far as they do. A refusal counts only where no
+ * endpoint contradicts the state that it follows from, and where that state has the wallet's own last order: otherwise nobody knows whether the
+ * order could be done. Rejects with an `RpcError`.
+ */
+export async function priceOrder(request: TradeRequest, parts: PriceParts, agreed: boolean): Promise<PricedOrder | QuoteRefusal> {
+  const first = await priceOn(request, parts, agreed);
+  const last = 'refusal' in first && first.isDoubtful && !agreed ? await priceOn(request, parts, true) : first;
+  if (!('refusal' in last)) return last;
+  const { refusal, isDoubtful } = last;
+  if (!isDoubtful || refusal.error === 'UPSTREAM_UNAVAILABLE') return refusal;
+  return unavailable('The nodes of the chain contradict each other about what this order needs, or lag behind the last one of the wallet.');
+}
+
+export function unavailable(message: string): QuoteRefusal {
+  return { error: 'UPSTREAM_UNAVAILABLE', message };
+}
+
+async function priceOn(request: TradeRequest, { state, ownOrders }: PriceParts, agreed: boolean): Promise<PricedOrder | Refused> {
+  const { order, publicKey } = request;
+  const isSell = order.side === 'sell';
+  const own: OwnSlot = { slot: isSell ? ownOrders.landedIn(publicKey) : 0, deadlineMs: ownOrdersDeadlineMs() };
+  let market = await readMarket(order.mint, state, own, agreed);
+  const isUnsure = (read: HotMarketRead | WalletRead): boolean =>
+    read.slot < own.slot || (agreed ? read.isDisputed : read.soleSources !== 0);
+  if (market.result.kind !== 'market') return { refusal: quotedRefusal(market.result.kind), isDoubtful: isUnsure(market) };
+  const { wallet, baseAddress } = await readWallet(request, market.result.market, { state, own, agreed });
+  if (agreed && isSell && market.slot < wallet.slot) market = await state.agreedMarket(order.mint, wallet.slot);
+  const standing: Standing = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null };
+  // What a wallet holds counts for sales alone, and has come out of a pool that must not be older.
+  const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || market.slot < wallet.slot));
+  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, standing);
+  return 'error' in priced ? { refusal: priced, isDoubtful } : priced;
+}
+
+/** A part of what is held: no simulation shows that it was a part of something else. */
+function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownSlot: number): QuoteRefusal | null {
+  if (amount.kind !== 'part') return null;
+  if (wallet.isDisputed) return unavailable('The nodes of the chain contradict each other about what the wallet holds.');
+  return wallet.slot < ownSlot ? unavailable('No node tells yet what the wallet holds since its last order landed.') : null;
+}
+
+function priceAt(request: TradeRequest, standing: Standing): PricedOrder | QuoteRefusal {
+  const { market, baseAccount } = standing;
+  const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
+  if ('error' in quoted) return soldBeyond(request, standing, quoted) ?? quoted;
+  const bounds = boundsOf(request, quoted);
+  return 'error' in bounds ? bounds : { standing, quoted, bounds };
+}
+
+/** The slot in which the wallet's last order landed, 0 where none matters, and how long the state of it is waited for. */
+interface OwnSlot {
+  readonly slot: number;
+  readonly deadlineMs: number;
+}
+
+function readMarket(
+  mint: string,
+  state: PriceParts['state'],
+  { slot, deadlineMs }: OwnSlot,
+  agreed: boolean,
+): HotMarketRead | Promise<HotMarketRead> {
+  if (agreed) return state.agreedMarket(mint, slot);
+  return slot > 0 ? awaitOwnOrders(() => state.market(mint), slot, deadlineMs) : state.market(mint);
+}
+
+/** Token accounts follow from the coins' token programs, which the market tells. */
+async function readWallet(
+  { order: { mint, side, amount }, publicKey }: TradeRequest,
+  { tokenProgram, pools }: TokenMarket,
+  { state, own: { slot, deadlineMs }, agreed }: { readonly state: PriceParts['state']; readonly own: OwnSlot; readonly agreed: boolean },
+): Promise<{ readonly wallet: WalletRead; readonly baseAddress: string }> {
+  const baseAddress = tokenAddress(publicKey, mint, tokenProgram);
+  // What a purchase is paid with, where that is not SOL.
+  const paying = pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
+    side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
+  );
+  const accounts = [...new Set([baseAddress, ...paying])];
+  const read = (): WalletRead | Promise<WalletRead> => state.wallet(publicKey, accounts);
+  const told = slot > 0 ? awaitOwnOrders(read, slot, deadlineMs) : read();
+  const wallet = told instanceof Promise ? await told : told;
+  const mustAgree = amount.kind === 'part' || (agreed && side === 'sell');
+  return { wallet: mustAgree && wallet.soleSources !== 0 ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress };
+}
+
+function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {
+  return kind === 'no_mint' ? { error: 'INVALID_MINT' } : unavailable('The state of the pool cannot be read.');
+}
+
+/** The tighter of what the slippage gives and what was named. */
+function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOut: bigint; maxIn: bigint } | QuoteRefusal {
+  const { minOut, maxIn } = slippageBounds(trade, quote, request.order.slippageBps);
+  // Of exact tokens to get, what they cost is bounded, and not the amount.
+  const given = trade.exact === 'baseOut' ? quote.traderQuote : trade.amount;
+  if (request.maxIn !== null && request.maxIn < given) return wrongFields({ maxIn: 'is less than the amount to give' });
+  const out = trade.exact === 'baseIn' ? quote.traderQuote : quote.baseAmount;
+  if (request.minOut !== null && request.minOut > out) {
+    return { error: 'SLIPPAGE_EXCEEDED', details: { quoted: String(out), actual: String(out), bound: String(request.minOut) } };
+  }
+  const most = trade.exact === 'baseOut' && request.maxIn !== null && request.maxIn < maxIn ? request.maxIn : maxIn;
+  return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };
+}
+
+/** Of an amount that the pool cannot trade, and the wallet does not hold: whoever sells more than is held is told that first. */
+function soldBeyond(
+  { order: { side, amount } }: TradeRequest,
+  { market: { result }, baseAccount }: Standing,
+  { details }: QuoteRefusal,
+): QuoteRefusal | null {
+  const fields = details?.['fields'] as Readonly<Record<string, string>> | undefined;
+  if (side !== 'sell' || amount.kind !== 'ui' || result.kind !== 'market' || fields?.['amount'] === undefined) return null;
+  const { decimals } = result.market;
+  const [raw, have] = [rawAmount(amount.value, decimals), baseAccount?.amount ?? 0n];
+  return raw.ok && raw.raw > have ? tooLittle('tokens', have, raw.raw, decimals) : null;
+}

@@ -1,0 +1,84 @@
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { contextOf, countOf, isRecord, linesOf } from '../nodes/answer-forms.ts';
+import type { TradedAmounts } from '../../quote/drift.ts';
+import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';
+import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
+
+export type SimulationOutcome =
+  /** `amounts`: what the trade that is expected gives; null where the answer does not tell, or nothing is expected. */
+  | { readonly kind: 'passed'; readonly slot: number; readonly unitsConsumed: number | null; readonly amounts: TradedAmounts | null }
+  /** `isConfirmed`: two nodes say so, or there is but one. */
+  | { readonly kind: 'failed'; readonly slot: number | null; readonly failure: TradeFailure; readonly isConfirmed: boolean }
+  /** It passes and gives clearly more or less than is expected, and no other node says otherwise. */
+  | { readonly kind: 'deviates'; readonly slot: number; readonly amounts: TradedAmounts }
+  /** Nobody gave an answer that can be used. Nothing is known of the transaction. */
+  | { readonly kind: 'unavailable'; readonly reason: string };
+
+export interface SimulationRequest {
+  /** As it will be sent, but for its signatures, which stand as zeros: a node that was shown them could land it. */
+  readonly wire: Uint8Array;
+  /** No state older than this one, on which the order was quoted. */
+  readonly minContextSlot: number | null;
+  readonly terms: FailureTerms | null;
+  /** Null: nothing is known of what it should give, and whatever passes passes. */
+  readonly expected: ExpectedTrade | null;
+  /** Endpoints, as bits by their number, that alone told some of the state behind `expected`: they are no witnesses of it. */
+  readonly avoid: number;
+}
+
+/**
+ * What one endpoint said. `final` is false where another one may know better: then this is told only if none does. `behind`: it has
+ * not reached the slot. `none`: nothing of use.
+ */
+export type NodeAnswer =
+  | { readonly kind: 'outcome'; readonly outcome: SimulationOutcome; readonly final: boolean }
+  | { readonly kind: 'behind' }
+  | { readonly kind: 'none'; readonly fault: 'malformed' | 'unreachable'; readonly reason: string };
+
+const signatureFault = -32003;
+const preflightFault = -32002;
+const minContextSlotFault = -32016;
+/** Errors that speak of the bytes that were sent, whoever answers; as the runtime would name them. */
+const requestFaults: ReadonlyMap<number, string> = new Map([
+  [signatureFault, 'SignatureFailure'],
+  [-32602, 'SanitizeFailure'],
+  [-32006, 'SanitizeFailure'],
+  [-32013, 'SanitizeFailure'],
+]);
+
+function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
+  const failure = classifyFailure(err, logs, terms);
+  // A node that lags behind has not seen the blockhash yet.
+  return { kind: 'outcome', outcome: { kind: 'failed', slot, failure, isConfirmed: false }, final: failure.fault !== 'blockhash' };
+}
+
+/** Reads the result of `simulateTransaction`. */
+export function readSimulation(result: unknown, { terms, minContextSlot, expected }: SimulationRequest, newestSlot: number): NodeAnswer {
+  const malformed: NodeAnswer = { kind: 'none', fault: 'malformed', reason: 'the answer is not of the documented form' };
+  const context = contextOf(result, newestSlot);
+  if (context === null || !isRecord(context.value) || context.value['err'] === undefined) return malformed;
+  const { slot } = context;
+  const { err, logs, unitsConsumed } = context.value;
+  const lines = logs === null || logs === undefined ? [] : linesOf(logs);
+  if (lines === null) return malformed;
+  if (minContextSlot !== null && slot < minContextSlot) return { kind: 'behind' };
+  if (err !== null) return failed(slot, err, lines, terms);
+  const amounts = expected === null ? null : simulatedAmounts(context.value, lines, expected);
+  if (amounts === 'contradicted') return malformed;
+  return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed), amounts }, final: true };
+}
+
+/** Reads what the call threw; throws what is no `RpcError` again. */
+export function readSimulationFault(error: unknown, { terms }: SimulationRequest): NodeAnswer {
+  if (!(error instanceof RpcError)) throw error;
+  if (error.kind === 'malformed') return { kind: 'none', fault: 'malformed', reason: 'the answer is no JSON-RPC' };
+  if (error.kind !== 'answer') return { kind: 'none', fault: 'unreachable', reason: error.kind };
+  if (error.code === minContextSlotFault) return { kind: 'behind' };
+  if (error.code === preflightFault && isRecord(error.data) && error.data['err'] !== undefined) {
+    return failed(null, error.data['err'], linesOf(error.data['logs']) ?? [], terms);
+  }
+  const name = requestFaults.get(error.code);
+  if (name === undefined) return { kind: 'none', fault: 'unreachable', reason: `error ${error.code}` };
+  const failure = classifyFailure(name, [], terms);
+  return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure, isConfirmed: false }, final: false };
+}

@@ -1,0 +1,64 @@
+import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { venueByProgram } from '@sluice/shared/venues/registry.ts';
+import type { TradedAmounts } from '../../quote/drift.ts';
+import { isRecord } from '../nodes/answer-forms.ts';
+
+/** Token balances that are looked at; a transaction locks at most 128 accounts. */
+const maxTokenBalances = 256;
+
+/** A trade as it was quoted: what the simulation of its message must give. Raw amounts. */
+export interface ExpectedTrade extends TradedAmounts {
+  readonly trader: string;
+  readonly side: 'buy' | 'sell';
+  readonly mint: string;
+  readonly poolAddress: string;
+}
+
+/**
+ * What the trade gives, by the venue's own events in the log of a simulation; null where they do not tell. `contradicted`: the token
+ * balances of the same answer, where the node tells them, say something else.
+ */
+export function simulatedAmounts(
+  value: Readonly<Record<string, unknown>>,
+  logs: readonly string[],
+  expected: ExpectedTrade,
+): TradedAmounts | 'contradicted' | null {
+  let [baseAmount, traderQuote, found] = [0n, 0n, false];
+  const log = readLogs(
+    logs,
+    (programId, _path, data) => {
+      const decoded = venueByProgram.get(programId)?.decodeEvent(data);
+      if (decoded?.kind !== 'decoded' || decoded.event.type !== 'trade') return;
+      const { trader, side, mint, pool, baseAmount: base, quoteAmount, fees } = decoded.event;
+      const isOurs = mint === null ? pool === expected.poolAddress : mint === expected.mint;
+      if (trader !== expected.trader || side !== expected.side || !isOurs) return;
+      found = true;
+      baseAmount += base;
+      traderQuote += side === 'buy' ? quoteAmount + fees.total : quoteAmount - fees.total;
+    },
+    (programId) => venueByProgram.has(programId),
+  );
+  if (!found || log.truncated || log.malformed !== null) return null;
+  const change = tokenChange(value, expected);
+  const told = expected.side === 'buy' ? baseAmount : -baseAmount;
+  return change !== null && change !== told ? 'contradicted' : { baseAmount, traderQuote };
+}
+
+/** By the balances of the answer, which older nodes do not tell. */
+function tokenChange(value: Readonly<Record<string, unknown>>, { trader, mint }: ExpectedTrade): bigint | null {
+  const before = tokensIn(value['preTokenBalances'], trader, mint);
+  const after = tokensIn(value['postTokenBalances'], trader, mint);
+  return before === null || after === null ? null : after - before;
+}
+
+function tokensIn(list: unknown, owner: string, mint: string): bigint | null {
+  if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
+  let sum = 0n;
+  for (const item of list as readonly unknown[]) {
+    if (!isRecord(item) || item['owner'] !== owner || item['mint'] !== mint) continue;
+    const amount = isRecord(item['uiTokenAmount']) ? item['uiTokenAmount']['amount'] : null;
+    if (typeof amount !== 'string' || !/^\d{1,20}$/.test(amount)) return null;
+    sum += BigInt(amount);
+  }
+  return sum;
+}

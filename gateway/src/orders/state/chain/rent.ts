@@ -1,0 +1,102 @@
+import { BorshReader } from '@sluice/shared/solana/bytes.ts';
+import { contextAndValue } from '@sluice/shared/solana/json-forms.ts';
+import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
+import { readChainAccount } from '../../../chain/rpc-account-reader.ts';
+import type { ChainView } from './chain-view.ts';
+
+/** What the runtime counts for each account beside its data. */
+const accountOverheadBytes = 128;
+/** `Rent` of the sysvar: lamports_per_byte_year u64, exemption_threshold f64, burn_percent u8. */
+const rentLength = 17;
+/** How often it is asked while the endpoints do not agree by a majority, and afterwards: it changes once in years. */
+const askEveryMs = 1_000;
+const askAgreedEveryMs = 30_000;
+/** What an endpoint said longer ago does not count. */
+const maxAgeMs = 10 * 60_000;
+const sysvarOwner = 'Sysvar1111111111111111111111111111111111111';
+
+export interface RentRates {
+  readonly lamportsPerByte: bigint;
+  readonly threshold: number;
+}
+
+/** Reads the Rent sysvar; null where the account is not it. */
+export function decodeRent(owner: string, data: Uint8Array): RentRates | null {
+  if (owner !== sysvarOwner || data.length < rentLength) return null;
+  const lamportsPerByte = new BorshReader(data, 0).u64();
+  const threshold = new DataView(data.buffer, data.byteOffset, data.length).getFloat64(8, true);
+  const isSensible = threshold > 0 && threshold <= 100 && lamportsPerByte < 1_000_000_000n;
+  return isSensible ? { lamportsPerByte, threshold } : null;
+}
+
+/** Lamports by which an account of so many bytes is exempt from rent, as the runtime rounds it. */
+export function rentOf({ lamportsPerByte, threshold }: RentRates, bytes: number): bigint {
+  return BigInt(Math.floor(Number(BigInt(accountOverheadBytes + bytes) * lamportsPerByte) * threshold));
+}
+
+/** The rent that the endpoints agree on; each is asked in the background. */
+export class Rent {
+  readonly #endpoints: readonly Rpc[];
+  readonly #chain: Pick<ChainView, 'newestSlot'>;
+  readonly #signal: AbortSignal;
+  readonly #ballot: Ballot<RentRates>;
+  readonly #isAsked: boolean[];
+  #askedAtMs = -Infinity;
+
+  constructor(endpoints: readonly Rpc[], chain: Pick<ChainView, 'newestSlot'>, signal: AbortSignal) {
+    [this.#endpoints, this.#chain, this.#signal] = [endpoints, chain, signal];
+    this.#ballot = new Ballot({ endpoints: endpoints.length, maxAgeMs, agree: isSameRent });
+    this.#isAsked = endpoints.map(() => false);
+  }
+
+  /** Lamports that keep an account of so many bytes; null where nothing is agreed on. */
+  of(bytes: number): bigint | null {
+    const verdict = this.#ballot.verdict(performance.now());
+    return verdict.kind === 'agreed' ? rentOf(verdict.votes[0]!.value, bytes) : null;
+  }
+
+  start(): void {
+    this.#look();
+    const timer = setInterval(() => this.#look(), askEveryMs);
+    timer.unref();
+    this.#signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    const verdict = this.#ballot.verdict(nowMs);
+    const isAgreed = verdict.kind === 'agreed' && verdict.isMajority;
+    if (isAgreed && nowMs - this.#askedAtMs < askAgreedEveryMs) return;
+    this.#askedAtMs = nowMs;
+    for (const [endpoint, rpc] of this.#endpoints.entries()) if (this.#isAsked[endpoint] !== true) void this.#ask(endpoint, rpc, nowMs);
+  }
+
+  /** Never rejects. */
+  async #ask(endpoint: number, rpc: Rpc, askedAtMs: number): Promise<void> {
+    this.#isAsked[endpoint] = true;
+    let rates: RentRates | null = null;
+    try {
+      const params = [[rentSysvar], { encoding: 'base64', commitment: 'confirmed' }];
+      rates = readRent(await rpc.call('getMultipleAccounts', params, this.#signal), this.#chain.newestSlot);
+    } catch {
+      // What it said before counts until it is too old.
+    }
+    this.#isAsked[endpoint] = false;
+    if (rates === null) this.#ballot.failed(endpoint);
+    else this.#ballot.told(endpoint, rates, askedAtMs);
+  }
+}
+
+function isSameRent(one: RentRates, other: RentRates): boolean {
+  return one.lamportsPerByte === other.lamportsPerByte && one.threshold === other.threshold;
+}
+
+/** Null where the answer is not of the documented form, or cannot be true. */
+function readRent(answer: unknown, newestSlot: number): RentRates | null {
+  const read = contextAndValue(answer);
+  if (read === null || read.slot > newestSlot || !Array.isArray(read.value)) return null;
+  const account = readChainAccount((read.value as readonly unknown[])[0]);
+  return account === null ? null : decodeRent(account.owner, account.data);
+}

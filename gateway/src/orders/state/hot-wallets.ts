@@ -1,0 +1,127 @@
+import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/token-account.ts';
+import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
+import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
+import type { WatchedAccounts } from './accounts/watched-accounts.ts';
+
+/** Wallets that are followed; the one that was asked for longest ago is let go. */
+export const maxHotWallets = 256;
+/** Token accounts of one wallet that are followed; the one that was asked for longest ago is let go. */
+const maxAccountsAWallet = 8;
+const idleAfterMs = 10 * 60_000;
+
+/** A wallet at one moment. */
+export interface WalletRead {
+  readonly slot: number;
+  /** Unix milliseconds: it is no older. */
+  readonly askedAtMs: number;
+  readonly lamports: bigint;
+  /** The token accounts that were asked for; null where there is none at the address. */
+  readonly tokenAccounts: ReadonlyMap<string, TokenAccount | null>;
+  /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
+  readonly soleSources: number;
+  /** Endpoints that were asked report different states of it, and no two the same. */
+  readonly isDisputed: boolean;
+}
+
+interface HotWallet {
+  readonly publicKey: string;
+  followed: boolean;
+  /** The one asked for longest ago comes first. */
+  readonly accounts: Set<string>;
+  usedAtMs: number;
+}
+
+export interface WalletCounts {
+  hits: number;
+  reads: number;
+  evicted: number;
+}
+
+/** Balances of the wallets that trade. */
+export class HotWallets {
+  readonly counts: WalletCounts = { hits: 0, reads: 0, evicted: 0 };
+  readonly #watched: WatchedAccounts;
+  readonly #reader: AccountReader;
+  readonly #endpoints: number;
+  /** The one used longest ago comes first. */
+  readonly #wallets = new Map<string, HotWallet>();
+
+  constructor(watched: WatchedAccounts, reader: AccountReader, endpoints: number) {
+    [this.#watched, this.#reader, this.#endpoints] = [watched, reader, endpoints];
+  }
+
+  get size(): number {
+    return this.#wallets.size;
+  }
+
+  /** At once where all of it is followed. Rejects with an `RpcError`. */
+  read(publicKey: string, tokenAccounts: readonly string[]): WalletRead | Promise<WalletRead> {
+    this.#use(publicKey, tokenAccounts);
+    const addresses = [publicKey, ...tokenAccounts];
+    const current = this.#watched.current(addresses);
+    if (current === null) return this.#readFresh(addresses);
+    this.counts.hits++;
+    const { slot, asOfMs, states, soleSources } = current;
+    const accounts = states.map(({ account }) => account);
+    return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources, isDisputed: false });
+  }
+
+  /** Read anew, until two endpoints tell the same of `slot` or later; as it is read last where they do not within a moment. Rejects with an `RpcError`. */
+  readAgreed(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead> {
+    return readUntilAgreed(() => this.#readFresh([publicKey, ...tokenAccounts]), slot);
+  }
+
+  /** Lets go what nobody asks for; called now and then. */
+  look(): void {
+    const nowMs = performance.now();
+    for (const wallet of this.#wallets.values()) if (nowMs - wallet.usedAtMs > idleAfterMs) this.#evict(wallet);
+  }
+
+  async #readFresh(addresses: readonly string[]): Promise<WalletRead> {
+    this.counts.reads++;
+    const read = await this.#reader.read(addresses);
+    this.#watched.take(addresses, read);
+    const isDisputed = read.disputed.length > 0;
+    return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints), isDisputed });
+  }
+
+  #use(publicKey: string, tokenAccounts: readonly string[]): void {
+    const wallet = this.#wallets.get(publicKey) ?? { publicKey, followed: false, accounts: new Set<string>(), usedAtMs: 0 };
+    wallet.usedAtMs = performance.now();
+    this.#wallets.delete(publicKey);
+    this.#wallets.set(publicKey, wallet);
+    wallet.followed ||= this.#watched.hold(publicKey);
+    for (const address of tokenAccounts) {
+      const isFollowed = wallet.accounts.delete(address) || this.#watched.hold(address);
+      if (isFollowed) wallet.accounts.add(address);
+    }
+    for (const address of wallet.accounts) {
+      if (wallet.accounts.size <= Math.max(maxAccountsAWallet, tokenAccounts.length)) break;
+      wallet.accounts.delete(address);
+      this.#watched.release(address);
+    }
+    const oldest = this.#wallets.values().next();
+    if (this.#wallets.size > maxHotWallets && oldest.done !== true) this.#evict(oldest.value);
+  }
+
+  #evict({ publicKey, followed, accounts }: HotWallet): void {
+    this.#wallets.delete(publicKey);
+    this.counts.evicted++;
+    if (followed) this.#watched.release(publicKey);
+    for (const address of accounts) this.#watched.release(address);
+  }
+}
+
+function walletOf(
+  [, ...tokenAddresses]: readonly string[],
+  [wallet, ...tokens]: readonly (ChainAccount | null)[],
+  { slot, askedAtMs, soleSources, isDisputed }: Omit<WalletRead, 'lamports' | 'tokenAccounts'>,
+): WalletRead {
+  const tokenAccounts = new Map(
+    tokenAddresses.map((address, i) => {
+      const account = tokens[i] ?? null;
+      return [address, account === null ? null : decodeTokenAccount(account.owner, account.data)] as const;
+    }),
+  );
+  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, soleSources, isDisputed };
+}

@@ -1,0 +1,210 @@
+import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
+import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
+import type { TradeFees, VenueEvent } from '@sluice/shared/venues/venue.ts';
+import { expect } from 'vitest';
+import { minimumBalance } from '../simnet/ledger/rent.ts';
+import { wallet } from '../simnet/market/wallets.ts';
+import { createChain, type SimChain } from '../simnet/sim-chain.ts';
+import { maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
+
+/** Trades built and signed by one wallet, sent to whatever executes them, and compared with their quotes to the lamport. */
+const buyer = wallet('built', 'buyer');
+export const user = buyer.publicKey;
+const tip = { to: wallet('built', 'tip').publicKey, lamports: 2_000_000n };
+const microLamportsPerUnit = 12_345n;
+const signatureFee = 5_000n;
+const lamports = 400_000n * 10n ** 9n;
+
+interface WorldAccount {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly data: Uint8Array;
+}
+
+export interface Executed {
+  readonly failed: boolean;
+  readonly logs: readonly string[];
+  readonly units: number;
+}
+
+/** What executes: the simulated chain, or the real programs. */
+export interface World {
+  account(address: string): WorldAccount | null;
+  /** One that no message had yet. */
+  newBlockhash(): string;
+  send(wire: Uint8Array): Executed;
+}
+
+/** A chain without a market; the wallet has SOL and USDC. */
+export function startChain(): SimChain {
+  let now = 1_790_000_000_000;
+  const funded = [maker, trader, buyer].map(({ publicKey: address }) => ({ address, lamports, usdc: 10n ** 13n }));
+  return createChain({ seed: 'built', market: false, funded, nowMs: () => (now += 200) });
+}
+
+export function simulated(chain: SimChain): World {
+  return {
+    account: (address) => chain.account(address),
+    newBlockhash: () => chain.latestBlockhash().blockhash,
+    send(wire) {
+      const sent = chain.send(wire, { skipPreflight: true });
+      if (!sent.ok) throw new Error(sent.message);
+      chain.advance();
+      const record = chain.transaction(sent.signature);
+      if (record === null) throw new Error('the transaction did not land');
+      return { failed: record.err !== null, logs: record.logs, units: record.unitsConsumed };
+    },
+  };
+}
+
+export interface OpenPool {
+  readonly venue: string;
+  readonly pool: QuotedPool;
+}
+
+/** The open pool of a coin, from the world's own accounts in the way of `POST /quote`. */
+export function openPoolOf(world: World, { mint, quoteMint }: QuotedCoin): OpenPool {
+  const known = new Set([...usualQuotes.keys(), quoteMint]);
+  const assembled = assembleMarket(planMarket(mint, [...known], venues), (address) => world.account(address));
+  if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
+  const open = assembled.market.pools.find(({ pool }) => !pool.complete);
+  if (open === undefined) throw new Error('no open pool');
+  return { venue: open.venue.name, pool: open.pool };
+}
+
+const quoteProgramOf = (world: World, { quoteMint }: QuotedCoin): string => world.account(quoteMint)!.owner;
+
+const builder = createMessageBuilder();
+
+export interface SentTrade extends Executed {
+  readonly quote: Quote;
+  readonly built: BuiltMessage;
+  /** What the trade may make, let grow or close, as it was before. */
+  readonly before: ReadonlyMap<string, WorldAccount | null>;
+}
+
+/** Sends a trade with bounds as tight as its quote. `parts` may hold a pool of a moment ago. */
+export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
+  const pool = parts.pool ?? openPoolOf(world, coin).pool;
+  const outcome = pool.quote(trade);
+  if (!outcome.ok) throw new Error(outcome.fault);
+  const { quote } = outcome;
+  const order = {
+    user,
+    trade,
+    quote,
+    ...slippageBounds(trade, quote, 0n),
+    baseTokenProgram: coin.tokenProgram,
+    quoteTokenProgram: quoteProgramOf(world, coin),
+  };
+  const around = { baseAccountExists: null, closeBaseAccount: false, computeUnitLimit: null, tip, microLamportsPerUnit };
+  const built = builder.build({ pool, order, blockhash: world.newBlockhash(), ...around, ...parts });
+  const { baseAccount, programAccounts } = built.trade;
+  const addresses = [baseAccount, ...programAccounts.map(({ address }) => address)];
+  const before = new Map(addresses.map((address) => [address, world.account(address)]));
+  return { ...world.send(assembleTransaction(built.message, [signMessage(buyer, built.message)])), quote, built, before };
+}
+
+function eventsIn({ logs }: Executed): readonly VenueEvent[] {
+  const events: VenueEvent[] = [];
+  readLogs(logs, (programId, _path, data) => {
+    const decoded = venueByProgram.get(programId)?.decodeEvent(data);
+    if (decoded?.kind === 'decoded') events.push(decoded.event);
+  });
+  return events;
+}
+
+const amountAt = 64;
+function tokensAt(world: World, address: string): bigint {
+  const account = world.account(address);
+  return account === null ? 0n : Buffer.from(account.data).readBigUInt64LE(amountAt);
+}
+export const tokensHeld = (world: World, { mint, tokenProgram: program }: QuotedCoin): bigint =>
+  tokensAt(world, associatedTokenAddress(user, mint, program));
+/** What it has of the quote coin; SOL is wrapped for the time of a trade only. */
+const quoteHeld = (world: World, coin: QuotedCoin): bigint =>
+  tokensAt(world, associatedTokenAddress(user, coin.quoteMint, quoteProgramOf(world, coin)));
+const lamportsAt = (world: World, address: string): bigint => world.account(address)?.lamports ?? 0n;
+
+/** Lamports that the wallet must have lost beside the trade: the fee, the tip, and rent of what was made, less that of what was closed. */
+function besideTrade(world: World, { built, before }: SentTrade): bigint {
+  const { trade, computeUnitLimit } = built;
+  const priorityFee = (microLamportsPerUnit * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
+  let rent = lamportsAt(world, trade.baseAccount) - (before.get(trade.baseAccount)?.lamports ?? 0n);
+  for (const { address, bytes, grownFrom } of trade.programAccounts) {
+    const [old, now] = [before.get(address) ?? null, world.account(address)];
+    if (old === null && now !== null) rent += minimumBalance(bytes);
+    else if (grownFrom !== null && now!.data.length > grownFrom) rent += minimumBalance(bytes) - minimumBalance(grownFrom);
+  }
+  return signatureFee + priorityFee + tip.lamports + rent;
+}
+
+/** Of a coin without a creator the program names the rate that nobody is paid. */
+function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: TradeFees): unknown {
+  const parts = { protocol, creator, lp, cashback, holderRewards };
+  return { ...Object.fromEntries(Object.entries(parts).map(([name, { amount }]) => [name, { amount }])), total };
+}
+
+/** Trades, and expects exactly what the quote said: tokens, quote coins, fees, reserves, lamports, and compute units within what was asked for. */
+export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
+  const [tokens, quoteCoins, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
+  const sent = sendTrade(world, coin, trade, parts);
+  const { quote, logs, built } = sent;
+  expect(sent.failed, logs.join('\n')).toBe(false);
+  const event = eventsIn(sent).find(({ type }) => type === 'trade');
+  const { baseAmount, quoteAmount, fees, after } = quote;
+  expect(event).toMatchObject({ side: quote.side, trader: user, baseAmount, quoteAmount, fees: amountsOf(fees), reserves: after });
+  const sign = quote.side === 'buy' ? 1n : -1n;
+  expect(tokensHeld(world, coin) - tokens).toBe(sign * baseAmount);
+  const inSol = coin.quoteMint === wrappedSolMint;
+  expect(quoteCoins - quoteHeld(world, coin)).toBe(inSol ? 0n : sign * quote.traderQuote);
+  expect(held - lamportsAt(world, user)).toBe(besideTrade(world, sent) + (inSol ? sign * quote.traderQuote : 0n));
+  // Enough is asked for, and not as much as would be paid for in vain.
+  expect(built.computeUnitLimit).toBeGreaterThan(sent.units * 1.1);
+  expect(built.computeUnitLimit).toBeLessThan(sent.units * 3.5);
+  return sent;
+}
+
+/** What the failure means; the program that failed first, the innermost, tells it. */
+export function faultOf({ logs }: Executed): string {
+  const line = logs.find((text) => text.includes('failed: custom program error: 0x')) ?? '';
+  const [, program = '', code = ''] = /^Program (\w+) failed: custom program error: 0x([0-9a-f]+)$/.exec(line) ?? [];
+  return venueByProgram.get(program)?.tradeFault(Number.parseInt(code, 16)) ?? `${program} ${code}`;
+}
+
+/** A pool that builds as this one does, with a changed instruction or changed bounds. */
+export function changed(
+  pool: QuotedPool,
+  build: (order: Parameters<QuotedPool['build']>[0]) => ReturnType<QuotedPool['build']>,
+): QuotedPool {
+  return { ...pool, build };
+}
+
+/** Purchases and sales of every form, the last of all that is held, whose token account is closed. */
+export function tradeAll(world: World, coin: QuotedCoin): void {
+  const sum = coin.quoteMint === wrappedSolMint ? 500_000_000n : 20_000_000n;
+  // The first one makes what there is to make, beside its sum.
+  tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum });
+  tradeAsQuoted(world, coin, { exact: 'baseOut', amount: 5_000_000_000n });
+  tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum + 7n }, { baseAccountExists: true });
+  tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) / 3n });
+  tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) }, { closeBaseAccount: true });
+  expect(world.account(associatedTokenAddress(user, coin.mint, coin.tokenProgram))).toBeNull();
+  expect(world.account(associatedTokenAddress(user, wrappedSolMint, tokenProgram))).toBeNull();
+}
+
+/** Offers far more than the curve has tokens for: it sells what is left, and is complete. */
+export function buyTheRest(world: World, coin: QuotedCoin): void {
+  const amount = coin.quoteMint === wrappedSolMint ? 10n ** 14n : 10n ** 12n;
+  const last = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount });
+  expect(last.quote).toMatchObject({ cut: true, completes: true });
+  expect(eventsIn(last).some(({ type }) => type === 'completed')).toBe(true);
+  expect(() => openPoolOf(world, coin)).toThrow('no open pool');
+}

@@ -1,0 +1,109 @@
+import { chainForOrder, watchChainIdentity, type ChainIdentity } from '@sluice/gateway/orders/nodes/chain-identity.ts';
+import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startScriptedNode, type Answer, type ScriptedNode } from '../ingest/scripted-node.ts';
+import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';
+import { until } from '../support/gateway.ts';
+
+const [ours, other] = [genesisHashOf('ours'), genesisHashOf('other')];
+const unhealthy: Answer = { error: { code: -32005, message: 'Node is unhealthy' } };
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+interface Watched {
+  readonly identity: ChainIdentity;
+  readonly nodes: readonly ScriptedNode[];
+  /** Names of what was logged. */
+  readonly logged: readonly string[];
+  readonly life: AbortController;
+}
+
+const says = (answer: Answer) => (): Answer => answer;
+
+/** Of nodes that answer `getGenesisHash` so. */
+async function watched(...answers: readonly Answer[]): Promise<Watched> {
+  const nodes: ScriptedNode[] = [];
+  for (const answer of answers) {
+    const node = await startScriptedNode();
+    node.onCall = says(answer);
+    closers.push(() => node.close());
+    nodes.push(node);
+  }
+  const logged: string[] = [];
+  const life = new AbortController();
+  closers.push(async () => life.abort());
+  const note = (_data: unknown, event?: string): void => void logged.push(event ?? '');
+  const identity = watchChainIdentity({
+    nodes: createSendNodes(nodes.map(({ httpUrl }) => httpUrl)),
+    log: { info: note, warn: note, error: note },
+    signal: life.signal,
+  });
+  return { identity, nodes, logged, life };
+}
+
+/** Once every node was asked so often. */
+async function asked(nodes: readonly ScriptedNode[], times: number): Promise<void> {
+  await until(`${times} rounds`, () => nodes.every(({ calls }) => calls.length >= times));
+}
+
+describe('the chain of the nodes', () => {
+  it('is known when they tell it, and orders are made on it', async () => {
+    const { identity, logged } = await watched({ result: ours }, { result: ours });
+    expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
+    expect(await identity.known).toBe(ours);
+    expect(chainForOrder(identity)).toEqual({ kind: 'known', genesisHash: ours });
+    expect(logged).toEqual(['chain_known']);
+  });
+
+  it('is that of the nodes that answer', async () => {
+    const { identity } = await watched(unhealthy, { result: ours });
+    expect(await identity.known).toBe(ours);
+  });
+
+  it('is not known while none tells it, or tells what is no hash, which is told once; it is asked again', async () => {
+    const { identity, nodes, logged } = await watched(unhealthy, { result: 'ours' });
+    await asked(nodes, 2);
+    expect(identity.standing).toEqual({ kind: 'unknown' });
+    expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
+    expect(logged).toEqual(['chain_unknown']);
+    nodes[0]!.onCall = says({ result: ours });
+    expect(await identity.known).toBe(ours);
+  });
+
+  it('is none where they disagree, which is told once, until they agree', async () => {
+    const { identity, nodes, logged } = await watched({ result: ours }, { result: other });
+    await asked(nodes, 3);
+    expect(identity.standing).toEqual({ kind: 'contradicted' });
+    expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
+    expect(logged).toEqual(['chain_contradicted']);
+    nodes[1]!.onCall = says({ result: ours });
+    expect(await identity.known).toBe(ours);
+  });
+
+  it('is that of two of three, and the third is reported once', async () => {
+    const { identity, nodes, logged } = await watched({ result: other }, { result: ours }, { result: ours });
+    expect(await identity.known).toBe(ours);
+    await asked(nodes, 1);
+    expect(chainForOrder(identity)).toEqual({ kind: 'known', genesisHash: ours });
+    expect(logged).toEqual(['chain_contradicted', 'chain_known']);
+  });
+
+  it('does not change: behind the address is another one now, and no order is made there', async () => {
+    const { identity, nodes, logged } = await watched({ result: ours });
+    expect(await identity.known).toBe(ours);
+    nodes[0]!.onCall = says({ result: other });
+    await until('the contradiction', () => identity.standing.kind === 'contradicted', 15_000);
+    expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE' });
+    nodes[0]!.onCall = says({ result: ours });
+    await until('the agreement', () => identity.standing.kind === 'known');
+    expect(logged).toEqual(['chain_known', 'chain_contradicted']);
+  }, 30_000);
+
+  it('is told to nobody who waits for it when it ends', async () => {
+    const { identity, life } = await watched(unhealthy);
+    life.abort();
+    expect(await identity.known).toBeNull();
+  });
+});

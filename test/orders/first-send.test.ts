@@ -1,0 +1,44 @@
+import { firstSend, perhapsStored } from '@sluice/gateway/orders/place/first-send.ts';
+import type { FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
+import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { expect, test } from 'vitest';
+import { newOrder } from '../support/orders.ts';
+
+const wire = Uint8Array.of(1);
+const order: StoredOrder = { ...newOrder(0, { state: 'submitted' }), updatedAtMs: 0, version: 1 };
+
+function sending(kind: FirstRound['kind'], apply: () => Promise<StoredOrder>) {
+  const steps: string[] = [];
+  const parts: Parameters<typeof firstSend>[2] = {
+    log: { error: () => steps.push('told in the log') },
+    follower: { follow: () => steps.push('followed') > 0 },
+    sendFirst: async (signature) => {
+      steps.push(`sent ${signature}`);
+      return { kind, by: null };
+    },
+    ledger: { apply },
+  };
+  return { steps, sent: firstSend(order, wire, parts) };
+}
+
+test.each([
+  ['the store goes away', new StoreAwayError('gone')],
+  ['something else goes wrong', new TypeError('a bug')],
+])('%s when the message is out: the order is on its way all the same, and followed', async (_what, error) => {
+  const { steps, sent } = sending('unanswered', () => Promise.reject(error));
+  expect((await sent).state).toBe('submitted');
+  expect(steps).toEqual([`sent ${order.signature}`, 'followed', 'told in the log']);
+});
+
+test('what nobody answered is unknown, what somebody took is as it was stored', async () => {
+  const unknown: StoredOrder = { ...order, state: 'unknown' };
+  expect(await sending('unanswered', async () => unknown).sent).toBe(unknown);
+  expect(await sending('accepted', () => Promise.reject(new Error('not asked'))).sent).toBe(order);
+});
+
+test('of an insert that nobody answered the order may be there: it is named', () => {
+  const told = perhapsStored(new StoreAwayError('gone'), order);
+  expect(told).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { orderId: order.id, signature: order.signature } });
+  expect(() => perhapsStored(new TypeError('a bug'), order)).toThrow('a bug');
+});

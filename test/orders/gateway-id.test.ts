@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { takeGatewayId } from '@sluice/gateway/store/gateway-id.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const child = fileURLToPath(new URL('gateway-id-child.ts', import.meta.url));
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-gateway-id-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe('the id under which a gateway follows orders', () => {
+  it('is nobody else’s while it lives, and the next one’s after that', () => {
+    const folder = newFolder();
+    const [first, second] = [takeGatewayId(folder), takeGatewayId(folder)];
+    expect(second.id).not.toBe(first.id);
+    first.release();
+    const third = takeGatewayId(folder);
+    expect(third.id).toBe(first.id);
+    second.release();
+    third.release();
+    expect(takeGatewayId(newFolder()).id).not.toBe(first.id);
+  });
+
+  it('outlives a gateway that is killed', async () => {
+    const folder = newFolder();
+    const gateway = spawn(process.execPath, ['--import', 'tsx', child, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void gateway.kill('SIGKILL'));
+    const [told] = (await once(gateway.stdout, 'data')) as [Buffer];
+    const beside = takeGatewayId(folder);
+    expect(beside.id).not.toBe(told.toString().trim());
+    gateway.kill('SIGKILL');
+    await once(gateway, 'exit');
+    const next = takeGatewayId(folder);
+    expect(next.id).toBe(told.toString().trim());
+    for (const one of [beside, next]) one.release();
+  });
+
+  it('is refused with the setting’s name where the folder takes no files', () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, 'gateways'), 'a file in its place');
+    expect(() => takeGatewayId(folder)).toThrow(/gateways/);
+  });
+});

@@ -1,0 +1,211 @@
+import { isUnderWay, judge, mayBegin, mayFollow, type Evidence, type OrderStanding } from '@sluice/gateway/orders/model/life.ts';
+import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/orders/model/order.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { orderFill, signedMessage } from '../support/orders.ts';
+
+const error = { code: 'SIMULATION_FAILED', message: 'It failed.', detailsJson: '{}' } as const;
+const { signature } = signedMessage();
+const commitments = ['processed', 'confirmed', 'finalized'] as const;
+
+const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
+  fc.constantFrom<Evidence>({ kind: 'refused', error }, { kind: 'gone' }, { kind: 'silence' }, { kind: 'pending' }, { kind: 'expired' }),
+  fc.record({
+    kind: fc.constant('landed' as const),
+    commitment: fc.constantFrom(...commitments),
+    error: fc.constantFrom(null, error),
+    fill: fc.constantFrom(null, orderFill),
+  }),
+);
+
+/** As orders begin, and as earlier versions left them: stored, and not sent. */
+const anyBeginning: fc.Arbitrary<OrderStanding> = fc
+  .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
+  .map(({ kind, state, isSigned }) => ({
+    kind,
+    state,
+    signature: isSigned && kind !== 'paper' ? signature : null,
+    fill: null,
+  }))
+  .filter((order) => isUnderWay(order.state) || (mayBegin(order) && !endStates.has(order.state)));
+
+/** How far a state is known to have come; the unknown one says nothing. */
+const rank: Readonly<Record<OrderState, number | null>> = {
+  accepted: 0,
+  simulated: 1,
+  submitted: 2,
+  unknown: null,
+  processed: 3,
+  confirmed: 4,
+  finalized: 5,
+  failed: 5,
+  expired: 5,
+};
+
+function apply(order: OrderStanding, evidence: Evidence): OrderStanding {
+  const verdict = judge(order, evidence);
+  if (verdict.kind !== 'change') return order;
+  const { state = order.state, fill = order.fill } = verdict.change;
+  return { ...order, state, fill };
+}
+
+/** Every standing on the way, the first too. */
+function course(beginning: OrderStanding, evidences: readonly Evidence[]): readonly OrderStanding[] {
+  const standings = [beginning];
+  for (const evidence of evidences) standings.push(apply(standings.at(-1)!, evidence));
+  return standings;
+}
+
+const anyCourse = fc.tuple(anyBeginning, fc.array(anyEvidence, { maxLength: 12 }));
+const landed = (commitment: (typeof commitments)[number], more: Partial<Extract<Evidence, { kind: 'landed' }>> = {}): Evidence => ({
+  kind: 'landed',
+  commitment,
+  error: null,
+  fill: null,
+  ...more,
+});
+const at = (state: OrderState, kind: OrderKind = 'lightning'): OrderStanding => ({
+  kind,
+  state,
+  signature,
+  fill: null,
+});
+
+describe('the life of an order, whatever is found out in whatever order', () => {
+  it('takes only steps that the store allows', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const standings = course(beginning, evidences);
+        for (const [i, { state }] of standings.slice(1).entries()) {
+          const before = standings[i]!.state;
+          if (state !== before) expect(mayFollow(before, state), `${before} to ${state}`).toBe(true);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('never goes backwards but by way of not knowing, and never behind being sent', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const standings = course(beginning, evidences);
+        for (const [i, { state }] of standings.slice(1).entries()) {
+          const [before, after] = [rank[standings[i]!.state], rank[state]];
+          if (before !== null && after !== null) expect(after).toBeGreaterThanOrEqual(before);
+          if (before === null || before >= 2) expect(after ?? 2).toBeGreaterThanOrEqual(2);
+          if (before === 4) expect(after).not.toBeNull();
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('ends once: nothing moves an order that has ended', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const states = course(beginning, evidences).map(({ state }) => state);
+        const end = states.findIndex((state) => endStates.has(state));
+        if (end !== -1) expect(new Set(states.slice(end)).size).toBe(1);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('is sent only with a message, and refused only before it was sent', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const standings = course(beginning, evidences);
+        for (const [i, evidence] of evidences.entries()) {
+          const [before, after] = [standings[i]!, standings[i + 1]!];
+          if (!isUnderWay(after.state) && after.state !== 'failed') expect(after.signature).not.toBeNull();
+          if (evidence.kind === 'refused' && !isUnderWay(before.state)) expect(after).toEqual(before);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('comes to its true end from wherever it stands', () => {
+    fc.assert(
+      fc.property(anyCourse, ([beginning, evidences]) => {
+        const last = course(beginning, evidences).at(-1)!;
+        if (isUnderWay(last.state)) expect(apply(last, { kind: 'refused', error }).state).toBe('failed');
+        if (endStates.has(last.state) || last.signature === null) return;
+        expect(apply(last, landed('finalized')).state).toBe('finalized');
+        expect(apply(last, landed('finalized', { error })).state).toBe('failed');
+        expect(apply(last, { kind: 'expired' }).state).toBe(isUnderWay(last.state) ? 'failed' : 'expired');
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+describe('the life of an order', () => {
+  it('goes the ordinary way', () => {
+    const steps: readonly Evidence[] = [
+      landed('processed'),
+      landed('confirmed', { fill: orderFill }),
+      landed('finalized', { fill: orderFill }),
+    ];
+    const standings = course(at('submitted'), steps);
+    expect(standings.map(({ state }) => state)).toEqual(['submitted', 'processed', 'confirmed', 'finalized']);
+    expect(standings.map(({ fill }) => fill)).toEqual([null, null, orderFill, orderFill]);
+  });
+
+  it('begins as one that is about to be sent, with its message, or filled on paper', () => {
+    for (const state of orderStates) {
+      for (const kind of ['lightning', 'sent'] as const) {
+        expect(mayBegin({ kind, state, signature }), `${kind} ${state}`).toBe(state === 'submitted');
+        expect(mayBegin({ kind, state, signature: null }), `${kind} ${state}`).toBe(false);
+      }
+      expect(mayBegin({ kind: 'paper', state, signature: null }), state).toBe(state === 'finalized');
+    }
+  });
+
+  it('does not call an order failed by a block that may leave the chain again', () => {
+    const processed = apply(at('submitted'), landed('processed', { error }));
+    expect(processed.state).toBe('processed');
+    expect(apply(processed, landed('confirmed', { error })).state).toBe('failed');
+    expect(apply(apply(processed, { kind: 'gone' }), landed('confirmed')).state).toBe('confirmed');
+  });
+
+  it('knows nothing of an order whose block is gone, until it is found out', () => {
+    const gone = apply(at('processed'), { kind: 'gone' });
+    expect(gone.state).toBe('unknown');
+    expect(apply(gone, { kind: 'pending' }).state).toBe('submitted');
+    expect(apply(gone, { kind: 'expired' }).state).toBe('expired');
+    expect(apply(at('confirmed'), { kind: 'gone' }).state).toBe('confirmed');
+    expect(apply(at('processed'), { kind: 'silence' }).state).toBe('processed');
+    expect(apply(at('submitted'), { kind: 'silence' }).state).toBe('unknown');
+  });
+
+  it('takes what it did, late', () => {
+    const verdict = judge(at('finalized'), landed('finalized', { fill: orderFill }));
+    expect(verdict).toEqual({ kind: 'change', change: { fill: orderFill } });
+    expect(judge({ ...at('finalized'), fill: orderFill }, landed('finalized', { fill: orderFill }))).toEqual({ kind: 'nothing' });
+  });
+
+  it.each<[string, OrderStanding, Evidence]>([
+    ['landing without a message', { ...at('accepted'), signature: null }, landed('processed')],
+    ['being too old without a message', { ...at('accepted'), signature: null }, { kind: 'expired' }],
+    ['a block that is gone before it was sent', at('simulated'), { kind: 'gone' }],
+    ['a refusal after it was sent', at('submitted'), { kind: 'refused', error }],
+    ['landing after it could land no more', at('expired'), landed('confirmed')],
+    ['landing well after it failed', at('failed'), landed('finalized')],
+    ['a failure after it landed for good', at('finalized'), landed('finalized', { error })],
+    ['being too old after it landed for good', at('finalized'), { kind: 'expired' }],
+    ['landing on paper', { ...at('accepted', 'paper'), signature: null }, landed('processed')],
+  ])('says that %s cannot be', (_what, order, evidence) => {
+    expect(judge(order, evidence)).toEqual({ kind: 'contradiction' });
+  });
+
+  it('lets no state follow an end', () => {
+    for (const from of endStates) for (const to of orderStates) expect(mayFollow(from, to)).toBe(false);
+  });
+
+  it('sends nothing of what an earlier version stored and did not send', () => {
+    for (const from of ['accepted', 'simulated'] as const) {
+      expect(orderStates.filter((to) => mayFollow(from, to))).toEqual(['processed', 'confirmed', 'finalized', 'failed']);
+    }
+  });
+});

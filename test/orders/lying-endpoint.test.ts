@@ -1,0 +1,316 @@
+import { OwnOrders } from '@sluice/gateway/orders/state/own-orders.ts';
+import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import { checkedTrade, type CheckedTrade, type CheckParts } from '@sluice/gateway/orders/prepare/checked-trade.ts';
+import type { TradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
+import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { createSimulator } from '@sluice/gateway/orders/simulate/simulator.ts';
+import type { HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
+import { recordingLog, type LogLine } from '../ingest/harness.ts';
+import { curveOf } from '../simnet/programs/addresses.ts';
+import { until } from '../support/gateway.ts';
+import { tokensOf, trader, tradeOnChain } from '../support/quoted-trades.ts';
+import { startVirtualTime } from '../support/virtual-time.ts';
+import { startLyingPubsub, type AccountFrame, type LyingPubsub, type Say } from './lying-pubsub.ts';
+import { startTamperedNode, type TamperedNode } from './send/tampered-node.ts';
+import { startTradedWorld, type TradedWorld } from './state/traded-world.ts';
+
+/**
+ * Orders of a gateway of whose endpoints the first one lies. The chain's price hardly moves: a quote is right, or it is a lie. Time is virtual: the
+ * machine may be as slow as it likes.
+ */
+vi.setConfig({ testTimeout: 300_000 });
+const slotMs = 60;
+const sol = 0.1;
+const slippageBps = 500n;
+const orderEveryMs = 20;
+let world: TradedWorld;
+let liar: LyingPubsub;
+let nodes: TamperedNode[];
+let lines: LogLine[];
+let ending: AbortController;
+let stop: () => void;
+let state: HotState;
+let parts: CheckParts;
+
+async function start(endpoints: number): Promise<void> {
+  world = await startTradedWorld(endpoints);
+  liar = await startLyingPubsub(world.nodes[0]!.wsUrl);
+  nodes = await Promise.all(world.nodes.map(({ rpcUrl }) => startTamperedNode(rpcUrl)));
+  const httpUrls = nodes.map(({ url }) => url);
+  const log = recordingLog(lines);
+  state = world.open({ httpUrls, wsUrls: world.nodes.map(({ wsUrl }, i) => (i === 0 ? liar.url : wsUrl)), log });
+  stop = world.run(slotMs);
+  const simulator = createSimulator({ nodes: createSendNodes(httpUrls), newestSlot: () => state.newestSlot(), log, signal: ending.signal });
+  parts = { state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders() };
+  await until('it trades', async () => state.rent(0) !== null && 'prepared' in (await order()), 20_000);
+  const warmMs = performance.now() + 500;
+  await until('it is followed', async () => 'prepared' in (await order()) && performance.now() > warmMs);
+}
+
+let endTime: () => void;
+beforeEach(() => {
+  endTime = startVirtualTime();
+  [lines, ending] = [[], new AbortController()];
+});
+afterEach(async () => {
+  stop();
+  endTime();
+  ending.abort();
+  await liar.close();
+  for (const node of nodes) await node.close();
+  await world.close();
+});
+
+function order(parameters: Partial<TradeRequest> = {}): ReturnType<typeof checkedTrade> {
+  return checkedTrade(
+    {
+      order: { side: 'buy', mint: world.curve.mint, amount: { kind: 'ui', value: sol }, slippageBps, pool: 'auto' },
+      publicKey: trader.publicKey,
+      priorityFeeLamports: 0n,
+      maxIn: null,
+      minOut: null,
+      sellAll: false,
+      dryRun: false,
+      skipSimulation: false,
+      ...parameters,
+    },
+    parts,
+  );
+}
+
+/** Least to get, in parts of what the chain gives now less the slippage. */
+async function fairness({ prepared }: CheckedTrade): Promise<number> {
+  const truth = world.chain.account(curveOf(world.curve.mint))!.data;
+  const view = new DataView(truth.buffer, truth.byteOffset, truth.length);
+  const [tokens, lamports] = [view.getBigUint64(8, true), view.getBigUint64(16, true)];
+  const spent = (BigInt(sol * 1e9) * 10_000n) / 10_125n;
+  const fair = (Number((tokens * spent) / (lamports + spent)) * Number(10_000n - slippageBps)) / 10_000;
+  return Number(prepared.bounds.minOut) / fair;
+}
+
+interface Run {
+  readonly passed: number;
+  readonly refused: readonly string[];
+}
+
+/** Orders, one after the other; every one that passes has the bound that it should. */
+async function orders(forMs: number, parameters: Partial<TradeRequest> = {}): Promise<Run> {
+  const refused: string[] = [];
+  let passed = 0;
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    const made = await order(parameters);
+    if ('error' in made) refused.push(made.message ?? made.error);
+    else {
+      passed++;
+      expect(Math.abs((await fairness(made)) - 1)).toBeLessThan(0.02);
+    }
+    await pause(orderEveryMs);
+  }
+  return { passed, refused };
+}
+
+const isCurve = ({ owner, data }: AccountFrame['params']['result']['value']): boolean =>
+  owner === programId && data[0].length > 100 && data[0] === Buffer.from(data[0], 'base64').toString('base64');
+
+/** The same curve with a fourteenth of its tokens: nearly everything is a gift to whoever trades in front of the order. */
+function expensive(frame: AccountFrame, slot = frame.params.result.context.slot): AccountFrame {
+  const data = Buffer.from(frame.params.result.value.data[0], 'base64');
+  data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8);
+  return retold(frame, data, slot);
+}
+
+function retold(frame: AccountFrame, data: Buffer, slot: number): AccountFrame {
+  const value = { ...frame.params.result.value, data: [data.toString('base64'), 'base64'] as const };
+  return { ...frame, params: { ...frame.params, result: { context: { slot }, value } } };
+}
+
+let lastTrue: Buffer | null = null;
+const lies: readonly (readonly [string, (frame: AccountFrame, say: Say) => void])[] = [
+  [
+    'repeats each curve a moment later, expensive',
+    (frame, say) => {
+      say(frame);
+      setTimeout(() => say(expensive(frame)), 8);
+    },
+  ],
+  ['tells another curve at once', (frame, say) => say(expensive(frame))],
+  ['tells each curve of a slot to come', (frame, say) => say(expensive(frame, frame.params.result.context.slot + 20))],
+  [
+    'makes changes up between those of the chain',
+    (frame, say) => {
+      say(frame);
+      setTimeout(() => say(expensive(frame, frame.params.result.context.slot + 1)), slotMs / 2);
+    },
+  ],
+  ['leaves changes out', () => undefined],
+  [
+    'repeats old ones',
+    (frame, say) => {
+      lastTrue ??= Buffer.from(frame.params.result.value.data[0], 'base64');
+      say(retold(frame, lastTrue, frame.params.result.context.slot));
+    },
+  ],
+];
+
+function begin(lie: (frame: AccountFrame, say: Say) => void): void {
+  lastTrue = null;
+  liar.lie = (frame, say) => (isCurve(frame.params.result.value) ? lie(frame, say) : say(frame));
+}
+
+const reports = (): readonly unknown[] =>
+  lines.filter(({ name }) => name === 'account_update_false' || name === 'account_update_lost').map(({ data }) => data['endpoint']);
+
+describe('one of three endpoints', () => {
+  it.each(lies)('%s: all orders pass, on the true price, and nobody else is reported', async (_what, lie) => {
+    await start(3);
+    begin(lie);
+    const { passed, refused } = await orders(3_000);
+    expect(refused).toEqual([]);
+    expect(passed).toBeGreaterThan(0);
+    const skipped = await orders(300, { skipSimulation: true });
+    expect(skipped.refused).toEqual([]);
+    expect(reports()).toEqual([1]);
+  });
+
+  it('runs ahead with its slots: it leads nobody', async () => {
+    await start(3);
+    liar.slotsAhead = 25;
+    begin((frame, say) => say(expensive(frame, frame.params.result.context.slot + 20)));
+    expect(await orders(2_000)).toMatchObject({ refused: [] });
+    expect(state.slot()).toBeLessThanOrEqual(world.chain.slot);
+  });
+
+  it('lies over HTTP too, and in its simulations', async () => {
+    await start(3);
+    begin((frame, say) => say(expensive(frame)));
+    lieOverHttp();
+    const { passed, refused } = await orders(3_000);
+    expect(refused).toEqual([]);
+    expect(passed).toBeGreaterThan(0);
+  });
+});
+
+describe('one of two endpoints', () => {
+  it.each(lies)('%s: no order passes on a price that is none', async (_what, lie) => {
+    await start(2);
+    begin(lie);
+    const { passed } = await orders(3_000);
+    await orders(300, { skipSimulation: true });
+    // Over HTTP it says what is true, so that there is a majority.
+    expect(passed).toBeGreaterThan(0);
+    expect(reports().filter((endpoint) => endpoint !== 1)).toEqual([]);
+  });
+
+  it('lies over HTTP too, and in its simulations: orders are refused, and none passes on a price that is none', async () => {
+    await start(2);
+    begin((frame, say) => say(expensive(frame)));
+    lieOverHttp();
+    const { refused } = await orders(3_000);
+    expect(refused.length).toBeGreaterThan(0);
+    expect((await orders(600, { skipSimulation: true })).passed).toBe(0);
+    expect(reports().filter((endpoint) => endpoint !== 1)).toEqual([]);
+  });
+});
+
+/** A token account of the coin's program with half as many tokens again; other accounts stay as they are. */
+function grown<T extends AccountFrame['params']['result']['value']>(account: T): T {
+  const data = Buffer.from(account.data[0], 'base64');
+  if (account.owner !== world.curve.tokenProgram || data.length < 165) return account;
+  data.writeBigUInt64LE((data.readBigUInt64LE(64) * 3n) / 2n, 64);
+  return { ...account, data: [data.toString('base64'), 'base64'] };
+}
+
+test.each([2, 3])('one of %i endpoints lies about what a wallet holds: half of it is no more than half', async (endpoints) => {
+  await start(endpoints);
+  tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
+  const amount = { kind: 'part', ppm: 500_000n, publicKey: trader.publicKey } as const;
+  const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
+  liar.lie = (frame, say) =>
+    say(retold(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
+  nodes[0]!.tampering = async ({ method }, answer) => {
+    const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+    return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && grown(one)) } : told;
+  };
+  let passed = 0;
+  for (const endMs = performance.now() + 3_000; performance.now() < endMs;) {
+    const made = await order(sell);
+    await pause(orderEveryMs);
+    if ('error' in made) continue;
+    passed++;
+    expect(Number(made.prepared.quoted.trade.amount) / Number(tokensOf(world.chain, world.curve))).toBeLessThan(0.51);
+  }
+  if (endpoints === 3) expect(passed).toBeGreaterThan(0);
+  [liar.lie, nodes[0]!.tampering] = [null, null];
+  await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
+});
+
+/** A curve of which these bytes are others; other accounts stay as they are. */
+function changed<T extends AccountFrame['params']['result']['value']>(account: T, change: (data: Buffer) => void): T {
+  if (!isCurve(account)) return account;
+  const data = Buffer.from(account.data[0], 'base64');
+  change(data);
+  return { ...account, data: [data.toString('base64'), 'base64'] };
+}
+
+const impossible: readonly (readonly [string, (data: Buffer) => void])[] = [
+  ['has no SOL to pay for anything', (data) => void data.writeBigUInt64LE(0n, 32)],
+  ['is complete', (data) => void data.writeUInt8(1, 48)],
+];
+
+describe.each([2, 3])('one of %i endpoints', (endpoints) => {
+  it.each(impossible)('says that the curve %s: no sale is refused for that', async (_, lie) => {
+    await start(endpoints);
+    tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
+    const amount = { kind: 'ui', value: 1_000 } as const;
+    const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
+    await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
+    liar.lie = (frame, say) => {
+      const { value, context } = frame.params.result;
+      say(retold(frame, Buffer.from(changed(value, lie).data[0], 'base64'), context.slot));
+    };
+    nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+      return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && changed(one, lie)) } : told;
+    };
+    const refused = new Set<string>();
+    let passed = 0;
+    for (const endMs = performance.now() + 3_000; performance.now() < endMs;) {
+      const made = await order(sell);
+      await pause(orderEveryMs);
+      if ('error' in made) refused.add(made.error);
+      else passed++;
+    }
+    refused.delete('UPSTREAM_UNAVAILABLE');
+    expect([...refused]).toEqual([]);
+    if (endpoints === 3) expect(passed).toBeGreaterThan(0);
+  });
+});
+
+/** Every answer of the first node: false curves, and simulations that pass whatever they are shown, or fail. */
+function lieOverHttp(): void {
+  let asked = 0;
+  nodes[0]!.tampering = async ({ method, params }, answer) => {
+    const told = (await answer()) as { context: { slot: number }; value: unknown };
+    if (method === 'getMultipleAccounts') {
+      const value = (told.value as (AccountFrame['params']['result']['value'] | null)[]).map((account) => {
+        if (account === null || !isCurve(account)) return account;
+        const data = Buffer.from(account.data[0], 'base64');
+        data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8);
+        return { ...account, data: [data.toString('base64'), 'base64'] };
+      });
+      return { ...told, value };
+    }
+    if (method !== 'simulateTransaction') return told;
+    expect(encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65))).toBe('1'.repeat(64));
+    const value = {
+      ...(told.value as object),
+      ...(asked++ % 2 === 0 ? { err: null, logs: [] } : { err: { InstructionError: [2, { Custom: 6002 }] } }),
+    };
+    return { ...told, value };
+  };
+}

@@ -1,0 +1,122 @@
+import { createOrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
+import type { OpenOrder, StoredOrder, ToldOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { OrderTable } from '@sluice/gateway/store/order-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import type { Evidence } from '@sluice/gateway/orders/model/life.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
+import { newOrder, orderFill } from '../support/orders.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+
+const nowMs = 1_800_000_000_000;
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+
+describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
+  let place: StorePlace;
+  let stores: readonly Store[];
+  beforeEach(async () => {
+    place = await newPlace(kind, postgres);
+    stores = [await place.open(), await place.open()];
+  });
+  afterEach(() => place.end());
+
+  /** One for each process, with what all of them told, and what they found to contradict the store. */
+  const ledgers = () => {
+    const told: ToldOrder[] = [];
+    const contradicted: unknown[] = [];
+    const log = { error: (data: object) => void contradicted.push(data) };
+    const made = stores.map(({ orders }) => createOrderLedger({ orders, publisher: { tell: (order) => void told.push(order) }, log }));
+    return { told, contradicted, made, one: made[0]!, other: made[1]! };
+  };
+  const anyhow = { idempotency: null, spend: null, followedBy: 'gateway' };
+  const stored = async (): Promise<StoredOrder> => {
+    const outcome = await stores[0]!.orders.insert(newOrder(nowMs), anyhow);
+    if (outcome.kind !== 'stored') throw new Error(`not stored: ${outcome.kind}`);
+    return outcome.order;
+  };
+
+  it('stores each change before it is told, and tells it once', async () => {
+    const { told, one } = ledgers();
+    const outcome = await one.insert(newOrder(nowMs), anyhow);
+    if (outcome.kind !== 'stored') throw new Error(`not stored: ${outcome.kind}`);
+    const unknown = await one.apply(outcome.order, { kind: 'silence' });
+    const sent = await one.apply(unknown, { kind: 'pending' });
+    expect([unknown.state, sent.state]).toEqual(['unknown', 'submitted']);
+    expect(await one.apply(sent, { kind: 'pending' })).toEqual(sent);
+    expect(told).toEqual([outcome.order, unknown, sent]);
+    expect(await stores[1]!.orders.byId(sent.id)).toEqual(sent);
+    expect(await one.insert(newOrder(nowMs, { signature: sent.signature }), anyhow)).toEqual({ kind: 'known', order: sent });
+    expect(told).toHaveLength(3);
+  });
+
+  it('judges anew where another changed the order meanwhile', async () => {
+    const { told, one, other } = ledgers();
+    const order = await stored();
+    const unknown = await one.apply(order, { kind: 'silence' });
+    const landed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
+    const processed = await other.apply(order, landed);
+    expect(processed).toMatchObject({ state: 'processed', version: 3 });
+    // Of what was seen in a block silence takes nothing back.
+    expect(await one.apply(order, { kind: 'silence' })).toEqual(processed);
+    expect(await one.apply(unknown, landed)).toEqual(processed);
+    expect(told.map(({ version }) => version)).toEqual([2, 3]);
+  });
+
+  it('gives up on an order that changes each time before its own change is stored', async () => {
+    const order = await stored();
+    const tries: number[] = [];
+    const restless: Pick<OrderTable, 'insert' | 'advanceAll'> = {
+      insert: () => Promise.reject(new Error('not asked')),
+      advanceAll: async (advances) =>
+        advances.map(({ order: { version } }) => {
+          tries.push(version);
+          return { kind: 'stale', order: { ...order, version: version + 1 } };
+        }),
+    };
+    const ledger = createOrderLedger({ orders: restless, publisher: { tell: () => undefined }, log: { error: () => undefined } });
+    await expect(ledger.apply(order, { kind: 'silence' })).rejects.toThrow(order.id);
+    expect(tries).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
+  });
+
+  it('changes nothing by what cannot be, and says so in the log', async () => {
+    const { told, contradicted, one } = ledgers();
+    const order = await one.apply(await stored(), { kind: 'expired' });
+    const landed: Evidence = { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill };
+    expect(await one.apply(order, landed)).toEqual(order);
+    expect(contradicted).toEqual([{ orderId: order.id, state: 'expired', evidence: 'landed' }]);
+    expect(told).toEqual([order]);
+    const ghost = { ...order, id: 'ord_none', state: 'submitted' as const };
+    await expect(one.apply(ghost, landed)).rejects.toThrow('ord_none');
+  });
+
+  it('of two that follow one order, both come to the same end, and each change is told by one', async () => {
+    const { told, made } = ledgers();
+    const orders = await Promise.all(Array.from({ length: 10 }, stored));
+    const course: readonly Evidence[] = [
+      { kind: 'landed', commitment: 'processed', error: null, fill: null },
+      { kind: 'landed', commitment: 'confirmed', error: null, fill: orderFill },
+      { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill },
+    ];
+    const ends = await Promise.all(
+      orders.flatMap((order) =>
+        made.map(async (ledger) => {
+          let now: OpenOrder = order;
+          for (const evidence of course) now = await ledger.apply(now, evidence);
+          return now;
+        }),
+      ),
+    );
+    for (const end of ends) expect(end).toMatchObject({ state: 'finalized', fill: orderFill });
+    for (const { id } of orders) {
+      const events = await stores[0]!.orders.events(id);
+      expect(events.map(({ state }) => state)).toEqual(['submitted', 'processed', 'confirmed', 'finalized']);
+      const versions = told.filter((order) => order.id === id).map(({ version }) => version);
+      expect(versions.toSorted((a, b) => a - b)).toEqual([2, 3, 4]);
+    }
+  });
+});

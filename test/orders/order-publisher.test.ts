@@ -1,0 +1,102 @@
+import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
+import { createOrderPublisher, maxQueuedOrders } from '@sluice/gateway/orders/ledger/order-publisher.ts';
+import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
+import { describe, expect, it } from 'vitest';
+import { until } from '../support/gateway.ts';
+import { newOrder } from '../support/orders.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+const nowMs = 1_800_000_000_000;
+
+function changeOf(version: number, more: Partial<StoredOrder> = {}): StoredOrder {
+  return { ...newOrder(nowMs, { id: 'ord_1' }), updatedAtMs: nowMs, version, ...more };
+}
+
+/** A bus that does what its link would: takes everything, a part, or nothing. */
+class MoodyBus implements Pick<Bus, 'publisher'> {
+  /** How many entries of a call it stores before it breaks; null: all. */
+  takes: number | null = null;
+  calls = 0;
+  readonly events: OrderEvent[] = [];
+  readonly topics = new Set<string>();
+
+  async publisher(): Promise<BusPublisher> {
+    const nothing = async (): Promise<void> => undefined;
+    return { publish: (entries) => this.#publish(entries), setStatus: nothing, close: nothing };
+  }
+
+  async #publish(entries: readonly BusEntry[]): Promise<void> {
+    this.calls++;
+    const stored = Math.min(this.takes ?? entries.length, entries.length);
+    for (const { json, topics } of entries.slice(0, stored)) {
+      this.events.push(JSON.parse(Buffer.from(json).toString()) as OrderEvent);
+      for (const topic of topics) this.topics.add(topic);
+    }
+    if (stored < entries.length) throw new BusError('UNAVAILABLE', 'It is away.', undefined, stored);
+  }
+}
+
+const versions = (bus: MoodyBus): readonly number[] => bus.events.map(({ version }) => version);
+const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, i) => i + 1);
+
+describe('the publisher of orders', () => {
+  it('tells every change once, in order, also over an outage of which a part came through', async () => {
+    const bus = new MoodyBus();
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    bus.takes = 3;
+    for (const version of upTo(1_000)) publisher.tell(changeOf(version));
+    await until('the bus to refuse twice', () => publisher.counts.failures >= 2);
+    bus.takes = null;
+    await publisher.flushed();
+    expect(versions(bus)).toEqual(upTo(1_000));
+    expect(bus.topics).toEqual(new Set(['orders:key']));
+    expect(publisher.counts).toMatchObject({ published: 1_000, dropped: 0, refused: 0 });
+    expect(publisher.counts.failures).toBeGreaterThanOrEqual(2);
+    await publisher.close();
+  });
+
+  it('drops the oldest of those that wait beyond its bound, and counts them', async () => {
+    const bus = new MoodyBus();
+    bus.takes = 0;
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    publisher.tell(changeOf(1));
+    await until('the bus to refuse', () => bus.calls > 0);
+    for (let version = 2; version <= maxQueuedOrders + 11; version++) publisher.tell(changeOf(version));
+    bus.takes = null;
+    await publisher.flushed();
+    expect(publisher.counts).toMatchObject({ published: maxQueuedOrders + 1, dropped: 10 });
+    expect(versions(bus)).toEqual([1, ...upTo(maxQueuedOrders + 11).slice(11)]);
+    await publisher.close();
+  });
+
+  it('does not let a change that cannot be told keep back the others', async () => {
+    const bus = new MoodyBus();
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    const error = { message: '', detailsJson: '{}' };
+    publisher.tell(changeOf(1));
+    publisher.tell(changeOf(2, { state: 'failed', error: { ...error, code: 'NO_SUCH_CODE' } }));
+    publisher.tell(changeOf(3, { state: 'failed', error: { ...error, code: 'INTERNAL', message: 'x'.repeat(600 * 1024) } }));
+    publisher.tell(changeOf(4));
+    await publisher.flushed();
+    expect(versions(bus)).toEqual([1, 4]);
+    expect(publisher.counts).toMatchObject({ published: 2, refused: 2, dropped: 0 });
+    await publisher.close();
+  });
+
+  it('ends also while the bus is away, and takes nothing after it', async () => {
+    const bus = new MoodyBus();
+    bus.takes = 0;
+    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    publisher.tell(changeOf(1));
+    await until('the bus to refuse', () => bus.calls > 0);
+    await publisher.close();
+    publisher.tell(changeOf(2));
+    await publisher.flushed();
+    expect(publisher.counts).toMatchObject({ published: 0, dropped: 1 });
+    expect(bus.events).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+import { OrderStats, orderSteps } from '@sluice/gateway/orders/ledger/order-stats.ts';
+import { expect, it } from 'vitest';
+
+it('counts each step of an order that was taken, in microseconds', () => {
+  const stats = new OrderStats();
+  for (let i = 0; i < 100; i++) stats.executed({ totalMs: 3, quoteMs: 0.2, buildMs: 0.1, signMs: 0.3, storeMs: 0.4, sendMs: 1 });
+  stats.executed({ totalMs: 90, simulateMs: 80, storeMs: 0.4, sendMs: 1 });
+  expect(orderSteps.map((step) => stats.stepsUs[step].count)).toEqual([100, 100, 1, 100, 101, 101, 101]);
+  for (const [step, us] of [
+    ['quote', 200],
+    ['store', 400],
+    ['total', 3_000],
+  ] as const) {
+    const median = stats.stepsUs[step].percentile(0.5)!;
+    expect(median, step).toBeLessThanOrEqual(us);
+    expect(median, step).toBeGreaterThan(us * 0.93);
+  }
+  expect(stats.stepsUs.total.summary().max).toBe(90_000);
+  stats.executed({ totalMs: 3_165.310_629 });
+  expect(stats.stepsUs.total.summary().max).toBe(3_165_311);
+});
+
+it('counts each order once where it begins and once where it ends, whatever is told of it later', () => {
+  const stats = new OrderStats();
+  const told = (id: string, ...states: readonly Parameters<OrderStats['changed']>[0]['state'][]): void =>
+    states.forEach((state, i) => stats.changed({ id, state, version: i + 1 }));
+  told('one', 'submitted', 'processed', 'confirmed', 'finalized', 'finalized');
+  told('two', 'submitted', 'failed');
+  told('three', 'submitted', 'unknown', 'expired');
+  told('paper', 'finalized');
+  told('open', 'submitted');
+  expect([stats.stored, stats.ended]).toEqual([5, { finalized: 2, failed: 1, expired: 1 }]);
+  // Those that have ended long ago are forgotten, so that they take no room.
+  for (let i = 0; i < 20_000; i++) told(`more ${i}`, 'finalized');
+  told('one', 'finalized');
+  expect([stats.stored, stats.ended.finalized]).toEqual([20_006, 20_003]);
+});

@@ -1,0 +1,34 @@
+import type { WalletRead } from '@sluice/gateway/orders/state/hot-wallets.ts';
+import { awaitOwnOrders, OwnOrders } from '@sluice/gateway/orders/state/own-orders.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+/** A wallet whose state comes along slot by slot, on virtual time. */
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const read = (slot: number): WalletRead => ({
+  slot,
+  askedAtMs: 0,
+  lamports: 0n,
+  tokenAccounts: new Map(),
+  soleSources: 0,
+  isDisputed: false,
+});
+
+it('an order behind one that landed waits for the state that has it, and no longer than a second', async () => {
+  const orders = new OwnOrders();
+  orders.landed('wallet', 105);
+  orders.landed('wallet', 103);
+  expect([orders.landedIn('wallet'), orders.landedIn('another')]).toEqual([105, 0]);
+  let slot = 103;
+  const comes = awaitOwnOrders(() => read(slot), orders.landedIn('wallet'));
+  await vi.advanceTimersByTimeAsync(300);
+  slot = 106;
+  await vi.advanceTimersByTimeAsync(10);
+  expect((await comes).slot).toBe(106);
+  const never = awaitOwnOrders(() => read(104), 105);
+  await vi.advanceTimersByTimeAsync(1_010);
+  expect((await never).slot).toBe(104);
+  await vi.advanceTimersByTimeAsync(30_001);
+  expect(orders.landedIn('wallet')).toBe(0);
+});

@@ -1,0 +1,159 @@
+import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
+import { firstRound, type FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
+import { createLanes, type Lanes } from '@sluice/gateway/orders/send/lanes.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
+import { transferLamports } from '@sluice/shared/solana/instructions.ts';
+import { afterEach, expect, test } from 'vitest';
+import { buyer, signatureOf, startWorld, until, type World } from './sending-world.ts';
+import { cut, silent, type Tampering } from './tampered-node.ts';
+
+let world: World;
+let broadcaster: Broadcaster;
+let lanes: Lanes;
+let mayLeave = true;
+afterEach(async () => {
+  mayLeave = true;
+  broadcaster.close();
+  await world.close();
+});
+
+interface Message {
+  readonly signature: string;
+  readonly wire: Uint8Array;
+  readonly lastValidBlockHeight: number;
+}
+
+async function begin(nodeCount = 2): Promise<void> {
+  world = await startWorld({ nodeCount });
+  const [node, sender, jito] = world.nodes.map(({ url }) => url);
+  const { signal } = new AbortController();
+  lanes = createLanes({
+    nodes: createSendNodes([node!]),
+    senderUrl: sender!,
+    jitoUrl: jito ?? null,
+    mayLeave: () => mayLeave,
+    signal,
+  });
+  broadcaster = createBroadcaster({ lanes, blockHeight: () => world.chain.blockHeight, signal });
+}
+
+let amounts = 2_000_000n;
+function message(): Message {
+  const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();
+  const instructions = [
+    transferLamports(buyer.publicKey, buyer.publicKey, amounts++),
+    transferLamports(buyer.publicKey, senderTipAccounts[0], 1_000_000n),
+    transferLamports(buyer.publicKey, jitoTipAccounts[0], 1_000n),
+  ];
+  const bytes = compileMessage({ version: 0, feePayer: buyer.publicKey, recentBlockhash: blockhash, instructions });
+  const wire = assembleTransaction(bytes, [signMessage(buyer, bytes)]);
+  return { signature: signatureOf(wire), wire, lastValidBlockHeight };
+}
+
+/** The first round, and all further ones. */
+function send(one: Message): Promise<FirstRound> {
+  broadcaster.keepSending(one);
+  return firstRound(one.signature, one.wire, lanes);
+}
+
+test('one message: by every lane at once, again until it is told to stop, and it lands once', async () => {
+  await begin(3);
+  const one = message();
+  expect((await send(one)).kind).toBe('accepted');
+  broadcaster.keepSending(one);
+  expect(lanes.all.map(({ counters }) => counters.first)).toEqual([1, 1, 1]);
+  const [node, sender, jito] = world.nodes;
+  await until(() => Math.min(node!.count('sendTransaction'), sender!.count('sendTransaction')) >= 3, 'three rounds');
+  expect(jito!.count('sendTransaction')).toBe(1);
+  for (let i = 0; i < 3; i++) world.chain.advance();
+  expect(world.landed()).toEqual([one.signature]);
+  broadcaster.stop(one.signature);
+  expect(broadcaster.held).toBe(0);
+  const params = node!.calls.map((call) => call.params);
+  expect(lanes.all.map(({ counters }) => counters.untipped)).toEqual([0, 0, 0]);
+  expect(new Set(params.map((list) => list[0]))).toEqual(new Set([Buffer.from(one.wire).toString('base64')]));
+  expect(params[0]![1]).toEqual({ encoding: 'base64', skipPreflight: true, maxRetries: 0 });
+});
+
+test('what carries no tip goes by the nodes alone, and is counted', async () => {
+  await begin(3);
+  const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();
+  const instructions = [
+    transferLamports(buyer.publicKey, buyer.publicKey, 5_000_000n),
+    transferLamports(buyer.publicKey, senderTipAccounts[1], 999_999n),
+  ];
+  const bytes = compileMessage({ version: 0, feePayer: buyer.publicKey, recentBlockhash: blockhash, instructions });
+  const wire = assembleTransaction(bytes, [signMessage(buyer, bytes)]);
+  expect((await send({ signature: signatureOf(wire), wire, lastValidBlockHeight })).by).toBe('rpc 1');
+  const [node, ...paid] = world.nodes;
+  await until(() => node!.count('sendTransaction') >= 3, 'three rounds');
+  expect(paid.map((lane) => lane.count('sendTransaction'))).toEqual([0, 0]);
+  expect(lanes.all.map(({ counters }) => counters.untipped)).toEqual([0, 1, 1]);
+});
+
+test('nothing is sent beyond the last block that it can land in', async () => {
+  await begin();
+  const one = message();
+  await send(one);
+  while (world.chain.blockHeight <= one.lastValidBlockHeight) world.chain.advance();
+  await until(() => broadcaster.held === 0, 'the end of sending');
+  expect(broadcaster.counters.outlived).toBe(1);
+});
+
+test('while nothing may leave nothing does, the first time or again; then it goes on', async () => {
+  await begin(3);
+  const sent = (): readonly number[] => world.nodes.map((node) => node.count('sendTransaction'));
+  const withheld = (): number => lanes.all.reduce((sum, { counters }) => sum + counters.withheld, 0);
+  const before = message();
+  await send(before);
+  await until(() => sent()[0]! >= 2, 'a second round');
+  mayLeave = false;
+  const during = message();
+  expect(await send(during)).toEqual({ kind: 'unanswered', by: null });
+  expect(withheld()).toBe(3);
+  // Two of the lanes take repeated sends.
+  const told = sent();
+  await until(() => withheld() >= 3 + 3 * 4, 'three rounds of both that are left out');
+  expect(sent()).toEqual(told);
+  expect(broadcaster.held).toBe(2);
+  mayLeave = true;
+  await until(() => {
+    world.chain.advance();
+    return [before, during].every(({ signature }) => world.landed().includes(signature));
+  }, 'both to land');
+});
+
+const all = (tampering: Tampering): void => {
+  for (const node of world.nodes) node.tampering = tampering;
+};
+
+test('what nodes say of the first round', { timeout: 30_000 }, async () => {
+  await begin();
+  const [node, sender] = world.nodes;
+  const kindOf = async (one = message()): Promise<string> => (await send(one)).kind;
+  node!.tampering = () => Promise.resolve(silent);
+  expect(await kindOf()).toBe('accepted');
+  node!.tampering = () => Promise.resolve('another signature');
+  sender!.tampering = () => Promise.resolve(cut);
+  expect(await kindOf()).toBe('unanswered');
+  all(() => Promise.resolve(null));
+  expect(await kindOf()).toBe('unanswered');
+  all((_, answer) => answer());
+  const { signature, wire, lastValidBlockHeight } = message();
+  expect(await kindOf({ signature, wire: wire.with(70, wire[70]! ^ 1), lastValidBlockHeight })).toBe('refused');
+});
+
+test('a lane that is slow holds up no other, and gets no more than it can bear', { timeout: 30_000 }, async () => {
+  await begin();
+  const [node, sender] = world.nodes;
+  node!.tampering = () => Promise.resolve(silent);
+  const kinds = await Promise.all(Array.from({ length: 100 }, () => send(message()).then(({ kind }) => kind)));
+  expect(new Set(kinds)).toEqual(new Set(['accepted']));
+  expect(node!.count('sendTransaction')).toBeLessThanOrEqual(32);
+  await until(() => sender!.count('sendTransaction') >= 200, 'a second round by the other lane');
+  world.chain.advance();
+  expect(world.landed().length).toBe(100);
+});

@@ -1,0 +1,110 @@
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { afterEach, expect, test } from 'vitest';
+import { orderGenesisHash } from '../../support/orders.ts';
+import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
+import type { Tampering } from './tampered-node.ts';
+
+/** An order that is reported as expired is made anew by its client: none may be while its message can still land. */
+let world: World;
+afterEach(() => world.close());
+
+const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
+/** Blocks from a slot to the finalized one behind it. */
+const finality = 32;
+
+async function begin(
+  nodeCount: number,
+  prepare: (world: World) => Prepared,
+): Promise<{ prepared: Prepared; order: StoredOrder; gateway: Gateway }> {
+  world = await startWorld({ nodeCount });
+  for (const node of world.nodes) node.tampering = blackhole;
+  const gateway = world.gateway('one');
+  await gateway.follower.start(orderGenesisHash);
+  const prepared = prepare(world);
+  const order = await world.insert(prepared, 'one');
+  gateway.follower.follow(order);
+  return { prepared, order, gateway };
+}
+
+/** Takes messages, says so, and does nothing with them. */
+const blackhole: Tampering = async ({ method, params }, answer) => {
+  if (method !== 'sendTransaction') return await answer();
+  return encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65));
+};
+
+function advanceTo(height: number): void {
+  while (world.chain.blockHeight < height) world.chain.advance();
+}
+
+/** Every node was asked this often since, for the state and for whether it can land: what follows from their words is known. */
+async function heard(rounds = 4): Promise<void> {
+  const asked = world.nodes.map((node) => node.count('getSignatureStatuses'));
+  const heights = world.nodes.map((node) => node.count('getEpochInfo'));
+  await until(
+    () =>
+      world.nodes.every(
+        (node, i) => node.count('getSignatureStatuses') >= asked[i]! + rounds && node.count('getEpochInfo') > heights[i]! + 1,
+      ),
+    'what they say',
+  );
+}
+
+async function landsAfterAll({ prepared, order }: { prepared: Prepared; order: StoredOrder }): Promise<void> {
+  for (const node of world.nodes) node.tampering = null;
+  // Somebody had it all the time.
+  expect(world.chain.send(prepared.wire, { skipPreflight: true }).ok).toBe(true);
+  world.chain.start();
+  expect(await world.ended(order)).toMatchObject({ state: 'finalized' });
+  expect(world.landed()).toEqual([prepared.signature]);
+}
+
+test('a last block that was a lie expires nothing: the blockhash lives on two nodes', { timeout: 30_000 }, async () => {
+  const begun = await begin(2, (of) => {
+    const prepared = of.prepare(buy);
+    return { ...prepared, lastValidBlockHeight: prepared.lastValidBlockHeight - 120 };
+  });
+  advanceTo(begun.prepared.lastValidBlockHeight + finality + 20);
+  await heard();
+  expect(await world.stateOf(begun.order)).toBe('submitted');
+  await landsAfterAll(begun);
+});
+
+test('one of two that says that all is over expires nothing', { timeout: 30_000 }, async () => {
+  const begun = await begin(2, (of) => of.prepare(buy));
+  world.nodes[0]!.tampering = async (call, answer) => {
+    const told = await answer();
+    if (call.method === 'isBlockhashValid') return { ...(told as object), value: false };
+    if (call.method === 'getEpochInfo') return { ...(told as object), blockHeight: (told as { absoluteSlot: number }).absoluteSlot };
+    if (call.method === 'getSignatureStatuses') return { ...(told as object), value: (call.params[0] as string[]).map(() => null) };
+    return await blackhole(call, () => Promise.resolve(told));
+  };
+  advanceTo(begun.prepared.lastValidBlockHeight - 20);
+  await heard();
+  expect(await world.stateOf(begun.order)).toBe('submitted');
+  await landsAfterAll(begun);
+});
+
+test('two nodes that do not say whether a blockhash lives: their heights, and a margin', { timeout: 30_000 }, async () => {
+  const { prepared, order } = await begin(2, (of) => of.prepare(buy));
+  for (const node of world.nodes)
+    node.tampering = (call, answer) => (call.method === 'isBlockhashValid' ? Promise.resolve(null) : blackhole(call, answer));
+  advanceTo(prepared.lastValidBlockHeight + finality + 20);
+  await heard();
+  expect(await world.stateOf(order)).toBe('submitted');
+  advanceTo(prepared.lastValidBlockHeight + finality + 40);
+  expect((await world.ended(order)).state).toBe('expired');
+});
+
+test(
+  'one node alone expires nothing before its height is past the margin, whatever it says of the blockhash',
+  { timeout: 30_000 },
+  async () => {
+    const { prepared, order } = await begin(1, (of) => of.prepare(buy));
+    advanceTo(prepared.lastValidBlockHeight + finality + 20);
+    await heard();
+    expect(await world.stateOf(order)).toBe('submitted');
+    advanceTo(prepared.lastValidBlockHeight + finality + 40);
+    expect((await world.ended(order)).state).toBe('expired');
+  },
+);

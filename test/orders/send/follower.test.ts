@@ -1,0 +1,459 @@
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import type { OrderKind, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { afterEach, expect, test } from 'vitest';
+import { newOrder, orderGenesisHash } from '../../support/orders.ts';
+import { tokensOf } from '../../support/quoted-trades.ts';
+import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
+import { silent, type Tampering } from './tampered-node.ts';
+
+let world: World;
+afterEach(() => world.close());
+
+/** Of an exact sum the first trade of a wallet pays the rent of the program's accounts; of exact tokens it stands beside. */
+const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
+
+async function begin(gateway: Gateway, prepared: Prepared): Promise<StoredOrder> {
+  const order = await world.insert(prepared, 'one');
+  gateway.send(prepared);
+  expect(gateway.follower.follow(order)).toBe(true);
+  return order;
+}
+
+async function started(nodeCount = 2): Promise<Gateway> {
+  world = await startWorld({ nodeCount });
+  const gateway = world.gateway('one');
+  await gateway.follower.start(orderGenesisHash);
+  return gateway;
+}
+
+/** Its block is seen before there is another one; then the chain goes on. */
+async function seenInItsBlock(gateway: Gateway, order: StoredOrder): Promise<void> {
+  await until(() => gateway.lanes.all.every(({ counters }) => counters.accepted > 0), 'the first round');
+  world.chain.advance();
+  await until(async () => (await world.stateOf(order)) === 'processed', 'its block');
+  world.chain.start();
+}
+
+const states = ({ changes }: Gateway): string[] => [...new Set(changes.map(({ state }) => state))];
+
+/** Takes messages, says so, and does nothing with them. */
+const blackhole: Tampering = async ({ method, params }, answer) => {
+  if (method !== 'sendTransaction') return await answer();
+  const wire = Buffer.from(String(params[0]), 'base64');
+  return encodeBase58(wire.subarray(1, 65));
+};
+const mute: Tampering = () => Promise.resolve(silent);
+
+test('an order is followed from its first block to the finalized one, with its fill to the lamport', async () => {
+  const gateway = await started();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await seenInItsBlock(gateway, order);
+  const end = await world.ended(order);
+  expect(end.state).toBe('finalized');
+  expect(states(gateway)).toEqual(['processed', 'confirmed', 'finalized']);
+  expect(gateway.changes.findLast(({ state }) => state === 'confirmed')?.fill).toEqual(end.fill);
+  const record = world.chain.transaction(prepared.signature)!;
+  const { quote } = prepared;
+  const made = world.rentOf(prepared);
+  expect(end.fill).toEqual({
+    pool: 'pump',
+    baseAmount: quote.baseAmount,
+    quoteAmount: quote.quoteAmount,
+    traderQuote: quote.traderQuote,
+    venueFees: quote.fees.total,
+    networkFee: record.fee,
+    otherLamports: made,
+    slot: record.slot,
+    blockTime: record.blockTime,
+  });
+  expect(made).toBeGreaterThan(2_000_000n);
+  expect([gateway.follower.size, gateway.broadcaster.held]).toEqual([0, 0]);
+  expect(world.landed()).toEqual([prepared.signature]);
+});
+
+test('nodes that have its status and not yet the transaction: it is told as confirmed all the same, and what it did once that can be read', async () => {
+  const gateway = await started();
+  const unread: Tampering = ({ method }, answer) => (method === 'getTransaction' ? Promise.resolve(null) : answer());
+  for (const node of world.nodes) node.tampering = unread;
+  world.chain.start();
+  const order = await begin(gateway, world.prepare(buy));
+  await until(async () => (await world.stateOf(order)) === 'confirmed', 'that it is confirmed');
+  expect((await world.store.orders.byId(order.id))!.fill).toBeNull();
+  for (const node of world.nodes) node.tampering = null;
+  expect(await world.ended(order)).toMatchObject({ state: 'finalized', fill: { baseAmount: buy.amount } });
+});
+
+test('all is sold and the emptied account closed: its rent comes back', async () => {
+  const gateway = await started();
+  world.chain.start();
+  await world.ended(await begin(gateway, world.prepare(buy)));
+  const base = associatedTokenAddress(buyer.publicKey, world.coin.mint, world.coin.tokenProgram);
+  const rent = world.chain.account(base)!.lamports;
+  const sell = world.prepare({ exact: 'baseIn', amount: tokensOf(world.chain, world.coin, buyer.publicKey) }, { closeBaseAccount: true });
+  const end = await world.ended(await begin(gateway, sell));
+  expect(end.fill).toMatchObject({ baseAmount: buy.amount, traderQuote: sell.quote.traderQuote, otherLamports: -rent });
+});
+
+test('a transaction that lands and fails: the order fails by the program that failed', async () => {
+  const gateway = await started();
+  const late = world.prepare({ exact: 'quoteIn', amount: 10n ** 9n }, {}, buyer, 0n);
+  const before = world.prepare({ exact: 'quoteIn', amount: 10n ** 10n });
+  world.chain.send(before.wire, { skipPreflight: true });
+  world.chain.advance();
+  const order = await begin(gateway, late);
+  await seenInItsBlock(gateway, order);
+  const end = await world.ended(order);
+  expect(end).toMatchObject({ state: 'failed', fill: null, error: { code: 'SLIPPAGE_EXCEEDED' } });
+  const quoted = String(late.quote.baseAmount);
+  expect(JSON.parse(end.error!.detailsJson)).toMatchObject({ quoted, bound: quoted, logs: expect.any(Array) });
+  expect(states(gateway)).toEqual(['processed', 'failed']);
+});
+
+test('a message that never lands expires, once two finalized chains are past its last block; not before', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  for (const node of world.nodes) node.tampering = blackhole;
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  let heightAtEnd = 0;
+  await until(async () => {
+    heightAtEnd = world.chain.blockHeight;
+    return (await world.stateOf(order)) === 'expired';
+  }, 'expiry');
+  expect(heightAtEnd - 31).toBeGreaterThan(prepared.lastValidBlockHeight);
+  expect(states(gateway)).toEqual(['expired']);
+  // The same bytes, again and again.
+  const sent = world.nodes[0]!.calls.filter(({ method }) => method === 'sendTransaction').map(({ params }) => String(params[0]));
+  expect(new Set(sent)).toEqual(new Set([Buffer.from(prepared.wire).toString('base64')]));
+  expect(sent.length).toBeGreaterThan(3);
+});
+
+test('it lands in its last valid block, while nobody answers: it is filled, not expired', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const { chain } = world;
+  const prepared = world.prepare(buy);
+  for (const node of world.nodes) node.tampering = mute;
+  const order = await begin(gateway, prepared);
+  while (chain.blockHeight < prepared.lastValidBlockHeight - 1) chain.advance();
+  expect(chain.send(prepared.wire, { skipPreflight: true }).ok).toBe(true);
+  chain.advance();
+  expect(chain.blockHeight).toBe(prepared.lastValidBlockHeight);
+  for (let i = 0; i < 40; i++) chain.advance();
+  await until(async () => (await world.stateOf(order)) === 'unknown', 'that nobody knows');
+  for (const node of world.nodes) node.tampering = null;
+  const end = await world.ended(order);
+  expect(end).toMatchObject({ state: 'finalized', fill: { slot: chain.transaction(prepared.signature)!.slot } });
+  expect(states(gateway)[0]).toBe('unknown');
+});
+
+test(
+  'nodes that were made anew know of no message that landed before: nobody knows, until one is asked that does',
+  { timeout: 30_000 },
+  async () => {
+    const gateway = await started();
+    const { chain } = world;
+    const prepared = world.prepare(buy);
+    for (const node of world.nodes) node.tampering = mute;
+    const order = await begin(gateway, prepared);
+    expect(chain.send(prepared.wire, { skipPreflight: true }).ok).toBe(true);
+    while (chain.blockHeight < prepared.lastValidBlockHeight + 200) chain.advance();
+    const forgetful: Tampering = async ({ method, params }, answer) => {
+      if (method === 'getFirstAvailableBlock') return chain.slot - 10;
+      const told = await answer();
+      return method === 'getSignatureStatuses' ? { ...(told as object), value: (params[0] as string[]).map(() => null) } : told;
+    };
+    // As on the network: those blocks are of now, and the order was made before.
+    const blockTimes: Tampering = async (call, answer) =>
+      call.method === 'getBlockTime' ? Math.ceil(Date.now() / 1_000) : await forgetful(call, answer);
+    for (const node of world.nodes) node.tampering = blockTimes;
+    const asked = world.nodes.map((node) => node.count('getSignatureStatuses'));
+    await until(() => world.nodes.every((node, i) => node.count('getSignatureStatuses') > asked[i]! + 4), 'what they say');
+    expect(await world.stateOf(order)).toBe('unknown');
+    for (const node of world.nodes) node.tampering = null;
+    expect(await world.ended(order)).toMatchObject({ state: 'finalized', fill: { slot: chain.transaction(prepared.signature)!.slot } });
+  },
+);
+
+test('a message that never landed expires late as well, by nodes whose history goes back to it', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const { chain } = world;
+  for (const node of world.nodes) node.tampering = mute;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  while (chain.blockHeight < prepared.lastValidBlockHeight + 200) chain.advance();
+  for (const node of world.nodes) node.tampering = blackhole;
+  expect((await world.ended(order)).state).toBe('expired');
+});
+
+test('every node takes the message and none keeps it, then they are well: it lands, once', async () => {
+  const gateway = await started();
+  for (const node of world.nodes) node.tampering = blackhole;
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await until(() => world.nodes.every((node) => node.count('sendTransaction') >= 2), 'a second round');
+  for (const node of world.nodes) node.tampering = null;
+  expect((await world.ended(order)).state).toBe('finalized');
+  expect(world.landed()).toEqual([prepared.signature]);
+});
+
+test('a fork takes its block away: the same bytes are sent again and land again', async () => {
+  const gateway = await started();
+  const { chain } = world;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await until(() => gateway.lanes.all.every(({ counters }) => counters.accepted > 0), 'the first round');
+  chain.advance();
+  await until(async () => (await world.stateOf(order)) === 'processed', 'its block');
+  const first = chain.transaction(prepared.signature)!.slot;
+  chain.fork(1);
+  chain.advance();
+  await until(() => gateway.changes.some(({ state }) => state === 'unknown' || state === 'submitted'), 'that it is gone');
+  chain.start();
+  const end = await world.ended(order);
+  expect(end.state).toBe('finalized');
+  expect(end.fill!.slot).toBeGreaterThan(first);
+  expect(end.fill!.slot).toBe(chain.transaction(prepared.signature)!.slot);
+  expect(world.landed()).toEqual([prepared.signature]);
+});
+
+test('our own stream tells first; what it told wrongly is taken back', async () => {
+  const gateway = await started();
+  const { chain } = world;
+  for (const node of world.nodes) node.tampering = blackhole;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  gateway.follower.seen(prepared.signature, chain.slot);
+  gateway.follower.seen('another', chain.slot);
+  await until(async () => (await world.stateOf(order)) === 'processed', 'the word of the stream');
+  await until(() => gateway.broadcaster.held === 0, 'that it rests');
+  for (let i = 0; i < 20; i++) chain.advance();
+  await until(() => gateway.broadcaster.held === 1, 'that it is sent again');
+  for (const node of world.nodes) node.tampering = null;
+  chain.start();
+  expect((await world.ended(order)).state).toBe('finalized');
+});
+
+test('a gateway that is gone: another one takes its orders over, and sends the same bytes', { timeout: 60_000 }, async () => {
+  const gateway = await started();
+  const { chain, nodes } = world;
+  for (const node of nodes) node.tampering = blackhole;
+  const prepared = [0, 1, 2].map(() => world.prepare(buy));
+  const orders = [];
+  for (const one of prepared) orders.push(await begin(gateway, one));
+  gateway.crash();
+  for (const node of nodes) node.tampering = null;
+  // What the first one held runs out by the clock of the store's users.
+  const other = world.gateway('two');
+  const taken = await world.store.orders.claim({
+    gatewayId: 'two',
+    genesisHash: orderGenesisHash,
+    nowMs: Date.now() + 20_000,
+    untilMs: Date.now() + 40_000,
+    limit: 100,
+  });
+  expect(taken.length).toBe(3);
+  await other.follower.start(orderGenesisHash);
+  chain.start();
+  for (const order of orders) expect((await world.ended(order)).state).toBe('finalized');
+  expect(world.landed().toSorted()).toEqual(prepared.map(({ signature }) => signature).toSorted());
+});
+
+test('what an earlier version stored and did not send comes to its true end, and is not sent', { timeout: 30_000 }, async () => {
+  world = await startWorld();
+  const { chain } = world;
+  const left = async (kind: OrderKind, state: 'accepted' | 'simulated', isSigned = true) => {
+    const prepared = world.prepare(buy);
+    const order = await world.insert(prepared, 'one', kind);
+    await world.leaveUnsent(order, state, isSigned);
+    return { prepared, order };
+  };
+  const refused = [await left('lightning', 'accepted', false), await left('lightning', 'simulated'), await left('sent', 'accepted', false)];
+  // A caller has his message himself: he may have sent it without us.
+  const landed = await left('sent', 'simulated');
+  const old = await left('sent', 'simulated');
+  const gateway = world.gateway('one');
+  await gateway.follower.start(orderGenesisHash);
+  const error = { code: 'UPSTREAM_UNAVAILABLE' };
+  for (const { order } of refused) expect(await world.ended(order)).toMatchObject({ state: 'failed', error, fill: null });
+  expect(await world.stateOf(landed.order)).toBe('simulated');
+  expect(chain.send(landed.prepared.wire, { skipPreflight: true }).ok).toBe(true);
+  chain.start();
+  expect(await world.ended(landed.order)).toMatchObject({ state: 'finalized', fill: { baseAmount: buy.amount } });
+  expect(await world.ended(old.order)).toMatchObject({ state: 'failed', error, fill: null });
+  expect(world.landed()).toEqual([landed.prepared.signature]);
+  expect(world.nodes.map((node) => node.count('sendTransaction'))).toEqual([0, 0]);
+  expect([gateway.follower.size, gateway.follower.counters.contradictions]).toEqual([0, 0]);
+});
+
+test('an order that nobody here knows of, as its insert was not answered, is found and followed', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const { wire, ...prepared } = world.prepare(buy);
+  const { signature, blockhash, lastValidBlockHeight, terms } = prepared;
+  const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
+  const order = newOrder(Date.now() - 11_000, { ...message, terms, state: 'submitted' });
+  await world.store.orders.insert(order, { idempotency: null, spend: null, followedBy: 'one' });
+  await until(() => gateway.follower.counters.forgotten === 1, 'that it is found');
+  world.chain.start();
+  await until(async () => (await world.store.orders.byId(order.id))!.state === 'finalized', 'its end');
+  expect(world.landed()).toEqual([signature]);
+});
+
+test('the gateway ends while the store is away: it ends all the same, and what it followed is taken over', async () => {
+  const gateway = await started();
+  const order = await begin(gateway, world.prepare(buy));
+  const orders = { ...world.store.orders };
+  Object.assign(world.store.orders, { release: () => Promise.reject(new StoreAwayError('gone')) });
+  await gateway.follower.close();
+  expect([gateway.follower.counters.storeFailures, gateway.broadcaster.held]).toEqual([1, 0]);
+  Object.assign(world.store.orders, orders);
+  const other = world.gateway('one');
+  await other.follower.start(orderGenesisHash);
+  world.chain.start();
+  expect((await world.ended(order)).state).toBe('finalized');
+});
+
+test('somebody else hands in the same transaction: both orders are told their end', async () => {
+  const gateway = await started();
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  const { wire: signedBytes, signature, blockhash, lastValidBlockHeight } = prepared;
+  const theirs = newOrder(Date.now(), {
+    signature,
+    signedBytes,
+    blockhash,
+    lastValidBlockHeight,
+    state: 'submitted',
+    kind: 'sent',
+    keyId: 'b',
+  });
+  const inserted = await world.store.orders.insert(theirs, { idempotency: null, spend: null, followedBy: 'one' });
+  if (inserted.kind !== 'stored') throw new Error(inserted.kind);
+  gateway.follower.follow(inserted.order);
+  world.chain.start();
+  const [end, other] = [await world.ended(order), await world.ended(inserted.order)];
+  expect([end.state, end.fill?.slot, other.state]).toEqual(['finalized', world.chain.transaction(signature)!.slot, 'finalized']);
+  await until(() => gateway.follower.size === 0 && gateway.broadcaster.held === 0, 'that both are let go');
+});
+
+/** What a liar says of every signature. */
+const says =
+  (status: object): Tampering =>
+  async ({ method, params }, answer) => {
+    const told = (await answer()) as { readonly context: { readonly slot: number } };
+    if (method !== 'getSignatureStatuses') return told;
+    return { context: told.context, value: (params[0] as string[]).map(() => ({ slot: told.context.slot - 1, err: null, ...status })) };
+  };
+
+const lies = [{ confirmationStatus: 'finalized' }, { confirmationStatus: 'confirmed', err: { InstructionError: [2, { Custom: 6002 }] } }];
+
+test.each(lies)('one of three that lies: %o is not believed', { timeout: 30_000 }, async (lie) => {
+  const gateway = await started(3);
+  world.nodes[2]!.tampering = says(lie);
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const end = await world.ended(await begin(gateway, prepared));
+  expect([end.state, end.fill?.slot]).toEqual(['finalized', world.chain.transaction(prepared.signature)?.slot]);
+});
+
+test(
+  'one of three tells the true block of a trade, and that it failed there: the other two are believed',
+  { timeout: 30_000 },
+  async () => {
+    const gateway = await started(3);
+    const err = { InstructionError: [2, { Custom: 6002 }] };
+    world.nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = await answer();
+      if (method === 'getSignatureStatuses') {
+        const { value, ...rest } = told as { readonly value: readonly (object | null)[] };
+        return { ...rest, value: value.map((status) => (status === null ? null : { ...status, err })) };
+      }
+      if (method !== 'getTransaction' || told === null) return told;
+      const landed = told as { readonly meta: object };
+      return { ...landed, meta: { ...landed.meta, err } };
+    };
+    world.chain.start();
+    const prepared = world.prepare(buy);
+    const end = await world.ended(await begin(gateway, prepared));
+    expect([end.state, end.error, end.fill?.slot]).toEqual(['finalized', null, world.chain.transaction(prepared.signature)?.slot]);
+  },
+);
+
+test('a fill that one of three lies about is that of the other two', { timeout: 30_000 }, async () => {
+  const gateway = await started(3);
+  world.nodes[0]!.tampering = async ({ method }, answer) => {
+    const told = await answer();
+    if (method !== 'getTransaction' || told === null) return told;
+    const landed = told as { readonly meta: { readonly fee: number } };
+    return { ...landed, meta: { ...landed.meta, fee: landed.meta.fee + 1_000_000 } };
+  };
+  world.chain.start();
+  const prepared = world.prepare(buy);
+  const end = await world.ended(await begin(gateway, prepared));
+  expect(end.fill?.networkFee).toBe(world.chain.transaction(prepared.signature)!.fee);
+});
+
+test.each(lies)('one of two that lies, of what never landed: %o changes nothing', { timeout: 30_000 }, async (lie) => {
+  const gateway = await started();
+  const [liar, honest] = world.nodes;
+  const lying = says(lie);
+  liar!.tampering = (call, answer) => (call.method === 'sendTransaction' ? blackhole(call, answer) : lying(call, answer));
+  honest!.tampering = blackhole;
+  const order = await begin(gateway, world.prepare(buy));
+  await until(() => Math.min(liar!.count('getSignatureStatuses'), honest!.count('getSignatureStatuses')) >= 6, 'what both say');
+  // Not even `processed`.
+  expect(await world.stateOf(order)).toBe('submitted');
+  // It is sent all the same.
+  expect(honest!.count('sendTransaction')).toBeGreaterThan(3);
+});
+
+test('a node that lies about heights makes nothing expire', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const [liar, honest] = world.nodes;
+  liar!.tampering = async (call, answer) => {
+    if (call.method === 'getEpochInfo') return { ...((await answer()) as object), blockHeight: 450_000_000, absoluteSlot: 460_000_000 };
+    if (call.method === 'getSignatureStatuses')
+      return { context: { slot: 460_000_900 }, value: (call.params[0] as string[]).map(() => null) };
+    return await blackhole(call, answer);
+  };
+  honest!.tampering = blackhole;
+  const prepared = world.prepare(buy);
+  const order = await begin(gateway, prepared);
+  await until(() => liar!.count('getSignatureStatuses') >= 4, 'what the liar says');
+  expect(await world.stateOf(order)).toBe('submitted');
+  honest!.tampering = null;
+  world.chain.start();
+  await until(() => world.landed().length === 1, 'its block');
+  liar!.tampering = null;
+  expect((await world.ended(order)).state).toBe('finalized');
+});
+
+test('malformed answers of every kind are none', { timeout: 30_000 }, async () => {
+  const gateway = await started();
+  const shapes: readonly unknown[] = [
+    null,
+    {},
+    [],
+    { context: {}, value: [] },
+    { context: { slot: -1 }, value: [null] },
+    { context: { slot: 1e15 }, value: [{ slot: 1, err: null, confirmationStatus: 'finalized' }] },
+    { context: { slot: 460_000_100 }, value: [{ slot: 460_000_099, confirmationStatus: 'finalized' }] },
+    { context: { slot: 460_000_100 }, value: [{ slot: 460_000_099, err: null, confirmationStatus: 'rooted' }] },
+    { context: { slot: 460_000_100 }, value: [null, null] },
+    { context: { slot: 460_000_100 }, value: 'finalized' },
+  ];
+  let said = 0;
+  const nonsense: Tampering = async ({ method }, answer) => {
+    if (method === 'getSignatureStatuses') return shapes[said++ % shapes.length];
+    return method === 'sendTransaction' ? 'another signature' : await answer();
+  };
+  for (const node of world.nodes) node.tampering = nonsense;
+  const order = await begin(gateway, world.prepare(buy));
+  await until(() => said >= shapes.length, 'nonsense enough', 25_000);
+  expect(['submitted', 'unknown']).toContain(await world.stateOf(order));
+  expect(gateway.follower.counters.malformed + gateway.follower.counters.unanswered).toBeGreaterThanOrEqual(shapes.length / 2);
+  expect(decodeBase58(order.signature!)).not.toBeNull();
+});

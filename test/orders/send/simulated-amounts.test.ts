@@ -1,0 +1,138 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ExpectedTrade } from '@sluice/gateway/orders/simulate/simulated-amounts.ts';
+import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { isAsQuoted, maxDriftBps } from '@sluice/gateway/quote/drift.ts';
+import { createSimulator, type Simulator } from '@sluice/gateway/orders/simulate/simulator.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { recordingLog, type LogLine } from '../../ingest/harness.ts';
+import { startVirtualTime } from '../../support/virtual-time.ts';
+import { buyer, newestSlot, pauper, startWorld, type Prepared, type World } from './sending-world.ts';
+import { cut, silent, type Tampering } from './tampered-node.ts';
+
+/** Simulations held against the quote, with three nodes of which the first one lies. */
+let world: World;
+let simulator: Simulator;
+let lines: LogLine[];
+beforeAll(async () => {
+  world = await startWorld({ nodeCount: 3 });
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  // A simulation has two seconds, which a machine under load may be away for.
+  onTestFinished(startVirtualTime());
+  for (const node of world.nodes) node.tampering = null;
+  lines = [];
+  const nodes = createSendNodes(world.nodes.map(({ url }) => url));
+  simulator = createSimulator({ nodes, newestSlot, log: recordingLog(lines), signal: AbortSignal.any([]) });
+});
+
+const buy = { exact: 'quoteIn', amount: 10n ** 9n } as const;
+
+function expectedOf({ quote, terms: { mint, poolAddress } }: Prepared, parts: Partial<ExpectedTrade> = {}): ExpectedTrade {
+  const { side, baseAmount, traderQuote } = quote;
+  return { trader: buyer.publicKey, side, mint, poolAddress, baseAmount, traderQuote, ...parts };
+}
+
+async function simulate(avoid = 0, parts: Partial<ExpectedTrade> = {}): Promise<ReturnType<Simulator['simulate']>> {
+  const prepared = world.prepare(buy);
+  return simulator.simulate({ wire: prepared.wire, minContextSlot: null, terms: null, expected: expectedOf(prepared, parts), avoid });
+}
+
+const asked = (): readonly number[] => world.nodes.map((node) => node.count('simulateTransaction'));
+
+/** The true answer with other fields. */
+const instead =
+  (fields: (value: Record<string, unknown>) => Record<string, unknown>): Tampering =>
+  async ({ method }, answer) => {
+    const told = (await answer()) as { readonly value: Record<string, unknown> };
+    return method === 'simulateTransaction' ? { ...told, value: { ...told.value, ...fields(told.value) } } : told;
+  };
+
+/** The amount of tokens in the event of the trade, halved. */
+const halved = instead(({ logs }) => ({
+  logs: (logs as string[]).map((line) => {
+    if (!line.startsWith('Program data: ')) return line;
+    const data = Buffer.from(line.slice(14), 'base64');
+    // Discriminator, mint, lamports, tokens.
+    data.writeBigUInt64LE(data.readBigUInt64LE(48) / 2n, 48);
+    return `Program data: ${data.toString('base64')}`;
+  }),
+}));
+
+const failing = instead(() => ({ err: { InstructionError: [2, { Custom: 6002 }] }, logs: [] }));
+
+describe('what a simulation gives', () => {
+  test('is what was quoted, to the last unit', async () => {
+    const prepared = world.prepare(buy);
+    const expected = expectedOf(prepared);
+    const { baseAmount, traderQuote } = expected;
+    const outcome = await simulator.simulate({ wire: prepared.wire, minContextSlot: null, terms: null, expected, avoid: 0 });
+    expect(outcome).toMatchObject({ kind: 'passed', amounts: { baseAmount, traderQuote } });
+  });
+
+  test('and is clearly not: it deviates, when the others have said so too', async () => {
+    const before = asked();
+    expect(await simulate(0, { baseAmount: 1_000n })).toMatchObject({ kind: 'deviates' });
+    // A slow machine may still be at the hedge of the one before.
+    for (const [i, count] of asked().entries()) expect(count - before[i]!).toBeGreaterThan(0);
+  });
+
+  const liars: readonly (readonly [string, Tampering])[] = [
+    ['a false amount', halved],
+    ['a failure that is none', failing],
+    ['nothing of what it gives', instead(() => ({ logs: [] }))],
+    ['token balances that are not those of its log', instead(() => ({ preTokenBalances: [], postTokenBalances: [] }))],
+    ['nothing at all', () => Promise.resolve(silent)],
+  ];
+
+  test.each(liars)('is told by another node where one tells %s', async (_what, tampering) => {
+    world.nodes[0]!.tampering = tampering;
+    expect(await simulate()).toMatchObject({ kind: 'passed', amounts: {} });
+  });
+
+  test('is told by nodes that are 400 ms late, where one says at once that it fails', async () => {
+    const late: Tampering = async (_call, answer) => {
+      await pause(400);
+      return await answer();
+    };
+    for (const node of world.nodes) node.tampering = late;
+    world.nodes[0]!.tampering = failing;
+    expect((await simulate()).kind).toBe('passed');
+  });
+
+  test('a node that says something else of the same state is reported, once, and asked last', async () => {
+    world.nodes[0]!.tampering = halved;
+    for (let i = 0; i < 3; i++) expect((await simulate()).kind).toBe('passed');
+    expect(lines.map(({ name, data }) => [name, data['endpoint']])).toEqual([['simulation_contradicted', 1]]);
+    const before = asked();
+    await simulate();
+    expect(asked()[0]).toBe(before[0]);
+  });
+
+  test('is not asked of the source of the state, unless nobody else is there', async () => {
+    const before = asked();
+    for (let i = 0; i < 4; i++) expect((await simulate(0b001)).kind).toBe('passed');
+    expect(asked()[0]).toBe(before[0]);
+    for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(cut);
+    expect((await simulate(0b001)).kind).toBe('passed');
+    // They are there, and do not answer for it: they may be at another slot.
+    for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(null);
+    expect((await simulate(0b001)).kind).toBe('unavailable');
+  });
+});
+
+test('a failure of two nodes is one, at once', async () => {
+  const wrong = world.prepare(buy, {}, pauper);
+  const outcome = await simulator.simulate({ wire: wrong.wire, minContextSlot: null, terms: null, expected: expectedOf(wrong), avoid: 0 });
+  expect(outcome).toMatchObject({ kind: 'failed', isConfirmed: true });
+});
+
+test('amounts may differ by so much and no more', () => {
+  const quoted = { baseAmount: 1_000_000n, traderQuote: 5n };
+  const most = (1_000_000n * maxDriftBps) / 10_000n;
+  for (const sign of [1n, -1n]) {
+    expect(isAsQuoted({ baseAmount: 1_000_000n + sign * most, traderQuote: 5n }, quoted)).toBe(true);
+    expect(isAsQuoted({ baseAmount: 1_000_000n + sign * (most + 1n), traderQuote: 5n }, quoted)).toBe(false);
+    expect(isAsQuoted({ baseAmount: 1_000_000n, traderQuote: 5n + sign * 2n }, quoted)).toBe(false);
+  }
+});

@@ -1,0 +1,173 @@
+import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import type { FailureTerms } from '@sluice/gateway/orders/simulate/failure.ts';
+import type { SimulationOutcome, SimulationRequest } from '@sluice/gateway/orders/simulate/read-simulation.ts';
+import { createSimulator, type Simulator } from '@sluice/gateway/orders/simulate/simulator.ts';
+import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { createTokenAccount, transferLamports } from '@sluice/shared/solana/instructions.ts';
+import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction.ts';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { wallet } from '../../simnet/market/wallets.ts';
+import { recordingLog, type LogLine } from '../../ingest/harness.ts';
+import { moveToPool, tradeOnChain } from '../../support/quoted-trades.ts';
+import { buyer, newestSlot, pauper, startWorld, type World } from './sending-world.ts';
+import { cut, silent, type Tampering } from './tampered-node.ts';
+
+let world: World;
+let simulator: Simulator;
+let lines: LogLine[];
+beforeAll(async () => {
+  world = await startWorld({ nodeCount: 3 });
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  for (const node of world.nodes) node.tampering = null;
+  lines = [];
+  const nodes = createSendNodes(world.nodes.map(({ url }) => url));
+  simulator = createSimulator({ nodes, newestSlot, log: recordingLog(lines), signal: AbortSignal.any([]) });
+});
+
+const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
+const simulate = (wire: Uint8Array, more: Partial<SimulationRequest> = {}): Promise<SimulationOutcome> =>
+  simulator.simulate({ wire, minContextSlot: null, terms: null, expected: null, avoid: 0, ...more });
+
+function signed(instructions: readonly Instruction[], by = buyer): Uint8Array {
+  const recentBlockhash = world.chain.latestBlockhash().blockhash;
+  const message = compileMessage({ version: 0, feePayer: by.publicKey, recentBlockhash, instructions });
+  return assembleTransaction(message, [signMessage(by, message)]);
+}
+
+test('what would do what it should passes, with its units and its slot', async () => {
+  const { wire, signature } = world.prepare(buy);
+  const outcome = await simulate(wire, { minContextSlot: world.chain.slot });
+  world.chain.send(wire, { skipPreflight: true });
+  world.chain.advance();
+  const { unitsConsumed } = world.chain.transaction(signature)!;
+  expect(outcome).toEqual({ kind: 'passed', slot: world.chain.slot - 1, unitsConsumed, amounts: null });
+});
+
+const terms: FailureTerms = {
+  side: 'buy',
+  quoted: 5n,
+  bound: 4n,
+  lamports: { have: 1n, need: 2n },
+  tokens: { have: 3n, need: 4n, decimals: 6 },
+};
+
+async function failureOf(wire: Uint8Array): Promise<readonly unknown[]> {
+  const outcome = await simulate(wire, { terms });
+  if (outcome.kind !== 'failed') throw new Error(JSON.stringify(outcome));
+  const { fault, code, details } = outcome.failure;
+  const { logs, ...rest } = details;
+  expect(Array.isArray(logs)).toBe(true);
+  return [fault, code, rest];
+}
+
+test('failures are told by program and code, with what is known of them', async () => {
+  const { chain, coin } = world;
+  const tooLate = world.prepare({ exact: 'quoteIn', amount: 10n ** 9n }, {}, buyer, 0n);
+  tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 10n ** 10n }, 0n);
+  expect(await failureOf(tooLate.wire)).toEqual(['slippage', 'SLIPPAGE_EXCEEDED', { quoted: '5', actual: null, bound: '4' }]);
+  const poor = world.prepare(buy, {}, pauper);
+  expect(await failureOf(poor.wire)).toEqual([
+    'insufficient_sol',
+    'INSUFFICIENT_BALANCE',
+    { unit: 'lamports', have: '1', need: '2', decimals: 9 },
+  ]);
+  const all = chain.account(buyer.publicKey)!.lamports;
+  expect(await failureOf(signed([transferLamports(buyer.publicKey, pauper.publicKey, all)]))).toEqual([
+    'insufficient_sol',
+    'INSUFFICIENT_BALANCE',
+    { unit: 'lamports', have: String(all - 5_000n), need: String(all), decimals: 9 },
+  ]);
+  const noMint = createTokenAccount(buyer.publicKey, pauper.publicKey, tokenProgram);
+  expect(await failureOf(signed([noMint]))).toMatchObject(['invalid_mint', 'INVALID_MINT', {}]);
+  const otherProgram = createTokenAccount(buyer.publicKey, coin.mint, coin.tokenProgram === tokenProgram ? token2022Program : tokenProgram);
+  expect(await failureOf(signed([otherProgram]))).toMatchObject(['invalid_mint', 'INVALID_MINT', {}]);
+  const tooMany = world.prepare({ exact: 'baseIn', amount: 10n ** 13n }, { baseAccountExists: true });
+  expect(await failureOf(tooMany.wire)).toMatchObject([
+    'insufficient_tokens',
+    'INSUFFICIENT_BALANCE',
+    expect.objectContaining({ unit: 'tokens', have: '3', need: '4', decimals: 6 }),
+  ]);
+});
+
+test('who sells what was sold a moment ago, and has no account of the coin left, lacks tokens: the mint is well', async () => {
+  const seller = wallet('simulator', 'seller');
+  world.chain.airdrop(seller.publicKey, 10n ** 10n);
+  world.chain.advance();
+  const sale = world.prepare({ exact: 'baseIn', amount: 1_000_000n }, { baseAccountExists: true }, seller);
+  expect(await failureOf(sale.wire)).toEqual([
+    'insufficient_tokens',
+    'INSUFFICIENT_BALANCE',
+    { unit: 'tokens', have: '0', need: '4', decimals: 6 },
+  ]);
+});
+
+test('of a transaction that is not signed yet everything but the signature', async () => {
+  const { wire } = world.prepare(buy);
+  expect((await simulate(wire.slice().fill(0, 1, 65))).kind).toBe('passed');
+});
+
+test('bytes that are no transaction, an old blockhash, a message that landed', async () => {
+  const { wire } = world.prepare(buy);
+  const noTransaction = await failureOf(Uint8Array.of(1));
+  expect(noTransaction).toMatchObject(['other', 'SIMULATION_FAILED', { programError: 'SanitizeFailure' }]);
+  world.chain.send(wire, { skipPreflight: true });
+  world.chain.advance();
+  expect((await failureOf(wire))[0]).toBe('duplicate');
+  const old = world.prepare(buy);
+  for (let i = 0; i <= 151; i++) world.chain.advance();
+  expect((await failureOf(old.wire))[0]).toBe('blockhash');
+});
+
+test('a node that is behind is asked again once it may have come; one that is ahead answers meanwhile', async () => {
+  const { wire } = world.prepare(buy);
+  const ahead = world.chain.slot + 1;
+  const asked = simulate(wire, { minContextSlot: ahead });
+  while (simulator.counters.behind < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+  world.chain.advance();
+  expect(await asked).toMatchObject({ kind: 'passed', slot: ahead });
+});
+
+const faults: readonly (readonly [string, Tampering])[] = [
+  ['is silent', () => Promise.resolve(silent)],
+  ['cuts the connection', () => Promise.resolve(cut)],
+  ['answers null', () => Promise.resolve(null)],
+  ['tells no err', () => Promise.resolve({ context: { slot: 460_000_001 }, value: { logs: [] } })],
+  ['tells a slot that cannot be', () => Promise.resolve({ context: { slot: 1e14 }, value: { err: null, logs: [] } })],
+  ['tells a slot from before', () => Promise.resolve({ context: { slot: 1 }, value: { err: null, logs: [] } })],
+  ['tells logs that are none', () => Promise.resolve({ context: { slot: 460_000_001 }, value: { err: null, logs: [1] } })],
+  ['has not seen the blockhash', () => Promise.resolve({ context: { slot: 470_000_001 }, value: { err: 'BlockhashNotFound', logs: [] } })],
+];
+
+test.each(faults)('a node that %s: another one answers', async (_, tampering) => {
+  const { wire } = world.prepare(buy);
+  world.nodes[0]!.tampering = tampering;
+  const outcome = await simulate(wire, { minContextSlot: world.chain.slot });
+  expect(outcome).toMatchObject({ kind: 'passed', slot: world.chain.slot });
+});
+
+test('nobody answers of use: unavailable, in time, and nothing is said of the transaction', async () => {
+  const { wire } = world.prepare(buy);
+  for (const node of world.nodes) node.tampering = () => Promise.resolve(silent);
+  const beganMs = performance.now();
+  expect(await simulate(wire)).toEqual({ kind: 'unavailable', reason: 'no answer in time' });
+  expect(performance.now() - beganMs).toBeLessThan(4_000);
+  for (const node of world.nodes) node.tampering = () => Promise.resolve(null);
+  expect(await simulate(wire)).toMatchObject({ kind: 'unavailable' });
+});
+
+test('a curve that completed a moment ago, and bounds on its pool', async () => {
+  const { chain, coin } = world;
+  const stale = world.prepare(buy);
+  const rest = world.prepare({ exact: 'quoteIn', amount: 10n ** 12n });
+  chain.send(rest.wire, { skipPreflight: true });
+  chain.advance();
+  expect(chain.transaction(rest.signature)?.err).toBeNull();
+  expect(await failureOf(stale.wire)).toMatchObject(['complete', 'SIMULATION_FAILED', { programError: 6005 }]);
+  moveToPool(chain, coin, false);
+  const late = world.prepare({ exact: 'baseIn', amount: 10n ** 9n }, { baseAccountExists: true }, buyer, 0n);
+  expect(tradeOnChain(chain, coin, 'pump-amm', { exact: 'baseIn', amount: 10n ** 11n }, 0n).err).toBeNull();
+  expect((await failureOf(late.wire)).slice(0, 2)).toEqual(['slippage', 'SLIPPAGE_EXCEEDED']);
+});

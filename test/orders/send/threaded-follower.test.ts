@@ -1,0 +1,154 @@
+import type { Worker } from 'node:worker_threads';
+import { afterEach, expect, test } from 'vitest';
+import type { ToldOrder } from '@sluice/gateway/orders/model/order.ts';
+import { beginFollower, ThreadedFollower } from '@sluice/gateway/orders/follow/threaded-follower.ts';
+import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
+import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
+import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { laneTips } from '@sluice/gateway/orders/prepare/tips.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { orderGenesisHash } from '../../support/orders.ts';
+import { newestSlot, startWorld, until, type World } from './sending-world.ts';
+import { silent } from './tampered-node.ts';
+
+let world: World;
+const followers: ThreadedFollower[] = [];
+afterEach(async () => {
+  for (const follower of followers.splice(0)) await follower.close();
+  await world.close();
+});
+
+interface Threaded {
+  readonly follower: ThreadedFollower;
+  readonly threads: readonly Worker[];
+  readonly changes: readonly ToldOrder[];
+}
+
+const noPaidLanes: Config['broadcast'] = { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n };
+
+async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = world.nodes.map(({ url }) => url)): Promise<Threaded> {
+  const threads: Worker[] = [];
+  const changes: ToldOrder[] = [];
+  const { dataDir, databaseUrl } = world.store;
+  const follower = new ThreadedFollower({
+    store: { dataDir, databaseUrl },
+    httpUrls,
+    broadcast,
+    gatewayId,
+    onChange: (order) => void changes.push(order),
+    newestSlot,
+    blockHeight: () => world.chain.blockHeight,
+    log: createLog({ level: 'silent', name: 'test' }),
+    begin: (settings) => {
+      const thread = beginFollower(settings);
+      threads.push(thread);
+      return thread;
+    },
+  });
+  followers.push(follower);
+  await follower.start(orderGenesisHash);
+  return { follower, threads, changes };
+}
+
+test(
+  'an order is followed to its end, each change is told once and in order, and its place is free again',
+  { timeout: 30_000 },
+  async () => {
+    world = await startWorld();
+    const { follower, changes } = await threaded('gateway');
+    const order = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+    expect(follower.follow(order)).toBe(true);
+    expect(follower.size).toBe(1);
+    world.chain.start();
+    const { state, version } = await world.ended(order);
+    expect(state).toBe('finalized');
+    await until(() => follower.size === 0, 'that it is let go');
+    const versions = changes.map((one) => one.version);
+    expect(versions).toEqual(Array.from({ length: version - order.version }, (_, i) => order.version + 1 + i));
+    expect(changes.at(-1)!.fill).not.toBeNull();
+    await until(() => follower.report.counters.advanced === versions.length, 'its report');
+    // Whoever handed it over sees to the first round.
+    expect(follower.report.lanes.map(({ counters }) => counters.first)).toEqual([0, 0]);
+  },
+);
+
+test('a thread that dies is begun again, takes its orders up from the store, and sends the same bytes', { timeout: 60_000 }, async () => {
+  world = await startWorld();
+  const { follower, threads, changes } = await threaded('gateway');
+  const first = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+  follower.follow(first);
+  await threads[0]!.terminate();
+  // Nobody is there to take it: it is in the store.
+  const second = await world.insert(world.prepare({ exact: 'quoteIn', amount: 11_000_000n }), 'gateway');
+  follower.follow(second);
+  await until(() => threads.length === 2 && follower.size === 2, 'the next thread, with both orders');
+  world.chain.start();
+  for (const order of [first, second]) expect((await world.ended(order)).state).toBe('finalized');
+  await until(() => follower.size === 0, 'that both are let go');
+  expect(world.landed().length).toBe(2);
+  expect(new Set(world.landed())).toEqual(new Set([first.signature, second.signature]));
+  expect(new Set(changes.map(({ id }) => id))).toEqual(new Set([first.id, second.id]));
+});
+
+test(
+  'an order that is sent while the thread starts is taken up from the store: the block engine gets it once',
+  { timeout: 30_000 },
+  async () => {
+    world = await startWorld({ nodeCount: 3 });
+    const [node, sender, jito] = world.nodes;
+    const broadcast = { jitoUrl: jito!.url, jitoTip: 1_000n, senderUrl: sender!.url, senderTip: 1_000_000n };
+    const prepared = world.prepare({ exact: 'quoteIn', amount: 10_000_000n }, { wantedTips: laneTips(broadcast) });
+    const order = await world.insert(prepared, 'gateway');
+    const lanes = createLanes({
+      nodes: createSendNodes([node!.url]),
+      ...broadcast,
+      mayLeave: () => true,
+      signal: new AbortController().signal,
+    });
+    expect((await firstRound(prepared.signature, prepared.wire, lanes)).kind).toBe('accepted');
+    const { follower } = await threaded('gateway', broadcast, [node!.url]);
+    expect(follower.size).toBe(1);
+    await until(() => sender!.count('sendTransaction') >= 3, 'that it is sent again');
+    expect(jito!.count('sendTransaction')).toBe(1);
+    world.chain.start();
+    expect((await world.ended(order)).state).toBe('finalized');
+    expect(world.landed()).toEqual([prepared.signature]);
+    expect(jito!.count('sendTransaction')).toBe(1);
+  },
+);
+
+test('an order that another gateway has ended is let go, and not told again', { timeout: 30_000 }, async () => {
+  world = await startWorld();
+  const { follower, changes } = await threaded('gateway');
+  for (const node of world.nodes) node.tampering = () => Promise.resolve(silent);
+  const order = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+  follower.follow(order);
+  await world.store.orders.advanceAll([{ order, change: { state: 'expired' }, atMs: Date.now() }]);
+  // That nobody answers is a change to be stored, which finds it ended.
+  await until(() => follower.size === 0, 'that it is let go');
+  expect(changes).toEqual([]);
+});
+
+test('a store that cannot be opened is tried again, until the gateway ends', { timeout: 30_000 }, async () => {
+  world = await startWorld();
+  let begun = 0;
+  const follower = new ThreadedFollower({
+    store: { dataDir: '/dev/null', databaseUrl: null },
+    httpUrls: [],
+    broadcast: noPaidLanes,
+    gatewayId: 'gateway',
+    onChange: () => undefined,
+    newestSlot,
+    blockHeight: () => null,
+    log: createLog({ level: 'silent', name: 'test' }),
+    begin: (settings) => {
+      begun++;
+      return beginFollower(settings);
+    },
+  });
+  const started = follower.start(orderGenesisHash);
+  await until(() => begun === 3, 'three tries');
+  await follower.close();
+  await started;
+});

@@ -1,0 +1,43 @@
+import type { Advance } from '@sluice/gateway/store/order-table.ts';
+import { FollowedOrders, type Followed } from '@sluice/gateway/orders/follow/followed-orders.ts';
+import { noFollowerCounts } from '@sluice/gateway/orders/follow/follower-counters.ts';
+import { createSettler } from '@sluice/gateway/orders/follow/settler.ts';
+import { createStoredOrNull } from '@sluice/gateway/orders/follow/stored-or-null.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { expect, test } from 'vitest';
+import { until } from '../support/gateway.ts';
+import { newOrder } from '../support/orders.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+
+test('an order whose change the store never takes keeps none of the others from being stored', async () => {
+  const closing = new AbortController();
+  const followedOrders = new FollowedOrders(1);
+  const counters = { ...noFollowerCounts };
+  const stored = new Set<string>();
+  const settler = createSettler({
+    orders: {
+      advanceAll: async (advances: readonly Advance[]) => {
+        if (advances.some(({ order }) => order.id === 'order-7')) throw new Error('stored in a way that this version does not know');
+        return advances.map(({ order, change }) => ({ kind: 'advanced', order: { ...order, ...change, version: order.version + 1 } }));
+      },
+    },
+    counters,
+    storedOrNull: createStoredOrNull(counters, log),
+    holds: () => true,
+    onStored: (followed: Followed) => stored.add(followed.order.id),
+    log,
+    signal: closing.signal,
+  });
+  const running = settler.run();
+  for (let i = 0; i < 100; i++) {
+    const followed = followedOrders.add({ ...newOrder(1, { id: `order-${i}` }), updatedAtMs: 1, version: 1 });
+    followed.evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
+    settler.add(followed);
+  }
+  await until('all but one to be stored', async () => stored.size === 99, 20_000);
+  expect(stored).not.toContain('order-7');
+  expect(counters.storeFailures).toBeGreaterThan(1);
+  closing.abort();
+  await running;
+});

@@ -1,0 +1,152 @@
+import { Blockhashes } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
+import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
+import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { recordingLog } from '../../ingest/harness.ts';
+import { address } from '../../simnet/support/test-chain.ts';
+
+/** A chain with a block in nine of ten slots, on virtual time. */
+const slotMs = 400;
+const firstSlot = 460_000_000;
+const runMs = 120_000;
+/** By which a height may be wrong: an answer is up to a second and a delay old, and blocks of different nodes differ by a few. */
+const maxErrorBlocks = 6;
+
+const slotAt = (nowMs: number): number => firstSlot + Math.floor(nowMs / slotMs);
+const heightAt = (slot: number): number => 439_000_000 + Math.floor(((slot - firstSlot) * 9) / 10);
+
+interface Said {
+  readonly slot: number;
+  readonly height: number;
+}
+type Node = (round: number) => { readonly delayMs: number; readonly said: (nowMs: number) => Said };
+
+const truth = (nowMs: number): Said => ({ slot: slotAt(nowMs), height: heightAt(slotAt(nowMs)) });
+/** Delays that differ from answer to answer, the same in every run. */
+const honest =
+  (leastMs: number, mostMs: number): Node =>
+  (round) => ({ delayMs: leastMs + ((round * 7_919) % (mostMs - leastMs + 1)), said: truth });
+const liar =
+  (lie: (nowMs: number, round: number) => Said): Node =>
+  (round) => ({ delayMs: 0, said: (nowMs) => lie(nowMs, round) });
+
+/** Each step is possible after the one before, and the height stands still. */
+const drifting = liar((nowMs) => ({ slot: slotAt(nowMs), height: heightAt(firstSlot) + Math.floor(nowMs / 1_000) }));
+const low = liar((nowMs) => ({ ...truth(nowMs), height: truth(nowMs).height - 120 }));
+const high = liar((nowMs) => ({ ...truth(nowMs), height: truth(nowMs).height + 120 }));
+const fickle = liar((nowMs, round) => ({
+  slot: slotAt(nowMs) + (round % 3) * 10,
+  height: truth(nowMs).height + (round % 2 === 0 ? 40 : -40),
+}));
+
+let startMs = 0;
+let life: AbortController;
+beforeEach(() => {
+  vi.useFakeTimers();
+  startMs = Date.now();
+  life = new AbortController();
+});
+afterEach(() => {
+  life.abort();
+  vi.useRealTimers();
+});
+
+const nowMs = (): number => Date.now() - startMs;
+
+function rpcOf(node: Node): Rpc {
+  let round = 0;
+  return {
+    call: async () => {
+      const { delayMs, said } = node(round++);
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+      const { slot, height } = said(nowMs());
+      return {
+        context: { slot },
+        value: { blockhash: address(`block ${slot} ${height}`), lastValidBlockHeight: height + blockhashLifetime },
+      };
+    },
+  };
+}
+
+interface Watched {
+  readonly errors: readonly number[];
+  readonly unknownMs: number;
+}
+
+/** What was held, looked at ten times a second: how far from the truth, and for how long nothing was. */
+async function watch(nodes: readonly Node[]): Promise<Watched> {
+  const chain = new ChainView(nodes.length);
+  const lines: never[] = [];
+  const blockhashes = new Blockhashes(nodes.map(rpcOf), chain, recordingLog(lines), life.signal);
+  const errors: number[] = [];
+  let unknownMs = 0;
+  blockhashes.start();
+  while (nowMs() < runMs) {
+    for (let i = 0; i < nodes.length; i++) chain.tell(i, 'http', slotAt(nowMs()));
+    await vi.advanceTimersByTimeAsync(100);
+    const { height } = blockhashes;
+    if (height === null) unknownMs += 100;
+    else errors.push(height.height - heightAt(height.slot));
+    expect(blockhashes.current === null).toBe(height === null);
+    if (blockhashes.height !== null)
+      errors.push(blockhashes.height.height - truth(nowMs()).height + Math.ceil(blockhashes.height.ageMs / slotMs));
+  }
+  return { errors, unknownMs };
+}
+
+const worst = ({ errors }: Watched): number => Math.max(0, ...errors.map(Math.abs));
+
+describe('the height that is held', () => {
+  it.each([
+    ['stands almost still', drifting],
+    ['is far too low', low],
+    ['is far too high', high],
+    ['differs from answer to answer', fickle],
+  ])('is not that of one of three that %s, however late the honest ones are', async (_what, lie) => {
+    for (const [leastMs, mostMs] of [
+      [0, 400],
+      [200, 200],
+      [400, 400],
+    ] as const) {
+      startMs = Date.now();
+      const seen = await watch([lie, honest(leastMs, mostMs), honest(leastMs, mostMs)]);
+      expect([worst(seen) <= maxErrorBlocks, seen.unknownMs <= 1_000], `${leastMs} to ${mostMs} ms: ${worst(seen)} blocks`).toEqual([
+        true,
+        true,
+      ]);
+    }
+  });
+
+  it.each([
+    ['stands almost still', drifting],
+    ['is far too low', low],
+    ['is far too high', high],
+  ])('is not that of one of two that %s: while they contradict each other there is none', async (_what, lie) => {
+    for (const delayMs of [0, 200, 400]) {
+      startMs = Date.now();
+      expect(worst(await watch([lie, honest(delayMs, delayMs)]))).toBeLessThanOrEqual(maxErrorBlocks);
+    }
+  });
+
+  it('does not drift with honest nodes alone, late or not, one, two or three', async () => {
+    for (const nodes of [1, 2, 3]) {
+      for (const delayMs of [0, 200, 400]) {
+        startMs = Date.now();
+        const seen = await watch(Array.from({ length: nodes }, () => honest(0, delayMs)));
+        expect([worst(seen) <= maxErrorBlocks, seen.unknownMs <= 1_000], `${nodes} nodes, ${delayMs} ms`).toEqual([true, true]);
+      }
+    }
+  });
+
+  it('is that of the majority, whatever was held before', async () => {
+    const turncoat: Node = (round) => ({
+      delayMs: 0,
+      said: (at) => (round < 3 ? { slot: slotAt(at), height: heightAt(slotAt(at)) - 90 } : truth(at)),
+    });
+    const late: Node = (round) =>
+      round < 3 ? { delayMs: 0, said: (at) => ({ slot: slotAt(at), height: heightAt(slotAt(at)) - 90 }) } : { delayMs: 100, said: truth };
+    const { errors } = await watch([turncoat, late, honest(300, 300)]);
+    expect(Math.max(...errors.slice(-100).map(Math.abs))).toBeLessThanOrEqual(maxErrorBlocks);
+  });
+});

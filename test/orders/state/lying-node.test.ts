@@ -1,0 +1,312 @@
+import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/orders/state/hot-markets.ts';
+import { maxHotWallets } from '@sluice/gateway/orders/state/hot-wallets.ts';
+import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { systemProgram } from '@sluice/shared/solana/well-known.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { recordingLog, type LogLine } from '../../ingest/harness.ts';
+import { startScriptedNode, type Answer, type ScriptedNode } from '../../ingest/scripted-node.ts';
+import { startSimnet } from '../../simnet/simnet.ts';
+import { address } from '../../simnet/support/test-chain.ts';
+import { until } from '../../support/gateway.ts';
+import { launchCoin, tradedChain } from '../../support/quoted-trades.ts';
+import { startVirtualTime } from '../../support/virtual-time.ts';
+
+/** Nodes whose every word is the test's. */
+const wallet = address('wallet');
+let nodes: ScriptedNode[];
+let states: HotState[];
+let lines: LogLine[];
+beforeEach(() => {
+  [nodes, states, lines] = [[], [], []];
+});
+afterEach(async () => {
+  for (const state of states) state.close();
+  for (const node of nodes) await node.close();
+});
+
+interface Told {
+  lamports: number;
+  height: number;
+  blockhash: string;
+  reads: number;
+}
+
+/** Answers as a node does whose wallet has `lamports`, at the slot that it tells. */
+function answers(node: ScriptedNode, told: Told): (method: string, params: readonly unknown[]) => Answer {
+  return (method, params) => {
+    const context = { slot: node.slot };
+    switch (method) {
+      case 'getSlot':
+        return { result: node.slot };
+      case 'getLatestBlockhash':
+        return { result: { context, value: { blockhash: told.blockhash, lastValidBlockHeight: told.height + blockhashLifetime } } };
+      case 'getRecentPrioritizationFees':
+        return { result: [] };
+      default: {
+        const addresses = params[0] as readonly string[];
+        if (addresses.includes(wallet)) told.reads++;
+        return { result: { context, value: addresses.map((one) => (one === wallet ? accountOf(told.lamports) : null)) } };
+      }
+    }
+  };
+}
+
+const accountOf = (lamports: number): unknown => ({
+  lamports,
+  owner: systemProgram,
+  data: ['', 'base64'],
+  executable: false,
+  rentEpoch: 0,
+  space: 0,
+});
+
+async function startNode(told: Partial<Told> = {}): Promise<{ readonly node: ScriptedNode; readonly told: Told }> {
+  const node = await startScriptedNode();
+  nodes.push(node);
+  node.tellsSlots = false;
+  const all: Told = { lamports: 1_000_000_000, height: node.slot - 100, blockhash: address('hash'), reads: 0, ...told };
+  node.onCall = answers(node, all);
+  return { node, told: all };
+}
+
+function open(): HotState {
+  const state = createHotState({
+    httpUrls: nodes.map(({ httpUrl }) => httpUrl),
+    wsUrls: nodes.map(({ wsUrl }) => wsUrl),
+    venues,
+    log: recordingLog(lines),
+    signal: new AbortController().signal,
+  });
+  states.push(state);
+  return state;
+}
+
+function tellSlot(node: ScriptedNode, slot: number, parent = slot - 1): void {
+  node.slot = slot;
+  node.notify('slotNotification', 'slotSubscribe', { slot, parent, root: slot - 32 });
+}
+
+function tellWallet(node: ScriptedNode, lamports: number, slot = node.slot): void {
+  const result = { context: { slot }, value: accountOf(lamports) };
+  node.notify('accountNotification', 'accountSubscribe', result, ([of]) => of === wallet);
+}
+
+/** What is in memory, null where it would have to be asked for. */
+function lamportsInMemory(state: HotState): number | null {
+  const read = state.wallet(wallet);
+  if (!(read instanceof Promise)) return Number(read.lamports);
+  // Asking is what makes it followed; the answer is of no interest.
+  read.catch(() => undefined);
+  return null;
+}
+
+async function followed(node: ScriptedNode, state: HotState): Promise<void> {
+  await until('the subscription', () =>
+    [...node.subscriptions.values()].some((held) => [...held.values()].some(({ method }) => method === 'slotSubscribe')),
+  );
+  lamportsInMemory(state);
+  await until('it is followed', () => {
+    tellSlot(node, node.slot + 1);
+    return lamportsInMemory(state) !== null;
+  });
+}
+
+describe('a blockhash', () => {
+  it('that is told fast and with too low a height is not believed before the others have had their time', async () => {
+    const liar = await startNode();
+    const honest = await startNode();
+    liar.told.height -= 100;
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const tells = honest.node.onCall;
+    honest.node.onCall = async (method, params) => {
+      if (method === 'getLatestBlockhash') await released;
+      return tells(method, params);
+    };
+    const state = open();
+    const asked = (node: ScriptedNode): boolean => node.calls.some(({ method }) => method === 'getLatestBlockhash');
+    await until('both are asked', () => asked(liar.node) && asked(honest.node));
+    // Longer than a round waits for those who are slow once something is known.
+    const sinceMs = performance.now();
+    await until('the time of the slow ones', () => {
+      expect(state.blockhash()).toBeNull();
+      return performance.now() - sinceMs > 600;
+    });
+    release();
+    await until('the contradiction', () => state.counts().blockhashes.contradicted > 0);
+    expect(state.blockhash()).toBeNull();
+    liar.told.height += 100;
+    await until('that both agree', () => state.blockhash()?.lastValidBlockHeight === honest.told.height + blockhashLifetime);
+  });
+});
+
+describe('an account that one node tells', () => {
+  it('is what was told last, by slot', async () => {
+    const { node, told } = await startNode();
+    const state = open();
+    await followed(node, state);
+    const before = node.slot;
+    told.lamports = 2;
+    await until('the newer', () => {
+      tellSlot(node, node.slot + 1);
+      tellWallet(node, 2);
+      return lamportsInMemory(state) === 2;
+    });
+    tellWallet(node, 1, before);
+    await until('the late one', () => {
+      tellSlot(node, node.slot + 1);
+      return state.counts().watched.late > 0;
+    });
+    expect(Number((await state.wallet(wallet)).lamports)).toBe(2);
+  });
+
+  it('is read anew where it was of a fork that died, though nobody says what it is now', async () => {
+    const { node, told } = await startNode({ lamports: 500 });
+    const state = open();
+    await followed(node, state);
+    for (const goesBack of [false, true]) {
+      const living = node.slot;
+      told.lamports = 7;
+      await until('what dies later', () => {
+        tellSlot(node, node.slot + 1);
+        tellWallet(node, 7);
+        return lamportsInMemory(state) === 7;
+      });
+      told.lamports = 500;
+      const [deadBefore, readsBefore] = [state.counts().watched.dead, told.reads];
+      if (goesBack) tellSlot(node, living + 1, living);
+      else tellSlot(node, node.slot + 1, living);
+      await until('that it died', () => state.counts().watched.dead > deadBefore);
+      expect(lamportsInMemory(state)).not.toBe(7);
+      expect(Number((await state.wallet(wallet)).lamports)).toBe(500);
+      expect(told.reads).toBeGreaterThan(readsBefore);
+    }
+  });
+
+  it('is read anew where a change of it cannot be read', async () => {
+    const { node, told } = await startNode();
+    const state = open();
+    await followed(node, state);
+    told.lamports = 77;
+    const nonsense = { context: { slot: node.slot }, value: { lamports: 'many' } };
+    node.notify('accountNotification', 'accountSubscribe', nonsense, ([of]) => of === wallet);
+    await until('it was seen', () => state.counts().links[0]!.malformed === 1);
+    expect(lamportsInMemory(state)).toBeNull();
+    await until('the truth', () => {
+      tellSlot(node, node.slot + 1);
+      return lamportsInMemory(state) === 77;
+    });
+  });
+
+  it('is not what it has in a slot that cannot be', async () => {
+    const { node } = await startNode();
+    const state = open();
+    await followed(node, state);
+    tellWallet(node, 13, node.slot + 1_000_000);
+    await until('it was seen', () => state.counts().links[0]!.malformed === 1);
+    expect(lamportsInMemory(state)).not.toBe(13);
+    await until('it is followed again', () => {
+      tellSlot(node, node.slot + 1);
+      return lamportsInMemory(state) === 1_000_000_000;
+    });
+  });
+
+  it('is gone where it has no lamports', async () => {
+    const { node, told } = await startNode();
+    const state = open();
+    await followed(node, state);
+    told.lamports = 0;
+    await until('it is gone', () => {
+      tellSlot(node, node.slot + 1);
+      tellWallet(node, 0);
+      return lamportsInMemory(state) === 0;
+    });
+  });
+});
+
+describe('the blockhash', () => {
+  it('is not that of a node whose height contradicts two others', async () => {
+    const honest = [await startNode(), await startNode()];
+    const liar = await startNode();
+    const state = open();
+    await until('a blockhash', () => state.blockhash() !== null);
+    const before = state.blockhash()!;
+    Object.assign(liar.told, { height: liar.told.height - 90, blockhash: address('a lie') });
+    for (const { told } of honest) Object.assign(told, { height: told.height + 3, blockhash: address('newer') });
+    for (const { node } of [...honest, liar]) node.slot += 3;
+    await until('the newer', () => state.blockhash()?.blockhash === address('newer'));
+    expect(state.blockhash()!.lastValidBlockHeight).toBe(before.lastValidBlockHeight + 3);
+    await until('the lie is refused', () => state.counts().blockhashes.refused > 0);
+  });
+
+  it('is neither of two that contradict each other from the start', async () => {
+    await startNode();
+    await startNode({ height: 700, blockhash: address('a lie') });
+    const state = open();
+    await until('both were heard', () => state.counts().blockhashes.contradicted > 0);
+    expect(state.blockhash()).toBeNull();
+    expect(state.blockHeight()).toBeNull();
+    expect(lines.map(({ name }) => name)).toContain('blockhash_contradicted');
+  });
+
+  it('does not go back, and is not kept when it is old', async () => {
+    const { node, told } = await startNode();
+    const state = open();
+    await until('a blockhash', () => state.blockhash() !== null);
+    const known = state.blockhash()!;
+    told.height -= 5;
+    node.slot -= 5;
+    told.blockhash = address('older');
+    const asked = state.counts().blockhashes.rounds;
+    await until('it was asked again', () => state.counts().blockhashes.rounds > asked + 1);
+    expect(state.blockhash()!.blockhash).toBe(known.blockhash);
+    node.onCall = () => ({ error: { code: -32005, message: 'Node is behind' } });
+    await until('it is too old', () => state.blockhash() === null, 12_000);
+  });
+});
+
+describe('what is followed', () => {
+  let endTime: () => void;
+  beforeEach(() => {
+    endTime = startVirtualTime();
+  });
+  afterEach(() => endTime());
+
+  it('is bounded, and let go on the node too', { timeout: 300_000 }, async () => {
+    const chain = tradedChain();
+    const node = await startSimnet({ chain, autoStart: false });
+    try {
+      const state = createHotState({
+        httpUrls: [node.rpcUrl],
+        wsUrls: [node.wsUrl],
+        venues,
+        log: recordingLog(lines),
+        signal: new AbortController().signal,
+      });
+      states.push(state);
+      const settings = new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? [])).size;
+      await until('the settings are followed', () => node.subscriptions('account') === settings);
+      const coins = Array.from({ length: maxWarmedAhead + 10 }, () => launchCoin(chain).mint);
+      for (const [i, mint] of coins.entries()) {
+        // Beyond so many at a time it does not begin.
+        await until('it is read', () => {
+          state.warm(mint);
+          return state.counts().markets.reads === i + 1;
+        });
+      }
+      const perCoin = 2;
+      await until('the newest are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin);
+      expect(state.counts().markets.size).toBe(maxWarmedAhead);
+      for (let i = 0; i < maxHotWallets + 20; i++) await state.wallet(address(`wallet ${i}`));
+      await until('the newest wallets are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin + maxHotWallets);
+      expect(state.counts().wallets.size).toBe(maxHotWallets);
+      for (let i = 0; i < maxHotMarkets + 5; i++) await state.market(address(`no mint ${i}`));
+      await until('coins gave way', () => node.subscriptions('account') === settings + maxHotWallets);
+      expect(state.counts().markets.size).toBe(maxHotMarkets);
+    } finally {
+      await node.close();
+    }
+  });
+});

@@ -1,0 +1,54 @@
+import { startIngest } from '@sluice/ingest/ingest.ts';
+import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
+import { createHotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { warmNewTokens } from '@sluice/gateway/orders/state/warm-ahead.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { testConfig } from '../../support/gateway.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { expect, it } from 'vitest';
+import { recordingLog } from '../../ingest/harness.ts';
+import { startSimnet } from '../../simnet/simnet.ts';
+import { until } from '../../support/gateway.ts';
+
+/** From the event to the accounts being followed, with room for a slow machine. */
+const followedWithinMs = 1_000;
+
+it('new coins of the log are followed before anybody asks for them', { timeout: 60_000 }, async () => {
+  const simnet = await startSimnet({ seed: 11, slotMs: 100 });
+  const ending = new AbortController();
+  const log = recordingLog([]);
+  const bus = createInProcessBus();
+  const rpc = { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] };
+  const ingest = await startIngest({ config: { ...testConfig, rpc }, bus, log, signal: ending.signal });
+  const subscriber = await bus.subscriber();
+  const state = createHotState({ ...rpc, venues, log, signal: ending.signal });
+  try {
+    const told: { readonly mint: string; readonly atMs: number }[] = [];
+    const follower = warmNewTokens(state, venues);
+    await subscriber.start({
+      onEntry: (entry, replayed) => {
+        const lazy = new LazyEvent(entry);
+        follower.onEntry(entry, lazy, replayed);
+        if (lazy.event.type === 'newToken') told.push({ mint: lazy.event.mint, atMs: performance.now() });
+      },
+      onLost: ({ last }) => follower.onLost(last),
+    });
+    let asked = 0;
+    const isNextInMemory = async (): Promise<boolean> => {
+      const next = told[asked];
+      if (next === undefined || performance.now() - next.atMs < followedWithinMs) return false;
+      asked++;
+      const answer = state.market(next.mint);
+      await answer;
+      return !(answer instanceof Promise);
+    };
+    await until('one that nobody asked for before is in memory', isNextInMemory, 30_000);
+    for (const { mint } of told) expect((await state.market(mint)).result.kind).toBe('market');
+  } finally {
+    ending.abort();
+    await subscriber.close();
+    await ingest.close();
+    await bus.close();
+    await simnet.close();
+  }
+});
