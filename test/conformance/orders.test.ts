@@ -3,7 +3,7 @@ import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.t
 import { createOrderLedger, type OrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
 import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/orders/ledger/order-publisher.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
-import type { NewOrder } from '@sluice/gateway/store/order-table.ts';
+import type { NewOrder } from '@sluice/gateway/orders/model/order.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

@@ -1,5 +1,5 @@
 import { openStore } from '@sluice/gateway/store/store.ts';
-import type { OrderChange } from '@sluice/gateway/store/order-table.ts';
+import type { OrderChange } from '@sluice/gateway/orders/model/order.ts';
 import type { OpenOrder } from '@sluice/gateway/orders/model/order.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
 

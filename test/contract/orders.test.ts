@@ -3,13 +3,12 @@ import {
   keepIdempotencyMs,
   keepOrdersMs,
   maxAdvances,
-  type IdempotencyUse,
   type InsertOutcome,
-  type NewOrder,
-  type OrderChange,
   type OrderInsert,
   type SpendReservation,
 } from '@sluice/gateway/store/order-table.ts';
+import type { IdempotencyUse } from '@sluice/gateway/orders/model/idempotency.ts';
+import type { NewOrder, OrderChange } from '@sluice/gateway/orders/model/order.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

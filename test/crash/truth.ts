@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '@sluice/gateway/orders/place/idempotency.ts';
+import { fingerprintOf } from '@sluice/gateway/orders/api/idempotency.ts';
 import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { tokensOf } from '../support/quoted-trades.ts';

@@ -1,4 +1,4 @@
-import { fingerprintOf, readIdempotency } from '@sluice/gateway/orders/place/idempotency.ts';
+import { fingerprintOf, readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
 import { newOrderId } from '@sluice/gateway/orders/model/order-id.ts';
 import { orderIdPattern } from '@sluice/shared/wire/orders.ts';
 import fc from 'fast-check';

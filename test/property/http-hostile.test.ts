@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ownerOf } from '@sluice/gateway/store/order-table.ts';
+import { ownerOf } from '@sluice/gateway/orders/model/owner.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newOrderId } from '@sluice/gateway/orders/model/order-id.ts';
 import type { OrderFill, OrderTerms, SignedMessage } from '@sluice/gateway/orders/model/order.ts';
-import type { NewOrder } from '@sluice/gateway/store/order-table.ts';
+import type { NewOrder } from '@sluice/gateway/orders/model/order.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { addressOf } from './stream-events.ts';

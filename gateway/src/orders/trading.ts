@@ -21,7 +21,10 @@ import { createMessageBuilder } from './prepare/message-builder.ts';
 import { watchChainIdentity } from './nodes/chain-identity.ts';
 import { takeGatewayId } from '../store/gateway-id.ts';
 import { createHalt } from '../store/halt.ts';
-import { createLightning, lightningEndpoints, tradingOff } from './place/lightning.ts';
+import { tradeEndpoints } from './api/trade-endpoints.ts';
+import { transactionEndpoints } from './api/transaction-endpoints.ts';
+import { tradingOff } from './place/admission.ts';
+import { createPlaceOrder } from './place/place-order.ts';
 import type { ToldOrder } from './model/order.ts';
 import { createOrderLedger } from './ledger/order-ledger.ts';
 import { createOrderPublisher } from './ledger/order-publisher.ts';
@@ -35,7 +38,7 @@ import { firstRound } from './send/first-round.ts';
 import { createLanes } from './send/lanes.ts';
 import { createSendNodes } from './nodes/nodes.ts';
 import { createSimulator } from './simulate/simulator.ts';
-import { selfCustodyEndpoints } from './place/self-custody.ts';
+import { createSendSigned } from './place/send-signed.ts';
 import { takeUpOrders } from './follow/take-up.ts';
 import { createHotState } from './state/hot-state.ts';
 import { OwnOrders } from './state/own-orders.ts';
@@ -166,12 +169,12 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   let takingUp: Promise<void> = Promise.resolve();
   // On paper nothing is sent, by no lane.
   const tips = mode === 'live' ? laneTips(config.broadcast) : [];
-  const lightning = createLightning({ ...parts, laneTips: tips, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
+  const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
   return {
     endpoints: [
-      ...lightningEndpoints(lightning, venues),
-      ...selfCustodyEndpoints(parts),
-      ...pumpPortalEndpoints({ ...parts, lightning, wallets: access }),
+      ...tradeEndpoints(placeOrder, venues),
+      ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
+      ...pumpPortalEndpoints({ ...parts, placeOrder }),
     ],
     start: async () => {
       takingUp = takeUpOrders({ chain, follower, orders, log, signal: taking.signal });

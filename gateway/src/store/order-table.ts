@@ -1,20 +1,5 @@
-import type { OpenOrder, OrderFill, OrderState, StoredOrder } from '../orders/model/order.ts';
-
-/** Whose order it is: the account's, or, of a key of the operator's, the key's own. */
-export function ownerOf({ accountId, keyId }: { readonly accountId: string | null; readonly keyId: string }): string {
-  return accountId === null ? `key:${keyId}` : `account:${accountId}`;
-}
-
-export type NewOrder = Omit<StoredOrder, 'version' | 'updatedAtMs'>;
-
-/** An `Idempotency-Key` as it was used: it stands for one body of one endpoint of one owner. */
-export interface IdempotencyUse {
-  /** The endpoint's `id`. */
-  readonly endpoint: string;
-  readonly key: string;
-  /** SHA-256 of the canonical body. */
-  readonly fingerprint: Uint8Array;
-}
+import type { IdempotencyUse } from '../orders/model/idempotency.ts';
+import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../orders/model/order.ts';
 
 /** What may leave the wallet by an order, counted against the wallet's day (UTC, by `createdAtMs`). */
 export interface SpendReservation {
@@ -47,13 +32,6 @@ export type InsertOutcome =
   | Exclude<IdempotencyOutcome, { kind: 'fresh' }>
   | { readonly kind: 'known'; readonly order: StoredOrder }
   | { readonly kind: 'over_day_limit'; readonly spentLamports: bigint; readonly limitLamports: bigint };
-
-/** What of an order changes; what is not named stays. Its message never changes. */
-export interface OrderChange {
-  readonly state?: OrderState;
-  readonly fill?: OrderFill;
-  readonly error?: NonNullable<StoredOrder['error']>;
-}
 
 export interface Advance {
   /** As it was stored when the change was made for it: what does not change is believed without a look. */

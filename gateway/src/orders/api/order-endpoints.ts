@@ -1,6 +1,7 @@
 import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '../../http/endpoint.ts';
-import { ownerOf, type OrderTable } from '../../store/order-table.ts';
+import type { OrderTable } from '../../store/order-table.ts';
+import { ownerOf } from '../model/owner.ts';
 import { StoreAwayError } from '../../store/store-away.ts';
 import { orderObject } from '../ledger/order-object.ts';
 

@@ -1,5 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { InsertOutcome, NewOrder, OrderInsert, OrderTable } from '../../store/order-table.ts';
+import type { InsertOutcome, OrderInsert, OrderTable } from '../../store/order-table.ts';
+import type { NewOrder } from '../model/order.ts';
 import { judge, type Evidence } from '../model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';
 import type { OpenOrder } from '../model/order.ts';

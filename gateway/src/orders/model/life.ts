@@ -1,5 +1,4 @@
-import type { OrderChange } from '../../store/order-table.ts';
-import { endStates, type OrderFill, type OrderState, type StoredOrder } from './order.ts';
+import { endStates, type OrderChange, type OrderFill, type OrderState, type StoredOrder } from './order.ts';
 
 /** Where an order stands, as far as its life goes. */
 export type OrderStanding = Pick<StoredOrder, 'kind' | 'state' | 'signature' | 'fill'>;

@@ -80,6 +80,16 @@ export interface StoredOrder extends OpenOrder {
   readonly timingJson: string | null;
 }
 
+/** An order before the store gave it a version. */
+export type NewOrder = Omit<StoredOrder, 'version' | 'updatedAtMs'>;
+
+/** The fields of an order that change; fields that are not named stay. The message of an order never changes. */
+export interface OrderChange {
+  readonly state?: OrderState;
+  readonly fill?: OrderFill;
+  readonly error?: NonNullable<StoredOrder['error']>;
+}
+
 /** No more of an order than is told of it: what is held for as long as it is open. */
 export function toldOf(order: ToldOrder): ToldOrder {
   const { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version } = order;

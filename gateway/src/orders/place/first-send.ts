@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { NewOrder } from '../../store/order-table.ts';
+import type { NewOrder } from '../model/order.ts';
 import { StoreAwayError } from '../../store/store-away.ts';
 import type { OrderLedger } from '../ledger/order-ledger.ts';
 import type { OpenOrder } from '../model/order.ts';

@@ -1,4 +1,4 @@
-import type { IdempotencyUse } from '../../store/order-table.ts';
+import type { IdempotencyUse } from '../model/idempotency.ts';
 
 /** Requests that may be under way with an `Idempotency-Key`; one more is told to come back. */
 const maxLocks = 10_000;

@@ -5,7 +5,8 @@ import { prepareTrade, type PreparedTrade, type PrepareParts } from '../prepare/
 import { lamportsOfSignature } from '../prepare/request.ts';
 import { checkTrade } from '../prepare/simulate-trade.ts';
 import { rounded, tradeAnswer } from './trade-answer.ts';
-import { orderOf, toldBefore, type Admitted, type TradeReply } from './trade-order.ts';
+import { newOrderOf, type Admitted } from './admitted.ts';
+import { notStored, placedNow, type Outcome } from './outcome.ts';
 
 export interface PaperParts extends PrepareParts {
   readonly ledger: Pick<OrderLedger, 'insert'>;
@@ -13,7 +14,7 @@ export interface PaperParts extends PrepareParts {
 }
 
 /** Fills the order by its quote, on live state, without a signature. */
-export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promise<TradeReply> {
+export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promise<Outcome> {
   const { request, startedMs, use } = admitted;
   const prepared = await prepareTrade(request, parts);
   if ('error' in prepared) return prepared;
@@ -22,8 +23,8 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
   const { quoteMs, buildMs } = prepared;
   const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
   const told = { signature: null, simulation: null, timing, paper: true } as const;
-  if (request.dryRun) return { json: tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }) };
-  const order = orderOf(admitted, prepared, {
+  if (request.dryRun) return placedNow(tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }));
+  const order = newOrderOf(admitted, prepared, {
     id: newOrderId(Date.now()),
     state: 'finalized',
     kind: 'paper',
@@ -32,8 +33,8 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
     timingJson: JSON.stringify(rounded(timing)),
   });
   const inserted = await parts.ledger.insert(order, { idempotency: use, spend: null, followedBy: parts.gatewayId });
-  if (inserted.kind !== 'stored') return toldBefore(inserted, startedMs);
-  return { json: tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }) };
+  if (inserted.kind !== 'stored') return notStored(inserted, startedMs);
+  return placedNow(tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }));
 }
 
 function fillOf({ quoted, priorityFeeLamports, slot }: PreparedTrade): OrderFill {

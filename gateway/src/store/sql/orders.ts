@@ -4,18 +4,17 @@ import {
   keepIdempotencyMs,
   maxAdvances,
   maxOrderRows,
-  ownerOf,
   type Advance,
   type AdvanceOutcome,
   type FollowingGateway,
   type IdempotencyOutcome,
-  type IdempotencyUse,
   type InsertOutcome,
-  type NewOrder,
-  type OrderChange,
   type OrderInsert,
   type OrderTable,
 } from '../order-table.ts';
+import { ownerOf } from '../../orders/model/owner.ts';
+import type { IdempotencyUse } from '../../orders/model/idempotency.ts';
+import type { NewOrder, OrderChange } from '../../orders/model/order.ts';
 import { blob, countOf, integer, text, type Database, type Sql, type SqlRow } from './database.ts';
 import { claimOrders } from './order-claims.ts';
 import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';

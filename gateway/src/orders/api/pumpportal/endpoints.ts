@@ -6,26 +6,29 @@ import {
   type PumpPortalAnswer,
   type PumpPortalBody,
 } from '@sluice/shared/wire/rest/pumpportal.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../../../http/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
 import { jitoTipAccounts } from '../../../signer/tip-accounts.ts';
-import { fromOutside, type Lightning } from '../../place/lightning.ts';
+import { refusalOf } from '../../place/admission.ts';
+import type { PlaceOrder } from '../../place/place-order.ts';
+import { unsignedWire, type CheckParts } from '../../prepare/checked-trade.ts';
 import { prepareVouched } from '../../prepare/prepare.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
-import { unsignedWire } from '../../prepare/checked-trade.ts';
-import { buildUnsigned, type SelfCustodyParts } from '../../place/self-custody.ts';
-import type { WalletAccess } from '../../place/wallet-access.ts';
+import { buildUnsigned } from '../../prepare/unsigned.ts';
+import { answerOf } from '../answer.ts';
+import { withIdempotency } from '../idempotency.ts';
 import { readPumpPortalOrder } from './read.ts';
 
-export interface PumpPortalParts extends SelfCustodyParts {
-  readonly lightning: Lightning;
-  readonly wallets: Pick<WalletAccess, 'onlyOne'>;
+export interface PumpPortalParts extends CheckParts {
+  readonly venues: readonly Venue[];
+  readonly placeOrder: PlaceOrder;
 }
 
 type LocalAnswer = EndpointAnswer<typeof pumpPortalLocalEndpoint>;
 
-/** `POST /api/trade` and `/api/trade-local`: the orders of everybody else, by the bodies of PumpPortal's clients. */
+/** `POST /api/trade` and `/api/trade-local`: the same orders with the bodies of PumpPortal's clients. */
 export function pumpPortalEndpoints(parts: PumpPortalParts): BoundEndpoint[] {
   return [
     bindEndpoint(pumpPortalTradeEndpoint, (call) => trade(call, parts)),
@@ -34,23 +37,23 @@ export function pumpPortalEndpoints(parts: PumpPortalParts): BoundEndpoint[] {
 }
 
 async function trade(
-  { principal, request, body }: Call<typeof pumpPortalTradeEndpoint>,
-  { venues, lightning, wallets }: PumpPortalParts,
+  call: Call<typeof pumpPortalTradeEndpoint>,
+  { venues, placeOrder }: PumpPortalParts,
 ): Promise<EndpointAnswer<typeof pumpPortalTradeEndpoint>> {
+  const { principal, body } = call;
   if (principal === null) return { error: 'UNAUTHENTICATED' };
   const order = readPumpPortalOrder(body, venues);
   if ('error' in order) return order;
   if (order.jitoOnly)
-    return wrongFields({ jitoOnly: 'is not done here: orders go to all nodes, and to Jito where the server is set up so' });
-  const answer = await lightning({ principal, request, endpoint: pumpPortalTradeEndpoint.id, body }, false, async () => {
-    const publicKey = order.publicKey ?? (await wallets.onlyOne(principal));
-    const what = 'must name a custodial wallet: the account of this key has none, or several';
-    return publicKey === null ? wrongFields({ publicKey: what }) : order.of(publicKey);
-  });
-  return 'json' in answer ? { ...answer, json: toldOf(answer.json) } : answer;
+    return wrongFields({ jitoOnly: 'is not supported: orders go to all nodes, and to Jito if the server is configured so' });
+  const { publicKey } = order;
+  const request = publicKey === null ? { ...order, publicKey, dryRun: false } : order.of(publicKey);
+  return withIdempotency(call, pumpPortalTradeEndpoint.id, async (use) =>
+    answerOf(await placeOrder(principal, request, use), pumpPortalAnswer),
+  );
 }
 
-function toldOf({ signature, error, orderId, status }: TradeAnswer): PumpPortalAnswer {
+function pumpPortalAnswer({ signature, error, orderId, status }: TradeAnswer): PumpPortalAnswer {
   if (orderId === null) throw new Error('an order without an id');
   return { signature, errors: error === null ? [] : errorTexts(error), orderId, status };
 }
@@ -59,7 +62,7 @@ async function tradeLocal(body: PumpPortalBody | readonly PumpPortalBody[], part
   try {
     return Array.isArray(body) ? await bundle(body as readonly PumpPortalBody[], parts) : await single(body as PumpPortalBody, parts);
   } catch (error) {
-    return fromOutside(error);
+    return refusalOf(error);
   }
 }
 
@@ -71,7 +74,7 @@ async function single(body: PumpPortalBody, parts: PumpPortalParts): Promise<Loc
   return { file: { contentType: pumpPortalLocalEndpoint.contentType, body: made.wire, headers: {} } };
 }
 
-/** Any of them may need what those before it do, so none is simulated. */
+/** An order of a bundle may depend on the orders before it, so none is simulated. */
 async function bundle(bodies: readonly PumpPortalBody[], parts: PumpPortalParts): Promise<LocalAnswer> {
   const requests: TradeRequest[] = [];
   for (const [index, body] of bodies.entries()) {
@@ -98,7 +101,7 @@ function readLocal(body: PumpPortalBody, { venues }: PumpPortalParts): TradeRequ
   return order.publicKey === null ? wrongFields({ publicKey: 'is required' }) : order.of(order.publicKey);
 }
 
-/** Says which order of a list is meant. */
+/** Adds the place of the order in its list. */
 function ofOrder(index: number, { error, message, details = {} }: QuoteRefusal): QuoteRefusal {
   const { fields } = details;
   if (typeof fields !== 'object' || fields === null)

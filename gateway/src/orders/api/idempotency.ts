@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { IdempotencyUse } from '../../store/order-table.ts';
+import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
+import type { HttpRequest } from '../../transport/transport.ts';
+import type { IdempotencyUse } from '../model/idempotency.ts';
 
 /** The header `Idempotency-Key` as it was sent: null where there is none; a fault says what is wrong with it. */
 export type ReadIdempotency = { readonly ok: true; readonly use: IdempotencyUse | null } | { readonly ok: false; readonly fault: string };
@@ -32,4 +34,14 @@ function canonical(value: unknown): string {
     .filter(([, field]) => field !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+}
+
+/** Reads the `Idempotency-Key` of a call, and runs it with that key. */
+export async function withIdempotency<Answer>(
+  { request, body }: { readonly request: Pick<HttpRequest, 'headers'>; readonly body: unknown },
+  endpoint: string,
+  run: (use: IdempotencyUse | null) => Promise<Answer>,
+): Promise<Answer | QuoteRefusal> {
+  const read = readIdempotency(request.headers.get('idempotency-key'), endpoint, body);
+  return read.ok ? run(read.use) : wrongFields({ 'Idempotency-Key': read.fault });
 }

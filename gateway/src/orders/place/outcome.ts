@@ -1,0 +1,50 @@
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuoteRefusal } from '../../quote/quoted.ts';
+import type { InsertOutcome } from '../../store/order-table.ts';
+import { replayedTrade } from './trade-answer.ts';
+
+/** Why an order was not placed: an error code of the table, with its details. */
+export type Refusal = QuoteRefusal & { readonly retryAfterSeconds?: number };
+
+/** `isReplay`: the answer describes an order that an earlier call with the same `Idempotency-Key` placed. */
+export interface Placed<Answer> {
+  readonly answer: Answer;
+  readonly isReplay: boolean;
+}
+
+export type Outcome<Answer = TradeAnswer> = Placed<Answer> | Refusal;
+
+export function placedNow<Answer>(answer: Answer): Placed<Answer> {
+  return { answer, isReplay: false };
+}
+
+/** The outcome of an order that was not stored: the store has it already, its key is in use, or the wallet's day has no room for it. */
+export function notStored(outcome: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): Outcome {
+  switch (outcome.kind) {
+    case 'replay':
+    case 'known': {
+      const answer = replayedTrade(outcome.order, performance.now() - startedMs);
+      return answer === null ? { error: 'IDEMPOTENCY_MISMATCH' } : { answer, isReplay: true };
+    }
+    case 'in_progress':
+      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+    case 'mismatch':
+      return { error: 'IDEMPOTENCY_MISMATCH' };
+    case 'over_day_limit':
+      return overDayLimit(outcome);
+  }
+}
+
+export function overDayLimit({
+  limitLamports,
+  spentLamports,
+}: {
+  readonly limitLamports: bigint;
+  readonly spentLamports: bigint;
+}): Refusal {
+  return {
+    error: 'FORBIDDEN',
+    message: 'The order would exceed the daily limit of the wallet.',
+    details: { limitLamports: String(limitLamports), spentLamports: String(spentLamports) },
+  };
+}

@@ -1,0 +1,215 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
+import { wrongFields } from '../../quote/quoted.ts';
+import type { Halt } from '../../store/halt.ts';
+import type { OrderTable } from '../../store/order-table.ts';
+import type { OrderFollower } from '../follow/order-follower.ts';
+import type { OrderLedger } from '../ledger/order-ledger.ts';
+import type { OrderStats } from '../ledger/order-stats.ts';
+import type { IdempotencyUse } from '../model/idempotency.ts';
+import { newOrderId } from '../model/order-id.ts';
+import type { OrderSigner, Signature, SignRefusal } from '../model/order-signer.ts';
+import type { SignedMessage } from '../model/order.ts';
+import { ownerOf, type Owner } from '../model/owner.ts';
+import { chainForOrder, type ChainIdentity } from '../nodes/chain-identity.ts';
+import { checkedTrade, type CheckedTrade } from '../prepare/checked-trade.ts';
+import type { MessageBuilder } from '../prepare/message-builder.ts';
+import type { TradeRequest } from '../prepare/request.ts';
+import type { LaneTip } from '../prepare/surround.ts';
+import type { Simulator } from '../simulate/simulator.ts';
+import type { HotState } from '../state/hot-state.ts';
+import type { OwnOrders } from '../state/own-orders.ts';
+import { halted, refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
+import { newOrderOf, type Admitted } from './admitted.ts';
+import { firstSend, perhapsStored, type SendFirst } from './first-send.ts';
+import { KeyLocks } from './key-locks.ts';
+import { notStored, overDayLimit, placedNow, type Outcome, type Refusal } from './outcome.ts';
+import { tradeOnPaper } from './paper.ts';
+import { rounded, tradeAnswer } from './trade-answer.ts';
+import type { WalletAccess } from './wallet-access.ts';
+
+export interface PlaceParts {
+  readonly mode: 'off' | 'paper' | 'live';
+  readonly chain: Pick<ChainIdentity, 'standing'>;
+  readonly state: HotState;
+  readonly ownOrders: OwnOrders;
+  readonly builder: MessageBuilder;
+  /** Tips that custodial orders pay to the lanes that require one. */
+  readonly laneTips: readonly LaneTip[];
+  readonly simulator: Pick<Simulator, 'simulate'>;
+  readonly signer: OrderSigner;
+  readonly halt: Pick<Halt, 'standing'>;
+  readonly wallets: WalletAccess;
+  readonly orders: Pick<OrderTable, 'lookUp' | 'spentLamports'>;
+  readonly ledger: OrderLedger;
+  readonly sendFirst: SendFirst;
+  readonly follower: Pick<OrderFollower, 'follow' | 'hasRoom'>;
+  readonly gatewayId: string;
+  readonly stats: Pick<OrderStats, 'executed'>;
+  readonly maxDayLamports: bigint;
+  readonly log: Logger;
+}
+
+interface Signed extends CheckedTrade, Pick<Signature, 'audited'> {
+  readonly orderId: string;
+  readonly message: SignedMessage;
+  readonly timing: CheckedTrade['timing'] & Pick<OrderTiming, 'signMs'>;
+}
+
+/** A trade with the only custodial wallet of the owner's account. */
+export interface OnlyWalletRequest {
+  readonly publicKey: null;
+  readonly dryRun: boolean;
+  /** The trade of this wallet. */
+  of(publicKey: string): TradeRequest;
+}
+
+/**
+ * Quotes, builds, simulates, signs, stores and sends one order. Never throws for an error of a node or of the store. A dry run ignores
+ * the `Idempotency-Key`, because it makes no order.
+ */
+export type PlaceOrder = (owner: Owner, request: TradeRequest | OnlyWalletRequest, idempotency: IdempotencyUse | null) => Promise<Outcome>;
+
+export function createPlaceOrder(parts: PlaceParts): PlaceOrder {
+  const locks = new KeyLocks();
+  return (owner, request, idempotency) => {
+    const startedMs = performance.now();
+    const use = request.dryRun ? null : idempotency;
+    return withKey(locks, owner, use, () => place(owner, request, use, startedMs, parts));
+  };
+}
+
+async function place(
+  owner: Owner,
+  request: TradeRequest | OnlyWalletRequest,
+  use: IdempotencyUse | null,
+  startedMs: number,
+  parts: PlaceParts,
+): Promise<Outcome> {
+  if (parts.mode === 'off') return tradingOff;
+  if (use !== null) {
+    const known = await parts.orders.lookUp(ownerOf(owner), use, Date.now());
+    if (known.kind !== 'fresh') return notStored(known, startedMs);
+  }
+  const chain = chainForOrder(parts.chain);
+  if ('error' in chain) return chain;
+  const publicKey = request.publicKey ?? (await parts.wallets.onlyOne(owner));
+  if (publicKey === null) {
+    return wrongFields({ publicKey: 'must name a custodial wallet: the account of this key has none, or several' });
+  }
+  const trade = request.publicKey === null ? request.of(publicKey) : request;
+  return admit({ owner, request: trade, use, genesisHash: chain.genesisHash, startedMs }, parts);
+}
+
+async function admit(admitted: Admitted, parts: PlaceParts): Promise<Outcome> {
+  const { owner, request } = admitted;
+  const refused = await refusedByHalt(parts.halt);
+  if (refused !== null) return refused;
+  if (!(await parts.wallets.mayUse(owner, request.publicKey))) {
+    return {
+      error: 'FORBIDDEN',
+      message: 'There is no such custodial wallet that this key may use.',
+      details: { publicKey: request.publicKey },
+    };
+  }
+  if (!parts.follower.hasRoom) return tooManyOpen;
+  if (parts.mode === 'paper') return tradeOnPaper(admitted, parts);
+  const checked = await checkedTrade(request, parts);
+  if ('error' in checked) return checked;
+  if (request.dryRun) return dryRun(admitted, checked, parts);
+  const signed = await sign(admitted, checked, parts);
+  return 'error' in signed ? signed : send(admitted, signed, parts);
+}
+
+/** Also returns what the signing process and the wallet's daily limit would refuse. */
+async function dryRun(
+  { request, startedMs }: Admitted,
+  { prepared, simulation, timing }: CheckedTrade,
+  { signer, orders, maxDayLamports }: PlaceParts,
+): Promise<Outcome> {
+  const { publicKey } = request;
+  const nowMs = Date.now();
+  const verdict = await signer.judge({ orderId: newOrderId(nowMs), publicKey, message: prepared.built.message });
+  if (!verdict.ok) return refusedBySigner(verdict);
+  const spentLamports = await orders.spentLamports(publicKey, nowMs);
+  if (spentLamports + prepared.lamportsNeeded > maxDayLamports) return overDayLimit({ spentLamports, limitLamports: maxDayLamports });
+  const told = { orderId: null, status: 'simulated', signature: null, simulation, dryRun: true } as const;
+  return placedNow(tradeAnswer(request, prepared, { ...told, timing: { totalMs: performance.now() - startedMs, ...timing } }));
+}
+
+/** Signs the checked message. Nothing was stored, shown to a node or sent yet. */
+async function sign({ request }: Admitted, passed: CheckedTrade, parts: PlaceParts): Promise<Signed | Refusal> {
+  const orderId = newOrderId(Date.now());
+  const { built, blockhash } = passed.prepared;
+  const beforeMs = performance.now();
+  const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message: built.message });
+  if (!outcome.ok) return refusedBySigner(outcome);
+  const { prepared, simulation, timing } = passed;
+  return {
+    prepared,
+    simulation,
+    orderId,
+    audited: outcome.audited,
+    message: {
+      signature: encodeBase58(outcome.signature),
+      signedBytes: assembleTransaction(built.message, [outcome.signature]),
+      blockhash: blockhash.blockhash,
+      lastValidBlockHeight: blockhash.lastValidBlockHeight,
+    },
+    timing: { signMs: performance.now() - beforeMs, ...timing },
+  };
+}
+
+function refusedBySigner(outcome: SignRefusal): Refusal {
+  switch (outcome.reason) {
+    case 'refused':
+      return { error: 'FORBIDDEN', message: outcome.message, details: { rule: outcome.rule } };
+    case 'unknown_wallet':
+      return { error: 'FORBIDDEN', message: 'The keystore does not open this wallet.' };
+    case 'halted':
+      return halted;
+    case 'unavailable':
+      return { error: 'UPSTREAM_UNAVAILABLE', message: 'The signing process does not answer.', retryAfterSeconds: 1 };
+  }
+}
+
+/** Stores the order with its bytes as `submitted` while the signer's audit line reaches the disk, and then sends it. */
+async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Promise<Outcome> {
+  const { ledger } = parts;
+  const { startedMs, request } = admitted;
+  // The last check: after it the order may be on its way.
+  const stopped = await refusedByHalt(parts.halt);
+  if (stopped !== null) return stopped;
+  const beforeMs = performance.now();
+  const { orderId: id, message } = signed;
+  const timingJson = JSON.stringify(rounded({ totalMs: beforeMs - startedMs, ...signed.timing }));
+  const order = newOrderOf(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson });
+  const stored = ledger.insert(order, {
+    idempotency: admitted.use,
+    spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
+    followedBy: parts.gatewayId,
+  });
+  const inserted = await Promise.all([stored, signed.audited()]).then(
+    ([outcome]) => outcome,
+    (error: unknown) => perhapsStored(error, order),
+  );
+  if ('error' in inserted) return inserted;
+  // Another order has this very message, and only one of the two could land.
+  if (inserted.kind === 'known') {
+    const alike = 'This wallet already has the most identical orders that one blockhash allows. Try again in a second.';
+    return { error: 'RATE_LIMIT', message: alike, retryAfterSeconds: 1 };
+  }
+  if (inserted.kind !== 'stored') return notStored(inserted, startedMs);
+  const storedMs = performance.now();
+  const { signature, lastValidBlockHeight } = message;
+  const sent = await firstSend(inserted.order, message.signedBytes, parts);
+  const nowMs = performance.now();
+  const timing = { storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs, ...signed.timing };
+  parts.stats.executed(timing);
+  const { simulation, prepared } = signed;
+  return placedNow(
+    tradeAnswer(request, prepared, { orderId: sent.id, status: sent.state, signature, simulation, timing, lastValidBlockHeight }),
+  );
+}

@@ -1,0 +1,181 @@
+import {
+  advancesNonce,
+  decodeTransaction,
+  signatureFromText,
+  withoutSignatures,
+  type DecodedTransaction,
+} from '@sluice/shared/solana/transaction.ts';
+import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import { wrongFields } from '../../quote/quoted.ts';
+import type { InsertOutcome, OrderTable } from '../../store/order-table.ts';
+import { orderObject } from '../ledger/order-object.ts';
+import type { IdempotencyUse } from '../model/idempotency.ts';
+import { newOrderId } from '../model/order-id.ts';
+import type { NewOrder, StoredOrder } from '../model/order.ts';
+import { ownerOf, type Owner } from '../model/owner.ts';
+import { chainForOrder } from '../nodes/chain-identity.ts';
+import { refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
+import { firstSend, perhapsStored } from './first-send.ts';
+import { KeyLocks } from './key-locks.ts';
+import { placedNow, type Outcome } from './outcome.ts';
+import type { PlaceParts } from './place-order.ts';
+import { termsOfTransaction } from './terms-of-transaction.ts';
+import { rounded } from './trade-answer.ts';
+
+export type SendSignedParts = Omit<
+  PlaceParts,
+  'signer' | 'wallets' | 'maxDayLamports' | 'laneTips' | 'ownOrders' | 'builder' | 'orders'
+> & {
+  readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'>;
+};
+
+/**
+ * Longest life of a caller's blockhash, in blocks from the newest confirmed block that is known here: its own 150, and the number of
+ * blocks that the caller's node may be ahead.
+ */
+const longestLife = 150 + 64;
+const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
+
+/** A transaction of a caller, with all its signatures. */
+export interface SignedTransaction {
+  readonly wire: Uint8Array;
+  readonly skipSimulation: boolean;
+}
+
+/** Simulates, stores and sends a transaction that its wallet signed. Never throws for an error of a node or of the store. */
+export type SendSigned = (owner: Owner, signed: SignedTransaction, idempotency: IdempotencyUse | null) => Promise<Outcome<SendAnswer>>;
+
+interface SentTransaction extends SignedTransaction {
+  readonly owner: Owner;
+  readonly transaction: DecodedTransaction;
+  readonly use: IdempotencyUse | null;
+  readonly startedMs: number;
+}
+
+export function createSendSigned(parts: SendSignedParts): SendSigned {
+  const locks = new KeyLocks();
+  return async (owner, { wire, skipSimulation }, use) => {
+    const startedMs = performance.now();
+    const transaction = decodeTransaction(wire);
+    if (transaction.kind === 'malformed') return wrongFields({ transaction: `is no transaction: ${transaction.reason}` });
+    if (advancesNonce(transaction)) return wrongFields({ transaction: 'has a durable nonce, so its expiry is unknown' });
+    const fault = signatureFault(transaction);
+    if (fault !== null) return wrongFields({ transaction: fault });
+    return withKey(locks, owner, use, () => send({ owner, wire, transaction, use, skipSimulation, startedMs }, parts));
+  };
+}
+
+/** Null if the transaction carries every required signature and all are valid. */
+function signatureFault({ signatures, accountKeys, header, messageBytes }: DecodedTransaction): string | null {
+  for (let index = 0; index < header.requiredSignatures; index++) {
+    const signature = signatureFromText(signatures[index] ?? '');
+    if (signature === null || !verifySignature(accountKeys[index]!, messageBytes, signature))
+      return `lacks the signature of ${accountKeys[index]}`;
+  }
+  return null;
+}
+
+async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outcome<SendAnswer>> {
+  const { owner, wire, transaction, use, skipSimulation, startedMs } = sent;
+  const { ledger, follower, state } = parts;
+  if (parts.mode !== 'live') return parts.mode === 'off' ? tradingOff : onPaper;
+  if (use !== null) {
+    const known = await parts.orders.lookUp(ownerOf(owner), use, Date.now());
+    if (known.kind !== 'fresh') return knownBefore(known, startedMs);
+  }
+  // A transaction that landed already would fail its simulation.
+  const known = (await parts.orders.bySignature(transaction.signatures[0]!)).find((order) => ownerOf(order) === ownerOf(owner));
+  if (known !== undefined) return knownBefore({ kind: 'known', order: known }, startedMs);
+  const stopped = await refusedByHalt(parts.halt);
+  if (stopped !== null) return stopped;
+  const chain = chainForOrder(parts.chain);
+  if ('error' in chain) return chain;
+  if (!follower.hasRoom) return tooManyOpen;
+  const beforeMs = performance.now();
+  // A node that gets the signatures could land a transaction that it reports as failing, and no order would record it.
+  const blank = withoutSignatures(wire, transaction);
+  const [simulated, terms] = await Promise.all([
+    skipSimulation ? null : parts.simulator.simulate({ wire: blank, minContextSlot: null, terms: null, expected: null, avoid: 0 }),
+    termsOfTransaction(transaction, state),
+  ]);
+  if (simulated?.kind === 'unavailable')
+    return { error: 'UPSTREAM_UNAVAILABLE', message: `The transaction could not be simulated: ${simulated.reason}.` };
+  if (simulated?.kind === 'failed')
+    return { error: simulated.failure.code, message: simulated.failure.message, details: simulated.failure.details };
+  const simulatedMs = performance.now();
+  const height = state.blockHeight();
+  const lastValidBlockHeight = height === null ? null : height.height + longestLife;
+  const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
+  // The last check: after it the order may be on its way.
+  const stoppedMeanwhile = await refusedByHalt(parts.halt);
+  if (stoppedMeanwhile !== null) return stoppedMeanwhile;
+  const timingJson = JSON.stringify(rounded({ totalMs: simulatedMs - startedMs, ...timing }));
+  const wanted = newOrder(sent, { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
+  const inserted = await ledger
+    .insert(wanted, { idempotency: use, spend: null, followedBy: parts.gatewayId })
+    .catch((error: unknown) => perhapsStored(error, wanted));
+  if ('error' in inserted) return inserted;
+  if (inserted.kind !== 'stored') return knownBefore(inserted, startedMs);
+  const sentMs = performance.now();
+  const signature = transaction.signatures[0]!;
+  const order = await firstSend(inserted.order, wire, parts);
+  const nowMs = performance.now();
+  const took = { storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs, ...timing };
+  parts.stats.executed(took);
+  const simulation = simulated?.kind !== 'passed' ? null : { unitsConsumed: simulated.unitsConsumed ?? 0, slot: simulated.slot };
+  return placedNow({
+    orderId: order.id,
+    status: order.state,
+    signature,
+    publicKey: transaction.accountKeys[0]!,
+    lastValidBlockHeight,
+    simulation,
+    error: null,
+    timing: rounded(took),
+  });
+}
+
+function newOrder(
+  { owner, wire, transaction }: SentTransaction,
+  known: Pick<NewOrder, 'genesisHash' | 'terms' | 'lastValidBlockHeight' | 'timingJson'>,
+): NewOrder {
+  return {
+    id: newOrderId(Date.now()),
+    kind: 'sent',
+    keyId: owner.keyId,
+    accountId: owner.accountId,
+    state: 'submitted',
+    quoteJson: null,
+    signature: transaction.signatures[0]!,
+    signedBytes: wire,
+    blockhash: transaction.recentBlockhash,
+    fill: null,
+    error: null,
+    ...known,
+    createdAtMs: Date.now(),
+  };
+}
+
+function knownBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): Outcome<SendAnswer> {
+  switch (known.kind) {
+    case 'replay':
+    case 'known':
+      return { answer: sentBefore(known.order, performance.now() - startedMs), isReplay: true };
+    case 'in_progress':
+      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+    case 'mismatch':
+      return { error: 'IDEMPOTENCY_MISMATCH' };
+    case 'over_day_limit':
+      throw new Error('an order without a reservation is over its limit');
+  }
+}
+
+/** The current answer for an order whose transaction was sent before. */
+function sentBefore(order: StoredOrder, totalMs: number): SendAnswer {
+  const { orderId, status, signature, lastValidBlockHeight, error, timing } = orderObject(order);
+  const decoded = decodeTransaction(order.signedBytes ?? new Uint8Array(0));
+  if (signature === null || decoded.kind === 'malformed') throw new Error(`order ${order.id} has no transaction`);
+  const [publicKey = ''] = decoded.accountKeys;
+  return { orderId, status, signature, publicKey, lastValidBlockHeight, simulation: null, error, timing: rounded(timing ?? { totalMs }) };
+}

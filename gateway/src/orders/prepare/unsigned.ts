@@ -1,0 +1,23 @@
+import type { QuoteRefusal } from '../../quote/quoted.ts';
+import { checkedTrade, unsignedWire, type CheckParts } from './checked-trade.ts';
+import type { PreparedTrade } from './prepare.ts';
+import type { TradeRequest } from './request.ts';
+import type { SimulatedTrade } from './simulate-trade.ts';
+
+/** A transaction that its wallet still has to sign. */
+export interface Unsigned {
+  readonly prepared: PreparedTrade;
+  readonly wire: Uint8Array;
+  /** Null if the request skipped the simulation. */
+  readonly simulation: Extract<SimulatedTrade, { kind: 'passed' }>['simulation'];
+  /** Null if the request skipped the simulation. */
+  readonly simulateMs: number | null;
+}
+
+/** Quotes, builds, and simulates or checks. Rejects with an `RpcError`. */
+export async function buildUnsigned(request: TradeRequest, parts: CheckParts): Promise<Unsigned | QuoteRefusal> {
+  const checked = await checkedTrade(request, parts);
+  if ('error' in checked) return checked;
+  const { prepared, simulation, timing } = checked;
+  return { prepared, wire: unsignedWire(prepared), simulation, simulateMs: timing.simulateMs ?? null };
+}
