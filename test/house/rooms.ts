@@ -3,6 +3,19 @@
  * can be no circle. Files that lie directly in the folder connect the rooms: they may import from all, and no room may import them.
  */
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'gateway/src/orders': {
+    api: ['place', 'prepare', 'ledger', 'model'],
+    place: ['follow', 'send', 'prepare', 'simulate', 'state', 'ledger', 'nodes', 'model'],
+    follow: ['evidence', 'send', 'nodes', 'model'],
+    evidence: ['simulate', 'nodes', 'model'],
+    send: ['prepare', 'nodes'],
+    prepare: ['simulate', 'state'],
+    simulate: ['nodes'],
+    state: [],
+    ledger: ['model'],
+    nodes: [],
+    model: [],
+  },
   'gateway/src/stream': {
     delivery: ['connections', 'dialects', 'replay', 'fanout', 'history'],
     commands: ['connections', 'dialects', 'session', 'replay', 'fanout', 'history'],

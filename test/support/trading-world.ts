@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { openTrading, type Trading } from '@sluice/gateway/orders/trading.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
+import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
@@ -120,6 +122,16 @@ export class TradingWorld {
     });
     this.#closers.push(() => gateway.close());
     return new TradingGateway(gateway, operatorKey);
+  }
+
+  /** The trading half of a gateway, without its HTTP interface. */
+  async trading(): Promise<Trading> {
+    const { bus, config, store } = this.#parts;
+    const hub = { follow: () => undefined };
+    const trading = openTrading({ config, store, bus, events: unsealedEvents, hub, simulated: () => true, log });
+    this.#closers.push(() => trading.close());
+    await trading.start();
+    return trading;
   }
 
   /** A custodial wallet with SOL, the operator's where no account is named; `usdc`: it has SOL, USDC and the simulated chain's other quote coin from the start. */

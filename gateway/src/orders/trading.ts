@@ -24,7 +24,7 @@ import { createHalt } from '../store/halt.ts';
 import { tradeEndpoints } from './api/trade-endpoints.ts';
 import { transactionEndpoints } from './api/transaction-endpoints.ts';
 import { tradingOff } from './place/admission.ts';
-import { createPlaceOrder } from './place/place-order.ts';
+import { createPlaceOrder, type PlaceOrder } from './place/place-order.ts';
 import type { ToldOrder } from './model/order.ts';
 import { createOrderLedger } from './ledger/order-ledger.ts';
 import { createOrderPublisher } from './ledger/order-publisher.ts';
@@ -67,7 +67,7 @@ export interface TradingOptions {
   readonly bus: Bus;
   /** How orders' events go over the bus. */
   readonly events: PrivateEvents;
-  readonly hub: Hub;
+  readonly hub: Pick<Hub, 'follow'>;
   /** Whether the chain is a simulated one, as far as it is known. */
   readonly simulated: () => boolean;
   readonly log: Logger;
@@ -75,6 +75,8 @@ export interface TradingOptions {
 
 /** The trading half of a gateway. */
 export interface Trading {
+  /** Places an order of a custodial wallet, without HTTP. */
+  readonly placeOrder: PlaceOrder;
   readonly endpoints: readonly BoundEndpoint[];
   /** Takes up the orders that this store still has open on the nodes' chain, or will, once nodes and store answer. Resolves soon. */
   start(): Promise<void>;
@@ -104,6 +106,7 @@ function noTrading(): Trading {
     pumpPortalLocalEndpoint,
   ];
   return {
+    placeOrder: async () => tradingOff,
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
     start: async () => undefined,
     report: () => null,
@@ -171,6 +174,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, simulate
   const tips = mode === 'live' ? laneTips(config.broadcast) : [];
   const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
   return {
+    placeOrder,
     endpoints: [
       ...tradeEndpoints(placeOrder, venues),
       ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
