@@ -76,6 +76,8 @@ describe('a client that comes from a gateway in a later epoch', () => {
     const client = await openClient(behind);
     const reply = await client.ask({ ...subscription, since: { epoch, seq: 5 } });
     expect(reply.positions![topic]).toEqual({ epoch, seq: 5, recovered: true });
+    const heartbeat = await client.next('a heartbeat', ({ op }) => op === 'heartbeat');
+    expect(heartbeat.positions).toEqual({ [topic]: { epoch, seq: 5 } });
     link.clear();
     await publish(ahead, 2);
     expect(seqs(await client.framesTo(topic, 3, 20_000))).toEqual(run(6, 8));

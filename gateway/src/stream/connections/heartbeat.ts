@@ -94,11 +94,12 @@ export function heartbeatFor(connection: Connection, { batcher }: Fanout, { epoc
   if (topics !== null) {
     const all = topics.size <= streamLimits.heartbeatTopics;
     for (const [, following] of topics.entries()) {
-      const replays = following instanceof CatchUp;
+      const replay = following instanceof CatchUp ? following : null;
       const { topic } = groupOf(following);
       if (!all && topic.movedAtTick < heartbeatAtTick) continue;
-      if (batch && !replays) flushTopic(topic, batcher);
-      writer.add(topic.head, epoch, replays ? following.next - 1 : topic.seq);
+      if (batch && replay === null) flushTopic(topic, batcher);
+      if (replay === null) writer.add(topic.head, epoch, topic.seq);
+      else writer.add(topic.head, replay.awaitedEpoch ?? epoch, replay.next - 1);
     }
   }
   return writer.end();

@@ -107,6 +107,7 @@ export class CatchUps {
       if (catchUp.next > seq + 1) this.#reset(catchUp);
       else this.#reportGap(catchUp, { from: catchUp.next, to: catchUp.next - 1, reason: 'epoch' });
     }
+    this.wake();
   }
 
   /** A new log has begun. What was to be replayed is lost. */
