@@ -1,4 +1,5 @@
-import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/quote/token-market.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
@@ -83,7 +84,7 @@ export class Judge {
   }
 
   #trueOut(accounts: ReadonlyMap<string, ChainAccount>, mint: string, side: 'buy' | 'sell', amount: bigint): bigint | null {
-    const plan = planMarket(mint, [...usualQuotes.keys()], venues);
+    const plan = planMarket(mint, [...quoteCoins.keys()], venues);
     const assembled = assembleMarket(plan, (address) => accounts.get(address) ?? this.#world.chain.account(address));
     if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
     const outcome = assembled.market.pools[0]!.pool.quote({ exact: side === 'buy' ? 'quoteIn' : 'baseIn', amount });

@@ -1,4 +1,5 @@
-import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/quote/token-market.ts';
 import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
@@ -71,7 +72,7 @@ export interface OpenPool {
 
 /** The open pool of a coin, from the world's own accounts in the way of `POST /quote`. */
 export function openPoolOf(world: World, { mint, quoteMint }: QuotedCoin): OpenPool {
-  const known = new Set([...usualQuotes.keys(), quoteMint]);
+  const known = new Set([...quoteCoins.keys(), quoteMint]);
   const assembled = assembleMarket(planMarket(mint, [...known], venues), (address) => world.account(address));
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
   const open = assembled.market.pools.find(({ pool }) => !pool.complete);

@@ -1,7 +1,8 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { Quote, QuotedPool, QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
-import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/quote/token-market.ts';
 import { expect, test } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { createRandom } from '../simnet/market/random.ts';
@@ -28,7 +29,7 @@ const tradesEach = 60;
 
 /** The open pool of a coin, from the chain's own accounts in the way of `POST /quote`. */
 function poolOf(chain: SimChain, mint: string): { readonly name: 'pump' | 'pump-amm'; readonly pool: QuotedPool } {
-  const assembled = assembleMarket(planMarket(mint, [...usualQuotes.keys()], venues), (address) => chain.account(address));
+  const assembled = assembleMarket(planMarket(mint, [...quoteCoins.keys()], venues), (address) => chain.account(address));
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
   const open = assembled.market.pools.find(({ pool }) => !pool.complete);
   if (open === undefined) throw new Error('no open pool');

@@ -1,7 +1,8 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
-import { assembleMarket, narrowPlan, planMarket, usualQuotes, type AssembledMarket, type MarketPlan } from './token-market.ts';
+import { assembleMarket, narrowPlan, planMarket, type AssembledMarket, type MarketPlan } from './token-market.ts';
 
 /** A market answers for this long after it was asked for: about a slot. */
 export const marketTtlMs = 400;
@@ -60,7 +61,7 @@ export function createMarkets(reader: AccountReader, venues: readonly Venue[], n
   };
 
   function planOf(mint: string): MarketPlan {
-    return plans.get(mint) ?? keep(plans, mint, planMarket(mint, [...usualQuotes.keys()], venues), maxPlans);
+    return plans.get(mint) ?? keep(plans, mint, planMarket(mint, [...quoteCoins.keys()], venues), maxPlans);
   }
 
   /** What was read longest ago stands first. */

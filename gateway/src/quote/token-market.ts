@@ -1,7 +1,8 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { decodeMint, type Mint } from '@sluice/shared/solana/mint.ts';
 import type { QuoteAccounts, QuotedPool, AccountLookup } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import { solDecimals, tokenProgram, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Why the amounts of a coin cannot be told from its pool's. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
@@ -30,12 +31,6 @@ export type AssembledMarket =
   /** Its pools are against a coin whose accounts were not among these: they are to be read too. */
   | { readonly kind: 'more'; readonly quoteMint: string }
   | { readonly kind: 'malformed'; readonly venue: string; readonly reason: string };
-
-/** Quote coins that a coin's pools are looked for with before its own is known; their decimals never change. */
-export const usualQuotes: ReadonlyMap<string, number> = new Map([
-  [wrappedSolMint, solDecimals],
-  [usdcMint, usdcDecimals],
-]);
 
 /** Where the pools of one coin with some quote coins are. */
 export interface MarketPlan {
@@ -67,7 +62,7 @@ export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): Mark
 }
 
 function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['pools']): MarketPlan {
-  const unusual = quoteMints.filter((quoteMint) => !usualQuotes.has(quoteMint));
+  const unusual = quoteMints.filter((quoteMint) => !quoteCoins.has(quoteMint));
   return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
 }
 
@@ -85,7 +80,7 @@ export function assembleMarket({ mint, quoteMints, pools }: MarketPlan, accounts
     if (result.kind === 'absent') continue;
     const { quoteMint } = result.pool;
     if (!quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
-    let quoteDecimals = usualQuotes.get(quoteMint);
+    let quoteDecimals = quoteCoins.get(quoteMint)?.decimals;
     // The usual ones are of the older program.
     let quoteTokenProgram = tokenProgram;
     if (quoteDecimals === undefined) {

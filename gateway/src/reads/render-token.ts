@@ -1,11 +1,12 @@
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { MintExtensions } from '@sluice/shared/solana/token-extensions.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
 import { creatorOf, flagsOf, type TokenFlags, type TokenIdentity } from './token-facts.ts';
-import { inSolAndUsd, type MainPool, type TokenMarket } from './token-market.ts';
+import type { MainPool, TokenMarket } from './token-market.ts';
 import type { WarmToken } from './warm-token.ts';
 
 /** Slots of an epoch on a cluster without warm-up, as mainnet is: which of two set transfer fees holds follows from it. */
@@ -41,7 +42,7 @@ export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolU
   if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
   const fault = health.fault(nowMs);
   if (fault !== null) return none(fault);
-  return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd), reason: null };
+  return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
 }
 
 /** The answer of `/token/info`. Pure: the moment and everything known are given. */
@@ -111,7 +112,7 @@ function liquidityOf(
   solUsd: SolUsdNow | null,
 ): { readonly sol: number | null; readonly usd: number | null } {
   if (!isPriced || main === null || main.reserves === null || main.quoteDecimals === null) return { sol: null, usd: null };
-  return inSolAndUsd(toUi(BigInt(main.reserves.realQuote), main.quoteDecimals), main.quoteMint, solUsd);
+  return inSolAndUsd(toUi(BigInt(main.reserves.realQuote), main.quoteDecimals), main.quoteMint, solUsd?.price ?? null);
 }
 
 function offChainOf({ description, image, twitter, telegram, website }: OffChainMetadata): TokenInfo['offChain'] {

@@ -1,9 +1,8 @@
 import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/head.ts';
+import { depthInSol, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
 import type { MigrationEvent, PriceEvent, Reserves, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
-import type { SolUsdNow } from './market-health.ts';
 import type { TokenFacts } from './token-facts.ts';
 import type { WindowSums } from './minutes.ts';
 
@@ -26,11 +25,6 @@ export interface MainPool {
 
 /** An event that came this much later than a read of the chain is newer, whatever slot the node that was read claimed. */
 const readHoldsMs = 2_000;
-
-const quoteDecimalsOf: ReadonlyMap<string, number> = new Map([
-  [wrappedSolMint, solDecimals],
-  [usdcMint, usdcDecimals],
-]);
 
 /**
  * Where a token trades. Begun by a read of the chain and what the record of the market kept, then moved by events in log order.
@@ -65,7 +59,7 @@ export class TokenMarket {
 
   #read({ token, curve, pools, slot, askedAtMs }: TokenFacts): void {
     const told = (venue: VenueName, address: string, quoteMint: string, reserves: PoolReserves | null): MainPool => {
-      const quoteDecimals = quoteDecimalsOf.get(quoteMint) ?? null;
+      const quoteDecimals = quoteCoins.get(quoteMint)?.decimals ?? null;
       const priceQuote = reserves === null || quoteDecimals === null ? null : priceOf(reserves, token.decimals, quoteDecimals);
       const shown = wireReserves(reserves);
       return { venue, address, quoteMint, priceQuote, reserves: shown, quoteDecimals, slot, atMs: askedAtMs, source: 'chain' };
@@ -114,7 +108,7 @@ export class TokenMarket {
       quoteMint: event.quoteMint,
       priceQuote: event.priceQuote,
       reserves: event.reserves,
-      quoteDecimals: quoteDecimalsOf.get(event.quoteMint) ?? null,
+      quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? null,
       slot: event.slot,
       atMs: receivedAtMs,
       source: 'event',
@@ -136,7 +130,7 @@ export class TokenMarket {
       quoteMint: event.quoteMint,
       priceQuote: event.priceQuote,
       reserves: null,
-      quoteDecimals: quoteDecimalsOf.get(event.quoteMint) ?? event.quoteDecimals,
+      quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? event.quoteDecimals,
       slot: event.slot,
       atMs: Math.round(event.ts.received / 1000),
       source: 'event',
@@ -158,7 +152,7 @@ export class TokenMarket {
       mainTradedS: this.#tradedS || Math.floor(main.atMs / 1000),
       curveOver: this.#isCurveOver,
     };
-    const depthSol = depthOfReserves(event.reserves.realQuote, event.quoteMint, event.priceQuote, event.priceSol);
+    const depthSol = depthInSol(Number(event.reserves.realQuote), event.quoteMint, event.priceQuote, event.priceSol);
     return isMainPool(head, { pool: event.pool, poolAddress: event.poolAddress, depthSol, atS: secondOf(event) });
   }
 
@@ -181,16 +175,7 @@ function wireReserves(reserves: PoolReserves | null): Reserves | null {
 }
 
 function depthOf({ reserves, quoteMint, priceQuote }: MainPool): number {
-  return reserves === null ? 0 : depthOfReserves(reserves.realQuote, quoteMint, priceQuote, null);
-}
-
-/** What a pool holds of its quote coin, in SOL; 0 where that cannot be told. */
-function depthOfReserves(realQuote: string, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
-  const decimals = quoteDecimalsOf.get(quoteMint);
-  if (decimals === undefined) return 0;
-  const amount = toUi(BigInt(realQuote), decimals);
-  if (quoteMint === wrappedSolMint) return amount;
-  return priceSol === null || priceQuote === null || priceQuote === 0 ? 0 : amount * (priceSol / priceQuote);
+  return reserves === null ? 0 : depthInSol(Number(reserves.realQuote), quoteMint, priceQuote, null);
 }
 
 function secondOf({ blockTime, ts }: Pick<TradeEvent, 'blockTime' | 'ts'>): number {
@@ -205,16 +190,4 @@ export function tallyOf(event: TradeEvent): { readonly atS: number; readonly sum
   const isBuy = event.side === 'buy';
   const volumeSol = event.solAmount ?? valued(event.priceSol);
   return { atS: secondOf(event), sums: { buys: isBuy ? 1 : 0, sells: isBuy ? 0 : 1, volumeSol, volumeUsd: valued(event.priceUsd) } };
-}
-
-/** An amount of quote coins in SOL and USD, by the SOL/USD price of now; null where the coin leads there not. */
-export function inSolAndUsd(
-  quote: number | null,
-  quoteMint: string,
-  solUsd: SolUsdNow | null,
-): { readonly sol: number | null; readonly usd: number | null } {
-  if (quote === null) return { sol: null, usd: null };
-  if (quoteMint === wrappedSolMint) return { sol: quote, usd: solUsd === null ? null : quote * solUsd.price };
-  if (quoteMint === usdcMint) return { sol: solUsd === null ? null : quote / solUsd.price, usd: quote };
-  return { sol: null, usd: null };
 }

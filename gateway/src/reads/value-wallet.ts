@@ -1,15 +1,14 @@
+import { inSolAndUsd, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { Portfolio, UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
 import { priceNow } from './render-token.ts';
-import { inSolAndUsd } from './token-market.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { WarmToken } from './warm-token.ts';
 
 /** Mints that one answer lists. */
 const maxHoldings = 1_000;
-const moneyMints: ReadonlySet<string> = new Set([wrappedSolMint, usdcMint]);
 
 type Holding = Portfolio['holdings'][number];
 
@@ -103,8 +102,8 @@ function priceHolding(
 ): HoldingPrice {
   const none = (reason: UnpricedReason): HoldingPrice => ({ sol: null, usd: null, reason });
   if (found.token === null) return none(found.reason);
-  // What prices are told in needs no market; SOL/USD alone may be missing.
-  if (moneyMints.has(mint)) return { ...inSolAndUsd(1, mint, solUsd), reason: null };
+  // A quote coin needs no market; only the SOL/USD price may be missing.
+  if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, solUsd?.price ?? null), reason: null };
   if (nft) return none('nft');
   const { sol, usd, reason } = priceNow(found.token.market, health, solUsd, nowMs);
   return { sol, usd, reason: reason === null && sol === null && usd === null ? 'unknown' : reason };

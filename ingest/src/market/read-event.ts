@@ -2,7 +2,7 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readMarketPriceFields, readMarketTradeFields } from '@sluice/shared/codec/event-readers.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { depthInSol } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 
@@ -45,7 +45,6 @@ export type MarketEvent = TradeRead | PriceTick | Retraction | SlotsRead;
 
 const pricesPrefix = pricesTopic('');
 const tradesPrefix = tradesTopic('');
-const usdcDecimals = 6;
 const maxSeconds = 0xffff_ffff;
 
 /** The event of an entry; its topics give the type. Null if the market keeper does not use it. */
@@ -88,7 +87,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
     priceQuote,
     priceSol,
     priceUsd: fields.priceUsd,
-    depthSol: solOf(Number(fields.reservesRealQuote), quoteMint, priceQuote, priceSol),
+    depthSol: depthInSol(Number(fields.reservesRealQuote), quoteMint, priceQuote, priceSol),
     isBuy: fields.side === 'buy',
     base: fields.tokenAmount,
     quote: fields.quoteUiAmount,
@@ -129,7 +128,7 @@ function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
     priceQuote: event.priceQuote,
     priceSol: event.priceSol,
     priceUsd: event.priceUsd,
-    depthSol: solOf(Number(realQuote), event.quoteMint, event.priceQuote, event.priceSol),
+    depthSol: depthInSol(Number(realQuote), event.quoteMint, event.priceQuote, event.priceSol),
     isBuy: isTrade && event.side === 'buy',
     base: isTrade ? event.tokenAmount : 0,
     quote: isTrade ? event.quoteUiAmount : 0,
@@ -169,11 +168,4 @@ function parse(json: Uint8Array): Parsed | null {
 function secondsOf(blockTime: number | null, receivedUs: number): number {
   const isTime = blockTime !== null && blockTime >= 0 && blockTime <= maxSeconds;
   return isTime ? Math.floor(blockTime) : Math.floor(receivedUs / 1_000_000);
-}
-
-/** Raw quote coins in SOL, converted by the event's prices where the quote coin is USDC. 0 where the value is unknown. */
-function solOf(raw: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
-  if (quoteMint === wrappedSolMint) return raw / 10 ** solDecimals;
-  if (quoteMint !== usdcMint || priceQuote === null || priceSol === null || priceQuote === 0) return 0;
-  return (raw / 10 ** usdcDecimals) * (priceSol / priceQuote);
 }

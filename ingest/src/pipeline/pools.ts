@@ -1,14 +1,11 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
-import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
 import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Venues that mint their coins themselves, all with the same decimals; elsewhere the mint account tells. */
 const mintedDecimals: Partial<Record<VenueName, number>> = { pump: 6 };
-
-/** Coins that a price is told in. A pool with one of them as its base, and none as its quote, is turned around. */
-const moneyMints: ReadonlySet<string> = new Set([wrappedSolMint, usdcMint]);
 
 /** What is known of a token; shared by all its pools. */
 export interface Token {
@@ -62,10 +59,7 @@ export class PoolBook {
   readonly #pools: Recent<Pool>;
   readonly #curves: Recent<Pool>;
   readonly #tokens: Recent<Token>;
-  readonly #money = new Map<string, Token>([
-    [wrappedSolMint, newToken(wrappedSolMint, solDecimals)],
-    [usdcMint, newToken(usdcMint, usdcDecimals)],
-  ]);
+  readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
 
   /** `capacity`: pools, curves and mints remembered, each; the one not used for longest is forgotten and read from the chain again. */
   constructor(capacity = standardMemory.pools) {
@@ -179,7 +173,8 @@ export class PoolBook {
   #learnPair(venue: Venue, address: string, baseMint: string, quoteMint: string): Pool {
     const pool = this.poolAt(venue, address);
     if (pool.token === null) {
-      pool.flipped = moneyMints.has(baseMint) && !moneyMints.has(quoteMint);
+      // Prices are in quote coins: a pool whose base is one and whose quote is none is turned around.
+      pool.flipped = quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
       pool.token = this.token(pool.flipped ? quoteMint : baseMint);
       pool.quote = this.token(pool.flipped ? baseMint : quoteMint);
       // Events of such a pool tell the supply of the money.

@@ -1,5 +1,5 @@
+import { inSol, inUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
 import type { SolUsd } from './sol-usd.ts';
 
@@ -54,15 +54,8 @@ export function valuation(
   solUsd: SolUsdAt | null,
 ): Valuation {
   if (priceQuote === null) return noPrice;
-  let priceSol: number | null = null;
-  let priceUsd: number | null = null;
-  if (quoteMint === wrappedSolMint) {
-    priceSol = priceQuote;
-    if (solUsd !== null) priceUsd = finite(priceQuote * solUsd.price);
-  } else if (quoteMint === usdcMint) {
-    priceUsd = priceQuote;
-    if (solUsd !== null) priceSol = finite(priceQuote / solUsd.price);
-  }
+  const priceSol = inSol(priceQuote, quoteMint, solUsd?.price ?? null);
+  const priceUsd = inUsd(priceQuote, quoteMint, solUsd?.price ?? null);
   const tokens = supply === null ? null : toUi(supply, baseDecimals);
   return {
     priceQuote,

@@ -1,7 +1,8 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { assembleMarket, planMarket, usualQuotes } from '@sluice/gateway/quote/token-market.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/quote/token-market.ts';
 import { quoteObject } from '@sluice/gateway/quote/answer.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
@@ -264,7 +265,7 @@ export function signatureOf(wire: Uint8Array): string {
 }
 
 function openPool(chain: SimChain, { mint }: QuotedCoin): { name: 'pump' | 'pump-amm'; pool: QuotedPool; tokenProgram: string } {
-  const assembled = assembleMarket(planMarket(mint, [...usualQuotes.keys()], venues), (address) => chain.account(address));
+  const assembled = assembleMarket(planMarket(mint, [...quoteCoins.keys()], venues), (address) => chain.account(address));
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
   const open = assembled.market.pools.find(({ pool }) => !pool.complete);
   if (open === undefined) throw new Error('no open pool');

@@ -1,8 +1,9 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';
 import type { MarketRead } from '../../quote/markets.ts';
-import { assembleMarket, narrowPlan, planMarket, usualQuotes, type AssembledMarket, type MarketPlan } from '../../quote/token-market.ts';
+import { assembleMarket, narrowPlan, planMarket, type AssembledMarket, type MarketPlan } from '../../quote/token-market.ts';
 import type { AccountState } from './accounts/account-view.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';
@@ -144,7 +145,7 @@ export class HotMarkets {
   }
 
   #add(mint: string, asked: boolean): HotMarket {
-    const plan = planMarket(mint, [...usualQuotes.keys()], this.#options.venues);
+    const plan = planMarket(mint, [...quoteCoins.keys()], this.#options.venues);
     const usedAtMs = performance.now();
     const market: HotMarket = { mint, plan, held: [], all: [], asked, usedAtMs, assembled: null, states: [], reading: null };
     this.#markets.set(mint, market);

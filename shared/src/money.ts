@@ -1,0 +1,54 @@
+import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from './solana/well-known.ts';
+
+/** A coin that prices are quoted in. Its decimals never change, and its mint belongs to SPL Token. */
+export interface QuoteCoin {
+  readonly mint: string;
+  readonly decimals: number;
+  /** What one coin is worth: 1 SOL, or 1 USD. */
+  readonly unit: 'sol' | 'usd';
+}
+
+/** All quote coins that have a value in SOL and USD, by mint. Where the order matters (pools that are equally good), the first one wins. */
+export const quoteCoins: ReadonlyMap<string, QuoteCoin> = new Map([
+  [wrappedSolMint, { mint: wrappedSolMint, decimals: solDecimals, unit: 'sol' }],
+  [usdcMint, { mint: usdcMint, decimals: usdcDecimals, unit: 'usd' }],
+]);
+
+/** Value in SOL of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
+export function inSol(amount: number, quoteMint: string, solUsd: number | null): number | null {
+  const unit = quoteCoins.get(quoteMint)?.unit;
+  if (unit === 'sol') return amount;
+  return unit === undefined || solUsd === null ? null : finite(amount / solUsd);
+}
+
+/** Value in USD of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
+export function inUsd(amount: number, quoteMint: string, solUsd: number | null): number | null {
+  const unit = quoteCoins.get(quoteMint)?.unit;
+  if (unit === 'usd') return amount;
+  return unit === undefined || solUsd === null ? null : finite(amount * solUsd);
+}
+
+/** Both values of an amount of whole quote coins. */
+export function inSolAndUsd(
+  amount: number,
+  quoteMint: string,
+  solUsd: number | null,
+): { readonly sol: number | null; readonly usd: number | null } {
+  return { sol: inSol(amount, quoteMint, solUsd), usd: inUsd(amount, quoteMint, solUsd) };
+}
+
+/**
+ * SOL that a pool holds in its quote coin, by the prices of one of its events. `rawQuote` in raw units; prices are quote coins and SOL for
+ * one token. 0 if the value is unknown.
+ */
+export function depthInSol(rawQuote: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
+  const coin = quoteCoins.get(quoteMint);
+  if (coin === undefined) return 0;
+  const amount = rawQuote / 10 ** coin.decimals;
+  if (coin.unit === 'sol') return amount;
+  return priceQuote === null || priceSol === null || priceQuote === 0 ? 0 : amount * (priceSol / priceQuote);
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
