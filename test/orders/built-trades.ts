@@ -155,7 +155,7 @@ function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: Tr
 
 /** Trades, and expects exactly what the quote said: tokens, quote coins, fees, reserves, lamports, and compute units within what was asked for. */
 export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
-  const [tokens, quoteCoins, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
+  const [tokens, quoteBefore, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
   const sent = sendTrade(world, coin, trade, parts);
   const { quote, logs, built } = sent;
   expect(sent.failed, logs.join('\n')).toBe(false);
@@ -165,7 +165,7 @@ export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade
   const sign = quote.side === 'buy' ? 1n : -1n;
   expect(tokensHeld(world, coin) - tokens).toBe(sign * baseAmount);
   const inSol = coin.quoteMint === wrappedSolMint;
-  expect(quoteCoins - quoteHeld(world, coin)).toBe(inSol ? 0n : sign * quote.traderQuote);
+  expect(quoteBefore - quoteHeld(world, coin)).toBe(inSol ? 0n : sign * quote.traderQuote);
   expect(held - lamportsAt(world, user)).toBe(besideTrade(world, sent) + (inSol ? sign * quote.traderQuote : 0n));
   // Enough is asked for, and not as much as would be paid for in vain.
   expect(built.computeUnitLimit).toBeGreaterThan(sent.units * 1.1);

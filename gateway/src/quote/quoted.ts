@@ -1,3 +1,4 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -38,12 +39,38 @@ export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'
   }
   const { market } = result;
   if (market.unquotable !== null) return wrongFields({ mint: unquotableTexts[market.unquotable] });
-  const chosen = choosePool(order, market);
-  if ('error' in chosen) return chosen;
+  const open = openPools(order, market);
+  return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, balance)));
+}
+
+function quoteIn(order: QuoteOrder, market: TokenMarket, chosen: TradedPool, balance: Balance): QuotedOrder | QuoteRefusal {
   const trade = tradeOf(order, market, chosen, balance);
   if ('error' in trade) return trade;
   const outcome = chosen.pool.quote(trade);
   return outcome.ok ? { market, trade, quote: outcome.quote, ...chosen } : refusal(outcome.fault);
+}
+
+/** The best quote for the trader; if no pool can do the trade, the refusal of the first one. */
+function bestQuote(outcomes: readonly (QuotedOrder | QuoteRefusal)[]): QuotedOrder | QuoteRefusal {
+  let best = outcomes[0]!;
+  for (const outcome of outcomes.slice(1)) if (!('error' in outcome) && ('error' in best || isBetter(outcome, best))) best = outcome;
+  return best;
+}
+
+/**
+ * Whether the trader gives less for what is fixed, or gets more. Both are quotes of one order, in one quote coin. Of two quotes that are
+ * equally good, the one whose pool has the lower address counts, so that every gateway and every node's state lead to the same pool.
+ */
+function isBetter(one: QuotedOrder, other: QuotedOrder): boolean {
+  const difference = gainOf(one, other.trade) - gainOf(other, one.trade);
+  return difference === 0n ? one.pool.address < other.pool.address : difference > 0n;
+}
+
+/** Grows with what the trader gains. Amounts to give differ between pools only if the order names the amount to receive. */
+function gainOf({ trade, quote }: QuotedOrder, otherTrade: QuotedTrade): bigint {
+  if (trade.exact === 'baseOut') return -quote.traderQuote;
+  if (trade.exact === 'quoteIn') return quote.baseAmount;
+  return trade.amount === otherTrade.amount ? quote.traderQuote : -trade.amount;
 }
 
 /** Of lamports, or of raw units of the coin that is given. */
@@ -56,10 +83,18 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
   return { error: 'INVALID_REQUEST', details: { fields } };
 }
 
-function choosePool({ pool }: QuoteOrder, { pools }: TokenMarket): TradedPool | QuoteRefusal {
+/**
+ * The pools that an order may be traded in, at least one. All have the same quote coin, because an order's amount is in that coin: the first
+ * of `quoteCoins` that a pool is in, or else that of the first pool.
+ */
+function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
-  const open = named.find((one) => !one.pool.complete);
-  if (open !== undefined) return open;
+  const open = named.filter((one) => !one.pool.complete);
+  if (open.length > 0) {
+    const inCoin = (mint: string): readonly TradedPool[] => open.filter((one) => one.pool.quoteMint === mint);
+    const coin = [...quoteCoins.keys()].find((mint) => inCoin(mint).length > 0);
+    return inCoin(coin ?? open[0]!.pool.quoteMint);
+  }
   if (pools.length === 0)
     return { error: 'NOT_FOUND', message: 'No venue that is quoted trades this coin.', details: { reason: 'no_pool' } };
   if (pool !== 'auto' && named.length > 0) return wrongFields({ pool: 'the curve is complete: trades go on where the coin moved to' });

@@ -1,0 +1,87 @@
+import type { QuoteOrder } from '@sluice/gateway/quote/order.ts';
+import { quoteOn } from '@sluice/gateway/quote/quoted.ts';
+import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/quote/token-market.ts';
+import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import * as pump from '@sluice/shared/venues/pump/program.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { expect, test } from 'vitest';
+import { curveData } from '../simnet/programs/pump/state.ts';
+import { mintData } from '../simnet/programs/token-state.ts';
+import { address, quietChain } from '../simnet/support/test-chain.ts';
+
+const chain = quietChain();
+const mint = address('coin');
+
+/** One open pool, whose price is higher the more it has of its quote coin. Its address follows from `name`. */
+function poolOf(name: string, virtualQuote: bigint, quoteMint = wrappedSolMint): TradedPool {
+  const at = address(name);
+  const curve = curveData({
+    virtualToken: pump.initialVirtualToken,
+    virtualQuote,
+    realToken: pump.initialRealToken,
+    realQuote: virtualQuote,
+    supply: pump.initialSupply,
+    complete: false,
+    creator: address('creator'),
+    mayhem: false,
+    cashback: false,
+    quoteMint: quoteMint === wrappedSolMint ? zeroAddress : quoteMint,
+    creatorFeeBps: 0n,
+    canEditCreatorFee: false,
+    holderReward: false,
+  });
+  const own = new Map([
+    [at, { owner: token2022Program, data: mintData(6, pump.initialSupply, null) }],
+    [pump.bondingCurveAddress(at), { owner: pump.programId, data: curve }],
+  ]);
+  const assembled = assembleMarket(planMarket(at, [quoteMint], venues), (account) => own.get(account) ?? chain.account(account));
+  if (assembled.kind !== 'market') throw new Error(assembled.kind);
+  return assembled.market.pools[0]!;
+}
+
+const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
+  decimals: 6,
+  tokenProgram: token2022Program,
+  unquotable: null,
+  pools,
+});
+const order: QuoteOrder = { side: 'buy', mint, amount: { kind: 'ui', value: 1 }, slippageBps: 100n, pool: 'auto' };
+
+function chosen(market: TokenMarket, changes: Partial<QuoteOrder>): string {
+  const outcome = quoteOn({ ...order, ...changes }, { result: { kind: 'market', market } }, 5_000_000n);
+  return 'error' in outcome ? outcome.error : outcome.pool.address;
+}
+
+const cheap = poolOf('cheap', 20_000_000_000n);
+const dear = poolOf('dear', 60_000_000_000n);
+const orders: readonly (readonly [what: string, changes: Partial<QuoteOrder>, best: TradedPool])[] = [
+  ['spends SOL where it gets most tokens', { side: 'buy', amount: { kind: 'ui', value: 1 } }, cheap],
+  ['gets exact tokens where they cost least', { side: 'buy', amount: { kind: 'coins', of: 'base', text: '1000' } }, cheap],
+  ['sells tokens where they give most', { side: 'sell', amount: { kind: 'ui', value: 1000 } }, dear],
+  ['sells a part where it gives most', { side: 'sell', amount: { kind: 'part', ppm: 500_000n, publicKey: address('wallet') } }, dear],
+  ['receives exact SOL where it takes fewest tokens', { side: 'sell', amount: { kind: 'coins', of: 'sol', text: '1' } }, dear],
+];
+
+test.each(orders)('of two pools of one mint, `auto` %s', (_, changes, best) => {
+  expect(chosen(marketOf(cheap, dear), changes)).toBe(best.pool.address);
+  expect(chosen(marketOf(dear, cheap), changes)).toBe(best.pool.address);
+});
+
+test.each(orders)('`auto` leaves out a pool that cannot do the trade: one that %s', (_, changes, best) => {
+  const other = best === cheap ? dear : cheap;
+  const ended: TradedPool = { ...best, pool: { ...best.pool, quote: () => ({ ok: false, fault: 'disabled' }) } };
+  expect(chosen(marketOf(ended, other), changes)).toBe(other.pool.address);
+  expect(chosen(marketOf(ended, ended), changes)).toBe('INVALID_REQUEST');
+});
+
+test.each(orders)('of equal pools, the one with the lower address is chosen by an order that %s', (_, changes, best) => {
+  const twin: TradedPool = { ...best, pool: { ...best.pool, address: `${best.pool.address}z` } };
+  expect(chosen(marketOf(twin, best), changes)).toBe(best.pool.address);
+  expect(chosen(marketOf(best, twin), changes)).toBe(best.pool.address);
+});
+
+test('pools in different quote coins are not compared: SOL comes first', () => {
+  const usdc = poolOf('usdc', 1_000_000n, usdcMint);
+  expect(chosen(marketOf(usdc, dear), {})).toBe(dear.pool.address);
+  expect(chosen(marketOf(usdc), {})).toBe(usdc.pool.address);
+});
