@@ -22,10 +22,15 @@ interface Generated {
 
 const generated: readonly Generated[] = [
   { file: '.env.example', render: () => envExample() },
-  { file: 'README.md', render: (current) => fillBlocks(current, { plans: plansRows(), settings: settingsRows() }) },
   {
-    file: 'PROTOCOL.md',
-    render: (current) => fillBlocks(current, { endpoints: generateEndpointTable(endpoints), protocol: generateProtocolTables() }),
+    file: 'REFERENCE.md',
+    render: (current) =>
+      fillBlocks(current, {
+        plans: plansRows(),
+        settings: settingsRows(),
+        endpoints: generateEndpointTable(endpoints),
+        protocol: generateProtocolTables(),
+      }),
   },
   { file: 'shared/src/codec/event-writers.ts', render: () => generateWriters(writtenEvents) },
   { file: 'shared/src/codec/event-readers.ts', render: () => generateReaders(writtenEvents, fieldReaders) },

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import type { BenchRow } from './row.ts';
 
 /**
- * `pnpm bench [name…] [--write]`: measures, prints the table and, with --write, puts it into README's performance section.
+ * `pnpm bench [name…] [--write]`: measures, prints the table and, with --write, replaces the table of BENCHMARKS.md by it.
  * Each benchmark runs in a process of its own, one after the other.
  */
 const folder = dirname(fileURLToPath(import.meta.url));
-const readme = join(folder, '../../README.md');
+const document = join(folder, '../../BENCHMARKS.md');
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   decode: () => import('./decode.ts'),
   auth: () => import('./auth.ts'),
@@ -74,11 +74,11 @@ function table(rows: readonly BenchRow[]): string {
   return ['| measured | figure | target | reached | how |', '|---|---|---|---|---|', ...lines, '', `Measured on: ${machine()}.`].join('\n');
 }
 
-function writeReadme(text: string): void {
-  const current = readFileSync(readme, 'utf8');
+function writeDocument(text: string): void {
+  const current = readFileSync(document, 'utf8');
   const next = current.replace(/<!-- bench -->[\s\S]*?<!-- \/bench -->/, () => `<!-- bench -->\n${text}\n<!-- /bench -->`);
-  if (!next.includes(text)) throw new Error('README.md has no place for the table');
-  writeFileSync(readme, next);
+  if (!next.includes(text)) throw new Error('BENCHMARKS.md has no place for the table');
+  writeFileSync(document, next);
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -97,7 +97,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const text = table(rows);
   console.log(text);
-  if (args.includes('--write')) writeReadme(text);
+  if (args.includes('--write')) writeDocument(text);
   return rows.every((row) => row.pass) ? 0 : 1;
 }
 

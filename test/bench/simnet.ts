@@ -88,7 +88,7 @@ export async function run(): Promise<readonly BenchRow[]> {
     {
       name: `Simulated node, logs notifications of ${(perSlot * 1_000) / slotMs} transactions/s to ${subscribers} subscribers`,
       figure: `slot to last frame p50 ${lags[Math.floor(lags.length / 2)]?.toFixed(1)} ms, max ${lags.at(-1)?.toFixed(1)} ms; ${((used.user + used.system) / paced.received).toFixed(1)} µs of CPU a notification`,
-      target: 'each slot told before the next',
+      target: 'each slot sent before the next',
       pass: (lags.at(-1) ?? slotMs) < slotMs && server.stats().slowReadersCut === 0,
       note: `${Math.round((slots * perSlot) / seconds)} transactions/s, ${Math.round(paced.bytes / paced.received)} bytes a frame; flat out ${Math.round((slots * perSlot) / flatSeconds)}/s`,
     },

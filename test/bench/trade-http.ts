@@ -236,7 +236,7 @@ async function idempotency(place: Place): Promise<BenchRow> {
     figure: `${counts.join(', ')} messages left`,
     target: 'exactly 1 each time',
     pass: isOne,
-    note: `${rounds} times, on ${atOnce} connections; ${answers.same} answers told the one order, ${answers.inProgress} that it is under way`,
+    note: `${rounds} times, on ${atOnce} connections; ${answers.same} answers returned the one order, ${answers.inProgress} said that it is under way`,
   };
 }
 

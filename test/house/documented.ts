@@ -4,25 +4,25 @@ import { join } from 'node:path';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import type { HouseCheck } from './house-check.ts';
 
-/** Every error that a client can meet stands in PROTOCOL.md with its status, and no other is named there. */
+/** REFERENCE.md lists every error that a client can receive, with its status, and no other error. */
 export const documentedErrors: HouseCheck = {
-  name: 'errors against PROTOCOL.md',
+  name: 'errors against REFERENCE.md',
   async run(root) {
-    const file = join(root, 'PROTOCOL.md');
-    if (!existsSync(file)) return ['PROTOCOL.md: there is no such file'];
+    const file = join(root, 'REFERENCE.md');
+    if (!existsSync(file)) return ['REFERENCE.md: there is no such file'];
     const text = readFileSync(file, 'utf8');
     const rows = text.split('\n').filter((line) => line.startsWith('|'));
     return Object.entries(errorTable).flatMap(([code, { status, closeCode }]) => {
       const row = rows.find((line) => line.includes(`\`${code}\``) && line.includes(String(status)));
-      if (row === undefined) return [`PROTOCOL.md: no row tells ${code} with its status ${status}`];
+      if (row === undefined) return [`REFERENCE.md: no row has ${code} with its status ${status}`];
       return closeCode === undefined || text.includes(String(closeCode))
         ? []
-        : [`PROTOCOL.md: close code ${closeCode} of ${code} is not told`];
+        : [`REFERENCE.md: close code ${closeCode} of ${code} is missing`];
     });
   },
 };
 
-/** What `pnpm generate` writes is what is there. */
+/** The generated files equal what `pnpm generate` writes. */
 export const generatedFiles: HouseCheck = {
   name: 'generated parts are fresh',
   run: (root) =>

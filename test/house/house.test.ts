@@ -111,6 +111,7 @@ describe('the forbidden words', () => {
     ['gateway/src/a.ts', 'const a = process.env;'],
     ['shared/src/bus/a.ts', 'const a = AbortSignal.timeout(5);'],
     ['shared/src/wire/a.ts', 'const a = Date.now();'],
+    ['PROTOCOL.md', join2('The epoch begins an', 'ew.')],
   ])('are found in %s: %s', (path, text) => {
     expect(wordFaults({ path, text })).toHaveLength(1);
   });

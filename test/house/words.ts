@@ -1,4 +1,5 @@
 import type { HouseCheck } from './house-check.ts';
+import { plainPlaces, replacedWords } from './replaced-words.ts';
 import { isTypeScript, place, sourceFiles, type SourceFile } from './source-files.ts';
 
 interface Rule {
@@ -40,6 +41,11 @@ const rules: readonly Rule[] = [
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.|\bconsole\./,
     applies: (path) => isCode(path) && isPure(path),
   },
+  ...Object.entries(replacedWords).map(([word, term]) => ({
+    what: `a word that GLOSSARY.md replaces; write ${term}`,
+    pattern: new RegExp(`\\b${word}\\b`, 'i'),
+    applies: (path: string) => plainPlaces.some((start) => path.startsWith(start)),
+  })),
 ];
 
 const fewestFiles = 100;

@@ -60,7 +60,7 @@ const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
 };
 
 /**
- * The tables of PROTOCOL.md, from the very schemas that the gateway checks with. Markdown; the same for the same schemas,
+ * The tables of REFERENCE.md, from the very schemas that the gateway checks with. Markdown; the same for the same schemas,
  * so that a stale document can be told by comparing.
  */
 export function generateProtocolTables(): string {

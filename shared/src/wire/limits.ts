@@ -1,6 +1,6 @@
 /**
  * What one stream connection may ask for, whatever its plan: what is the plan's stands there alone. The numbers stand in
- * PROTOCOL.md, made from here.
+ * REFERENCE.md, made from here.
  */
 export const streamLimits = {
   /** Time for the first message to authenticate where the handshake did not. */

@@ -10,8 +10,8 @@ export type ReadIdempotency = { readonly ok: true; readonly use: IdempotencyUse 
 const printable = /^[\x21-\x7e]+$/;
 
 /**
- * What a header stands for at an endpoint (its `id`), with a body that is of the endpoint's schema. A quoted key, as the draft of the
- * header has it, and the same key without quotes are one.
+ * Reads the header of a call to an endpoint (its `id`) whose body has passed the endpoint's schema. A quoted key (draft-ietf-httpapi-
+ * idempotency-key-header) and the same key without quotes are equal.
  */
 export function readIdempotency(header: string | undefined, endpoint: string, body: unknown): ReadIdempotency {
   if (header === undefined) return { ok: true, use: null };

@@ -10,28 +10,28 @@ export interface OrderReads {
   readonly orders: Pick<OrderTable, 'byId' | 'page'> | null;
 }
 
-/** The orders of a caller, read from the store. */
+/** `GET /trade/orders` and `/trade/orders/{id}`: the orders of the caller, from the store. */
 export function orderEndpoints(parts: OrderReads): BoundEndpoint[] {
-  return [bindEndpoint(orderEndpoint, tellOrder(parts)), bindEndpoint(orderPageEndpoint, tellOrders(parts))];
+  return [bindEndpoint(orderEndpoint, readOrder(parts)), bindEndpoint(orderPageEndpoint, listOrders(parts))];
 }
 
-function tellOrder({ orders }: OrderReads): EndpointHandler<typeof orderEndpoint> {
+function readOrder({ orders }: OrderReads): EndpointHandler<typeof orderEndpoint> {
   return async ({ principal, params: { id } }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     return whileStoreAnswers(async () => {
       const order = (await orders?.byId(id)) ?? null;
-      // Whose it is, if not the caller's, is nobody's business: not even that it is there.
+      // A caller must not learn that an order of another owner exists.
       if (order === null || ownerOf(order) !== ownerOf(principal)) return { error: 'NOT_FOUND', message: 'There is no such order.' };
       return { json: orderObject(order) };
     });
   };
 }
 
-function tellOrders({ orders }: OrderReads): EndpointHandler<typeof orderPageEndpoint> {
+function listOrders({ orders }: OrderReads): EndpointHandler<typeof orderPageEndpoint> {
   return async ({ principal, query: { before = null, status = null, limit = orderPageLimits.default } }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     return whileStoreAnswers(async () => {
-      // One more than is shown tells whether there are more.
+      // Reads one order more than the page has, to know whether another page follows.
       const found = (await orders?.page({ owner: ownerOf(principal), before, state: status, limit: limit + 1 })) ?? [];
       const shown = found.slice(0, limit);
       return { json: { orders: shown.map(orderObject), next: found.length > limit ? (shown.at(-1)?.id ?? null) : null } };

@@ -8,9 +8,9 @@ import type { OrderAmount } from '../../../quote/order.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
 
-/** An order of a PumpPortal client; the wallet that has to trade may be known only to the server. */
+/** An order of a PumpPortal client. */
 export interface PumpPortalOrder {
-  /** Null: none was named. */
+  /** Null if the body names no wallet: then the account's only wallet trades. */
   readonly publicKey: string | null;
   readonly jitoOnly: boolean;
   /** The order of this wallet. */
@@ -24,7 +24,7 @@ type Fields = Record<string, string>;
 const slippageDecimals = 2;
 const lamportsOfSol = 10n ** BigInt(solDecimals);
 
-/** Reads a body that is of the schema: what its texts stand for. Names every wrong field at once; never throws. */
+/** Reads a body that has passed the schema. The refusal names every wrong field at once. Never throws. */
 export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue[]): PumpPortalOrder | QuoteRefusal {
   const { action: side, publicKey = null, mint } = body;
   if (side !== 'buy' && side !== 'sell') {
@@ -90,12 +90,12 @@ function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPort
   if (isSol && side === 'buy' && lamports > BigInt(pumpPortalLimits.maxSol) * lamportsOfSol) {
     return fault('amount', `must be at most ${pumpPortalLimits.maxSol} SOL`);
   }
-  // What is less than the smallest unit of the coin is told where that is known.
+  // An amount below the smallest unit of the coin is refused later, when its decimals are known.
   if (!/[1-9]/.test(text.replace(/e.*$/i, ''))) return fault('amount', 'must be above 0');
   return () => ({ kind: 'coins', of: isSol ? 'sol' : 'base', text });
 }
 
-/** In the smallest unit of so many decimals; null, and a fault, where it is no number from 0 to `max`. */
+/** A number from 0 to `max` as an integer with so many decimals. Null, and a fault, if it is not such a number. */
 function readDecimal(name: string, value: number | string, decimals: number, max: number, fields: Fields): bigint | null {
   const raw = rawOfText(String(value), decimals);
   if (raw !== null && raw <= rawOfText(String(max), decimals)!) return raw;
@@ -103,7 +103,7 @@ function readDecimal(name: string, value: number | string, decimals: number, max
   return null;
 }
 
-/** PumpPortal's names are those of the venues here, but for some of others. */
+/** Our names of venues equal PumpPortal's. */
 function readPool(name: string | undefined, venues: readonly Venue[], fields: Fields): TradeRequest['order']['pool'] | null {
   if (name === undefined) return 'pump';
   if (name === 'auto') return name;
