@@ -28,6 +28,7 @@ import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './sighting-router.ts';
 import { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
 import { AccountFetcher } from './sources/rpc/account-fetcher.ts';
 import { TransactionFetcher } from './sources/rpc/transaction-fetcher.ts';
 import { readStats, type IngestStats, type RunningParts } from './stats.ts';
@@ -35,6 +36,8 @@ import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 export type { IngestStats } from './stats.ts';
 
 const rpcTimeoutMs = 5_000;
+/** A block has five to ten megabytes. */
+const blockTimeoutMs = 10_000;
 /** Transactions of a gap that are asked for at one time, and how long each. */
 const maxFilling = 64;
 const fillGiveUpAfterMs = 10_000;
@@ -200,6 +203,8 @@ function openReading(parts: ReadingParts): RunningParts {
     bus,
     publisher,
     pipeline,
+    // A client of its own: an endpoint that is slow with blocks is still asked first for all else.
+    blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     slot: () => source.slot,
     // A bus in this process has no other process on it.

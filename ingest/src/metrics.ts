@@ -86,7 +86,7 @@ function endpointMetrics({
 
 function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
   if (continuity === null) return [];
-  const { watermark, outvoted, slots, gaps } = continuity;
+  const { watermark, outvoted, slots, gaps, blocks } = continuity;
   const { open, seen, filled, skipped, dead, unjudged } = slots;
   return [
     gauge('watermark_slot', 'Slot up to which everything is known to be complete; 0 before the first.', watermark),
@@ -111,6 +111,14 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
       'gap_slots_lost_total',
       'Slots not seen live that no endpoint lists any more, or that endpoints contradict each other about.',
       gaps.lostSlots,
+    ),
+    ...Object.entries(blocks).map(([kind, count]) =>
+      counter(
+        'gap_blocks_total',
+        'Whole blocks requested to fill gaps: read, of these too short, reported as skipped, not available any more, refused.',
+        count,
+        { kind },
+      ),
     ),
     counter('gap_rounds_failed_total', 'Comparisons with what nodes have written down that no endpoint answered whole.', gaps.failedRounds),
   ];

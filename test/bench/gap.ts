@@ -6,6 +6,7 @@ import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, until } from '../ingest/harness.ts';
 import { ammProgram, dataLine, invoked, keyOf } from '../ingest/pump-frames.ts';
@@ -94,6 +95,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
     bus,
     publisher,
     pipeline,
+    blocks: new BlockFetcher(rpcs[0]!),
     transactions: new TransactionFetcher(rpcs[0]!),
     slot: () => tip,
     watermarkOfOthers: async () => null,

@@ -130,6 +130,22 @@ describe('an endpoint that answers more than it may', () => {
     expect(longest).toBeLessThan(1_000);
   });
 
+  it.each([5, 5_000])('returns of a block with %i transactions only the requested ones', { timeout: 30_000 }, async (count) => {
+    const meta = { logMessages: ['x'.repeat(100)] };
+    const transactions = Array.from({ length: count }, (_, i) => ({ meta, transaction: { signatures: [`${hash}${i}`], message: null } }));
+    const block = { blockTime: 1, transactions: ['none', null, { transaction: { signatures: [] } }, ...transactions] };
+    const long = await node(({ id }, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id, result: block })));
+    const rpc = createRpc([long.url], { timeoutMs: 20_000 });
+    const parse = vi.spyOn(JSON, 'parse');
+    const keep = new Set([`${hash}1`, `${hash}4`, 'unknown']);
+    const answer = await rpc.call('getBlock', [], undefined, undefined, keep);
+    const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
+    parse.mockRestore();
+    expect(answer).toEqual({ blockTime: 1, transactions: [transactions[1], transactions[4]] });
+    if (count > 1_000) expect(longest).toBeLessThan(1_000);
+    expect(await rpc.call('getBlock', [])).toEqual(block);
+  });
+
   it('a long answer that is no JSON, or nested too deep, is none', async () => {
     let text = 'x'.repeat(200_000);
     const odd = await node((_call, response) => void response.end(text));

@@ -10,6 +10,7 @@ import { watermarkOfOthers } from '@sluice/ingest/continuity/watermark.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import type { Chain } from '../simnet/chain.ts';
+import type { MarketOptions } from '../simnet/market/market.ts';
 import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
@@ -40,7 +41,7 @@ async function until(what: string, met: () => boolean, withinMs = waitMs): Promi
   await expect.poll(met, { timeout: withinMs, interval: 5, message: what }).toBe(true);
 }
 
-async function createWorld(nodeCount = 1, history?: HistoryBounds): Promise<World> {
+async function createWorld(nodeCount = 1, history?: HistoryBounds, market: MarketOptions = {}): Promise<World> {
   const lines: LogLine[] = [];
   const log = recordingLog(lines);
   // A clock that goes by the slots, however fast the test makes them.
@@ -48,7 +49,7 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds): Promise<Worl
   const chain = createChain({
     seed: 23,
     slotMs,
-    market: { completeEverySeconds: 20 },
+    market: { completeEverySeconds: 20, ...market },
     nowMs: () => Date.now() + slots * slotMs,
     ...(history === undefined ? {} : { history }),
   });
@@ -191,6 +192,24 @@ describe('what was not seen live', () => {
     expect(stats.slots.filled).toBeGreaterThan(100);
     expect(eventsOf(world, 'trade').filter((event) => 'late' in event).length).toBeGreaterThan(1_000);
     expect(tookMs).toBeLessThan((10 * 60_000) / 5);
+  });
+
+  it('is filled from whole blocks where few slots lack many transactions', { timeout: 60_000 }, async () => {
+    const world = await createWorld(1, undefined, { tradesPerSecond: 60 });
+    const ingest = await world.start();
+    await warm(world, ingest);
+    const [node] = world.nodes;
+    node!.control.cut({ refuseMs: 3_600_000 });
+    await until('it is blind', () => ingest.stats().endpointsUp === 0);
+    await pass(world, 40, null);
+    node!.control.clear();
+    await seeAgain(world, ingest);
+    await expectWhole(world, ingest);
+    expectLateInOrder(world);
+    const { gaps, blocks } = ingest.stats().continuity!;
+    expect(gaps).toMatchObject({ lostTransactions: 0, lostSlots: 0 });
+    expect(blocks.read).toBeGreaterThan(20);
+    expect(blocks).toMatchObject({ short: 0, skipped: 0, pruned: 0, refused: 0 });
   });
 
   it('is filled where an endpoint drops logs without a word', { timeout: 60_000 }, async () => {

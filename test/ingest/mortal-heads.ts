@@ -4,6 +4,7 @@ import { nowUs } from '@sluice/ingest/clock.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, recordingLog } from './harness.ts';
 import { dataLine, invoked, keyOf, pumpProgram, signatureOf } from './pump-frames.ts';
@@ -112,6 +113,7 @@ export class MortalHead {
       bus: mortal,
       publisher: this.publisher,
       pipeline: this.#pipeline,
+      blocks: new BlockFetcher(rpcs[0]!),
       transactions: new TransactionFetcher(rpcs[0]!, { late: true }),
       slot: () => Math.max(0, ...chain.blocks.keys()),
       watermarkOfOthers,

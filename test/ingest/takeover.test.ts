@@ -10,6 +10,7 @@ import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, recordingLog, until } from './harness.ts';
 import { buyFrames } from './pump-frames.ts';
@@ -50,6 +51,7 @@ class Head {
       bus,
       publisher: this.publisher,
       pipeline: this.#pipeline,
+      blocks: new BlockFetcher(silent),
       transactions: new TransactionFetcher(silent),
       slot: () => 0,
       watermarkOfOthers: async () => null,

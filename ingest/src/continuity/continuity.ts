@@ -1,3 +1,4 @@
+import type { BlockCounts } from '../sources/blocks/block-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import { Confirmations } from './confirmations.ts';
@@ -16,6 +17,7 @@ export interface ContinuityStats {
   /** By what became of them. */
   readonly slots: SlotCounts;
   readonly gaps: GapCounts;
+  readonly blocks: BlockCounts;
   readonly forks: ForkCounts;
 }
 
@@ -28,10 +30,12 @@ export class Continuity {
   readonly #forks: Forks;
   readonly #filler: GapFiller;
   readonly #genesis: string;
+  readonly #blockCounts: BlockCounts;
 
   constructor(parts: ContinuityParts) {
-    const { pipeline, publish, genesis } = parts;
+    const { pipeline, publish, genesis, blocks } = parts;
     this.#genesis = genesis;
+    this.#blockCounts = blocks.counts;
     const ledger = this.#ledger;
     this.#forks = new Forks({
       ledger,
@@ -53,7 +57,9 @@ export class Continuity {
     const { watermark } = this.#filler;
     const { outvoted } = this.#confirmations;
     const forks = { ...this.#forks.counts };
-    return { genesis: this.#genesis, watermark, confirmed, outvoted, slots: counts, gaps: { ...this.#filler.counts }, forks };
+    const gaps = { ...this.#filler.counts };
+    const blocks = { ...this.#blockCounts };
+    return { genesis: this.#genesis, watermark, confirmed, outvoted, slots: counts, gaps, blocks, forks };
   }
 
   /** To be called before anything is subscribed to. */

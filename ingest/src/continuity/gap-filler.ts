@@ -7,16 +7,16 @@ import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
-import type { Reading } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
 import { Standing } from '../publisher/standing.ts';
 import type { Loss } from '../report.ts';
-import type { LostTransaction, TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
-import type { Unusable } from '../sources/rpc/whole-sighting.ts';
+import type { BlockFetcher } from '../sources/blocks/block-fetcher.ts';
+import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
+import { GapReader, type GapAnswer } from './gap-reader.ts';
 import { answersOf, confirmedSlot, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
 import { SlotJudge } from './slot-judge.ts';
 import type { SlotLedger } from './slot-ledger.ts';
@@ -39,6 +39,8 @@ const doubtfulSlots = 8;
 const minSignatureLength = 64;
 /** Transactions that are asked for ahead of the one that is told next. */
 const maxAhead = 256;
+/** Transactions that are decoded and published between two looks at the clock. */
+const stepsPerLook = 4;
 
 export interface GapCounts {
   rounds: number;
@@ -63,6 +65,7 @@ export interface GapFillerParts {
   readonly bus: Pick<Bus, 'statuses' | 'tail'>;
   readonly publisher: Publisher;
   readonly pipeline: Pipeline;
+  readonly blocks: BlockFetcher;
   readonly transactions: TransactionFetcher;
   readonly ledger: SlotLedger;
   readonly forks: Forks;
@@ -181,6 +184,7 @@ export class GapFiller {
       if (item.slot >= from && !this.#isTold(item, term)) missing.push(item);
       if (turns.isOver) await turns.pass();
     }
+    const reader = new GapReader({ ...this.#parts, decoder: this.#parts.pipeline.decoder }, missing);
     const startedAtMs = performance.now();
     const filledBefore = this.counts.filled;
     let at = 0;
@@ -193,7 +197,7 @@ export class GapFiller {
       const end = missing.findIndex(({ slot }, index) => index >= at && slot > done);
       const stretch = missing.slice(at, end === -1 ? missing.length : end);
       at += stretch.length;
-      await this.#fill(stretch, term);
+      await this.#fill(stretch, reader, term);
       if (publisher.fence !== fence) return;
       ledger.complete(done);
       await this.#persist(fence);
@@ -283,21 +287,22 @@ export class GapFiller {
   }
 
   /** Tells what is missing in its order, while what follows is being asked for. */
-  async #fill(missing: readonly Listed[], term: Term): Promise<void> {
-    const { transactions, pipeline, signal } = this.#parts;
-    type Answer = Exclude<Reading, Unusable> | LostTransaction;
-    const asked: Promise<Answer>[] = [];
+  async #fill(missing: readonly Listed[], reader: GapReader, term: Term): Promise<void> {
+    const { signal } = this.#parts;
+    const requested: (() => Promise<GapAnswer>)[] = [];
+    const turns = new Turns(stepsPerLook);
     const stopped = new AbortController();
     const ended = stopped.signal;
     const forget = whenAborted(signal, () => stopped.abort());
     setMaxListeners(0, ended);
     try {
       for (const [index, item] of missing.entries()) {
-        for (let next = asked.length; next < missing.length && next < index + maxAhead; next++) {
-          const { signature, slot } = missing[next]!;
-          asked.push(transactions.fetch(signature, slot, ended, (whole) => pipeline.decoder.read(whole)));
+        for (let next = requested.length; next < missing.length && next < index + maxAhead; next++) {
+          requested.push(reader.request(missing[next]!, ended));
         }
-        const found = await asked[index]!;
+        const found = await requested[index]!();
+        // Transactions of one block are all there at once.
+        if (turns.isOver) await turns.pass();
         if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It does not lead any more.');
         this.#tell(item, found, term);
       }
@@ -307,7 +312,7 @@ export class GapFiller {
     }
   }
 
-  #tell(item: Listed, found: Exclude<Reading, Unusable> | LostTransaction, term: Term): void {
+  #tell(item: Listed, found: GapAnswer, term: Term): void {
     const { pipeline, ledger, onLoss } = this.#parts;
     const { signature, slot } = item;
     if (found.kind === 'lost' && found.unreachable) throw new Unreachable(found.reason);

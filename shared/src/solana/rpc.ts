@@ -39,13 +39,15 @@ export class RpcError extends Error {
 export interface Rpc {
   /**
    * The `result` of one call. Throws RpcError. With `accept` the endpoints are asked one after the other, whatever they
-   * answer, until it takes a result; where it takes none, the first result of all.
+   * answer, until it takes a result; where it takes none, the first result of all. With `keep`, a block is returned with only the
+   * transactions of these signatures.
    */
   call(
     method: string,
     params: readonly unknown[],
     signal?: Abortable,
     accept?: (result: unknown) => boolean | Promise<boolean>,
+    keep?: ReadonlySet<string>,
   ): Promise<unknown>;
 }
 
@@ -145,9 +147,10 @@ interface Question {
   readonly body: string;
   readonly timeoutMs: number;
   readonly signal: Abortable | undefined;
+  readonly keep: ReadonlySet<string> | undefined;
 }
 
-async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal }: Question): Promise<Attempt> {
+async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal, keep }: Question): Promise<Attempt> {
   const { url, post, rest } = endpoint;
   const limit = answerLimit(method);
   const offend = (what: Offence['what']): Attempt => {
@@ -165,7 +168,7 @@ async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal
     case 'failed':
       return failed('unreachable', answered.reason.replaceAll(url, 'the endpoint'));
     case 'answered': {
-      const parsing = parseAnswer(answered.bytes);
+      const parsing = parseAnswer(answered.bytes, keep);
       const parsed = parsing instanceof Promise ? await parsing : parsing;
       if (parsed.kind === 'too_deep') return offend('too_deep');
       if (parsed.kind === 'busy') return { ...failed('unreachable', 'Too many long answers are being read.'), sick: false };
@@ -216,7 +219,7 @@ interface Calling {
 function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, nextId }: Calling): WatchedRpc {
   return {
     health: () => endpoints.map(healthOf),
-    async call(method, params, signal, accept) {
+    async call(method, params, signal, accept, keep) {
       const id = nextId();
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
       let last: RpcError | null = null;
@@ -224,7 +227,7 @@ function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, nextId }: Calling)
       for (const endpoint of byHealth(endpoints)) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
         if (method !== evenWhileResting && endpoint.rest.isResting(performance.now())) continue;
-        const outcome = await attempt(endpoint, { id, method, body, timeoutMs, signal });
+        const outcome = await attempt(endpoint, { id, method, body, timeoutMs, signal, keep });
         if (outcome.ok) {
           note(endpoint, true);
           const accepted = accept?.(outcome.result) ?? true;

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '../../clock.ts';
 import type { WholeSighting } from '../sighting.ts';
@@ -44,20 +45,18 @@ interface Request {
 export class TransactionFetcher {
   readonly #rpc: Rpc;
   readonly #giveUpAfterMs: number;
-  readonly #maxConcurrent: number;
   readonly #late: boolean;
-  readonly #queue: Request[] = [];
-  #running = 0;
+  readonly #running: Semaphore;
 
   constructor(rpc: Rpc, options: FetcherOptions = {}) {
     this.#rpc = rpc;
     this.#giveUpAfterMs = options.giveUpAfterMs ?? giveUpAfterMs;
-    this.#maxConcurrent = options.maxConcurrent ?? maxConcurrent;
+    this.#running = new Semaphore(options.maxConcurrent ?? maxConcurrent);
     this.#late = options.late ?? false;
   }
 
   get waiting(): number {
-    return this.#queue.length + this.#running;
+    return this.#running.size;
   }
 
   /** What `read` made of the first answer that it could use. All endpoints are asked until there is one, or the fetcher gives up. */
@@ -67,7 +66,7 @@ export class TransactionFetcher {
     signal: AbortSignal,
     read: (whole: WholeSighting) => T | Unusable,
   ): Promise<Exclude<T, Unusable> | LostTransaction> {
-    if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
+    if (this.#running.waiting >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
     return new Promise((settle) => {
       const take = (whole: WholeSighting): string | null => {
         const reading = read(whole);
@@ -76,21 +75,9 @@ export class TransactionFetcher {
         return null;
       };
       const lose = (reason: string, unreachable: boolean): void => settle({ kind: 'lost', reason, unreachable });
-      this.#queue.push({ signature, slot, sinceMs: performance.now(), signal, take, lose });
-      this.#drain();
+      const request: Request = { signature, slot, sinceMs: performance.now(), signal, take, lose };
+      void this.#running.run(() => this.#load(request));
     });
-  }
-
-  #drain(): void {
-    while (this.#running < this.#maxConcurrent) {
-      const request = this.#queue.shift();
-      if (request === undefined) return;
-      this.#running++;
-      void this.#load(request).finally(() => {
-        this.#running--;
-        this.#drain();
-      });
-    }
   }
 
   async #load({ signature, slot, sinceMs, signal, take, lose }: Request): Promise<void> {

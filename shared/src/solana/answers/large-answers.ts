@@ -1,12 +1,15 @@
 import type { Worker } from 'node:worker_threads';
 import { beginThread } from '../../thread/kept-thread.ts';
 import { programUrl } from '../../thread/programs.ts';
+import { keepTransactions } from './kept-transactions.ts';
 import { isTooDeep } from './nesting.ts';
 
 /** A longer answer is parsed in a thread of its own: to parse it here would keep everybody waiting for milliseconds. */
 const largeBytes = 128 * 1_024;
 /** Items of a long list that come over from the thread in one turn. */
 export const maxItemsAtOnce = 256;
+/** The same for transactions of a block, which are longer. */
+export const maxTransactionsAtOnce = 32;
 /** Bytes of long answers being parsed; an answer beyond it is refused. */
 const maxWaitingBytes = 64 * 1_024 * 1_024;
 /** A thread without work ends after so long. */
@@ -16,9 +19,11 @@ export interface ToParser {
   readonly id: number;
   /** UTF-8. */
   readonly json: Uint8Array;
+  /** Transactions of a block to return; null for all. */
+  readonly keep: ReadonlySet<string> | null;
 }
 
-/** `items` come first, in their order; they belong into the empty list at `result`, or at `result.value`. */
+/** `items` come first, in their order; they belong into the empty list at `result`, `result.value` or `result.transactions`. */
 export type FromParser =
   | { readonly id: number; readonly kind: 'items'; readonly items: readonly unknown[] }
   | { readonly id: number; readonly kind: 'answer'; readonly answer: unknown }
@@ -39,21 +44,26 @@ let lastId = 0;
 let waitingBytes = 0;
 const waiting = new Map<number, Waiting>();
 
-/** Parses an answer of JSON-RPC, a long one beside this thread. Takes `json` for good. Never rejects. */
-export function parseAnswer(json: Buffer): Parsed | Promise<Parsed> {
-  return json.length <= largeBytes ? parseHere(json) : parseBeside(json);
+/**
+ * Parses an answer of JSON-RPC, a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned
+ * with only the transactions of these signatures. Never rejects.
+ */
+export function parseAnswer(json: Buffer, keep: ReadonlySet<string> | null = null): Parsed | Promise<Parsed> {
+  return json.length <= largeBytes ? parseHere(json, keep) : parseBeside(json, keep);
 }
 
-function parseHere(json: Buffer): Parsed {
+function parseHere(json: Buffer, keep: ReadonlySet<string> | null): Parsed {
   if (isTooDeep(json)) return { kind: 'too_deep' };
   try {
-    return { kind: 'parsed', answer: JSON.parse(json.toString('utf8')) };
+    const answer: unknown = JSON.parse(json.toString('utf8'));
+    if (keep !== null) keepTransactions(answer, keep);
+    return { kind: 'parsed', answer };
   } catch {
     return { kind: 'malformed' };
   }
 }
 
-async function parseBeside(json: Buffer): Promise<Parsed> {
+async function parseBeside(json: Buffer, keep: ReadonlySet<string> | null): Promise<Parsed> {
   const bytes = json.length;
   if (waitingBytes + bytes > maxWaitingBytes) return { kind: 'busy' };
   waitingBytes += bytes;
@@ -63,7 +73,7 @@ async function parseBeside(json: Buffer): Promise<Parsed> {
   const { buffer } = json;
   // Of its own, the memory goes over to the thread; a part of something else is copied.
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === bytes;
-  const message: ToParser = { id, json: new Uint8Array(buffer, json.byteOffset, bytes) };
+  const message: ToParser = { id, json: new Uint8Array(buffer, json.byteOffset, bytes), keep };
   const parsed = new Promise<Parsed>((resolve) => waiting.set(id, { bytes, items: [], settle: resolve }));
   thread.ref();
   thread.postMessage(message, isOwn ? [buffer] : []);
@@ -111,8 +121,9 @@ function lose(worker: Worker): void {
 
 function withItems(answer: unknown, items: readonly unknown[]): unknown {
   if (items.length === 0) return answer;
-  const holder = answer as { result: unknown };
-  if (Array.isArray(holder.result)) holder.result = items;
-  else (holder.result as { value: unknown }).value = items;
+  const holder = answer as { result: { transactions?: unknown; value?: unknown } };
+  if (Array.isArray(holder.result)) holder.result = items as object;
+  else if (Array.isArray(holder.result.transactions)) holder.result.transactions = items;
+  else holder.result.value = items;
   return answer;
 }

@@ -45,6 +45,8 @@ const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   // A page of 1,000.
   ['getSignaturesForAddress', fixed(2 * megabyte)],
   ['getBlocks', fixed(megabyte)],
+  // A full block with its votes has five to ten megabytes. What its transactions log is up to others.
+  ['getBlock', ofOthers(24 * megabyte)],
   // Some 40,000 token accounts: anybody may send a wallet coins.
   ['getTokenAccountsByOwner', ofOthers(16 * megabyte)],
 ]);

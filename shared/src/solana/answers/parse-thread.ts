@@ -1,36 +1,50 @@
 import { parentPort } from 'node:worker_threads';
 import { isTooDeep } from './nesting.ts';
-import { maxItemsAtOnce, type FromParser, type ToParser } from './large-answers.ts';
+import { keepTransactions } from './kept-transactions.ts';
+import { maxItemsAtOnce, maxTransactionsAtOnce, type FromParser, type ToParser } from './large-answers.ts';
 
-/** The list in an answer that makes it long: the result itself, or its `value`. It is taken out, and sent in parts. */
-function takeList(answer: unknown): readonly unknown[] {
-  if (typeof answer !== 'object' || answer === null) return [];
+interface LongList {
+  readonly items: readonly unknown[];
+  /** Items that go over in one message. */
+  readonly atOnce: number;
+}
+
+const noList: LongList = { items: [], atOnce: maxItemsAtOnce };
+
+/** Removes the list that makes an answer long, to send it in parts: the result itself, its `transactions` or its `value`. */
+function removeList(answer: unknown): LongList {
+  if (typeof answer !== 'object' || answer === null) return noList;
   const holder = answer as Record<string, unknown>;
   const { result } = holder;
   if (Array.isArray(result)) {
     holder['result'] = [];
-    return result;
+    return { items: result, atOnce: maxItemsAtOnce };
   }
-  if (typeof result !== 'object' || result === null) return [];
+  if (typeof result !== 'object' || result === null) return noList;
   const inner = result as Record<string, unknown>;
-  const { value } = inner;
-  if (!Array.isArray(value)) return [];
+  const { transactions, value } = inner;
+  if (Array.isArray(transactions)) {
+    inner['transactions'] = [];
+    return { items: transactions, atOnce: maxTransactionsAtOnce };
+  }
+  if (!Array.isArray(value)) return noList;
   inner['value'] = [];
-  return value;
+  return { items: value, atOnce: maxItemsAtOnce };
 }
 
 if (parentPort === null) throw new TypeError('This is a thread of a process that reads from nodes.');
 const port = parentPort;
-port.on('message', ({ id, json }: ToParser) => {
-  const tell = (message: FromParser): void => port.postMessage(message);
-  if (isTooDeep(json)) return tell({ id, kind: 'too_deep' });
+port.on('message', ({ id, json, keep }: ToParser) => {
+  const send = (message: FromParser): void => port.postMessage(message);
+  if (isTooDeep(json)) return send({ id, kind: 'too_deep' });
   let answer: unknown;
   try {
     answer = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
   } catch {
-    return tell({ id, kind: 'malformed' });
+    return send({ id, kind: 'malformed' });
   }
-  const list = takeList(answer);
-  for (let at = 0; at < list.length; at += maxItemsAtOnce) tell({ id, kind: 'items', items: list.slice(at, at + maxItemsAtOnce) });
-  tell({ id, kind: 'answer', answer });
+  if (keep !== null) keepTransactions(answer, keep);
+  const { items, atOnce } = removeList(answer);
+  for (let at = 0; at < items.length; at += atOnce) send({ id, kind: 'items', items: items.slice(at, at + atOnce) });
+  send({ id, kind: 'answer', answer });
 });

@@ -1,0 +1,110 @@
+import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
+import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
+import { signatureInBlock } from '@sluice/shared/solana/answers/kept-transactions.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+
+/** Requests at one time. An answer has up to 24 MiB (`answerLimit`), and all long answers that are being parsed up to 64 MiB. */
+const maxConcurrent = 2;
+/** After a request that no endpoint answered with a block, none is requested for this long. */
+const restMs = 60_000;
+
+const options = {
+  encoding: 'json',
+  transactionDetails: 'full',
+  rewards: false,
+  commitment: 'confirmed',
+  maxSupportedTransactionVersion: 1,
+};
+
+/** Error codes by which a node reports that it has no block of a slot. */
+const skippedCodes: ReadonlySet<number> = new Set([-32007, -32009]);
+const prunedCodes: ReadonlySet<number> = new Set([-32001, -32004, -32014]);
+
+export interface BlockCounts {
+  /** Slots of which a block was read. */
+  read: number;
+  /** Of these, slots whose blocks lack a listed transaction, at every endpoint. */
+  short: number;
+  /** Slots with listed transactions that an endpoint reports as skipped. */
+  skipped: number;
+  /** Slots whose block no endpoint has yet, or any more. */
+  pruned: number;
+  /** Requests that no endpoint answered with a block: it does not offer blocks, was too slow, or the block was too long. */
+  refused: number;
+}
+
+/** An element of a block's transactions, as the node sent it. */
+export type BlockTransaction = Readonly<Record<string, unknown>>;
+
+/** Reads transactions from whole blocks (`getBlock`); never rejects. Not every provider offers blocks, or answers in time. */
+export class BlockFetcher {
+  readonly counts: BlockCounts = { read: 0, short: 0, skipped: 0, pruned: 0, refused: 0 };
+  readonly #rpc: Rpc;
+  readonly #running = new Semaphore(maxConcurrent);
+  #restsUntilMs = -Infinity;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  /** False for a while after a request that no endpoint answered with a block. */
+  get isOffered(): boolean {
+    return performance.now() >= this.#restsUntilMs;
+  }
+
+  /**
+   * The requested transactions that blocks of this slot show, by signature. Endpoints are asked until all transactions are found. Only the
+   * requested ones reach this thread.
+   */
+  fetch(slot: number, signatures: ReadonlySet<string>, signal: Abortable): Promise<Map<string, BlockTransaction>> {
+    return this.#running.run(async () => {
+      const found = new Map<string, BlockTransaction>();
+      if (signal.aborted || !this.isOffered) return found;
+      let isRead = false;
+      const accept = (answer: unknown): boolean => {
+        if (!isRecord(answer) || !Array.isArray(answer['transactions'])) return false;
+        isRead = true;
+        addTransactions(answer, slot, signatures, found);
+        return found.size === signatures.size;
+      };
+      let fault: unknown = null;
+      try {
+        await this.#rpc.call('getBlock', [slot, options], signal, accept, signatures);
+      } catch (error) {
+        fault = error;
+      }
+      if (!signal.aborted) this.#count(isRead, found.size < signatures.size, fault);
+      return found;
+    });
+  }
+
+  #count(isRead: boolean, isShort: boolean, fault: unknown): void {
+    if (isRead) {
+      this.counts.read++;
+      if (isShort) this.counts.short++;
+      return;
+    }
+    const code = fault instanceof RpcError && fault.kind === 'answer' ? fault.code : 0;
+    if (skippedCodes.has(code)) this.counts.skipped++;
+    else if (prunedCodes.has(code)) this.counts.pruned++;
+    else {
+      this.counts.refused++;
+      this.#restsUntilMs = performance.now() + restMs;
+    }
+  }
+}
+
+function addTransactions(
+  block: Readonly<Record<string, unknown>>,
+  slot: number,
+  signatures: ReadonlySet<string>,
+  found: Map<string, BlockTransaction>,
+): void {
+  const { transactions, blockTime } = block;
+  for (const item of transactions as unknown[]) {
+    const signature = signatureInBlock(item);
+    if (signature === null || !signatures.has(signature) || found.has(signature)) continue;
+    found.set(signature, { ...(item as object), slot, blockTime });
+  }
+}
