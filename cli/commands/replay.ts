@@ -1,8 +1,12 @@
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { ReplaySource, type Playback, type RecordedTransaction } from '@sluice/ingest/sources/replay/replay-source.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { TransactionRecord } from '@sluice/test/simnet/chain.ts';
+import { encodeTransaction } from '@sluice/test/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/test/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
@@ -37,7 +41,8 @@ first reader subscribes, and stays until it is stopped.`,
     const log = createLog({ level: process.env['LOG_LEVEL'] === undefined ? 'warn' : config.logLevel, name: 'replay' });
     const closers = new Closers();
     const signal = stopOnSignals(log, closers);
-    const node = await replayFile(positionals, { speed, host: '127.0.0.1', port, log, signal }).catch((error: unknown) => {
+    const begin = values.events ? 'at-start' : 'at-subscription';
+    const node = await replayFile(positionals, { speed, host: '127.0.0.1', port, log, signal, begin }).catch((error: unknown) => {
       throw new CommandError(`The recording cannot be played: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     });
     closers.add('node', () => node.close());
@@ -84,18 +89,42 @@ async function printEvents(
   let count = 0;
   await subscriber.start({
     onEntry: (entry) => {
+      if (readVerdict(entry) !== null) return;
       count++;
       const text = Buffer.from(entry.json).toString('utf8');
       console.log(json ? text : eventLine(JSON.parse(text) as StreamEvent, paint));
     },
     onLost: ({ from, to, reason }) => console.error(`events ${from} to ${to} were lost: ${reason}`),
   });
-  const ingest = await startIngest({ config, bus, log, signal });
+  const source = new ReplaySource(playbackOf(node), log);
+  const ingest = await startIngest({ config, bus, source, log, signal });
   closers.add('ingest', () => ingest.close());
   const report = await node.finished;
   await settled(ingest, () => count, signal);
   await closers.closeAll(log);
   console.error(`${count} events from ${report.transactions} transactions`);
+}
+
+/** The recording without its node. The node answers what ingest requests by RPC. */
+function playbackOf({ chain }: ReplayNode): Playback {
+  return {
+    start: (listener) => {
+      chain.listen({
+        onFrozen: ({ slot, parentSlot, transactions }) =>
+          listener.onBlock({ slot, parentSlot, transactions: transactions.map(recordedTransaction) }),
+        onConfirmed: (slot) => listener.onConfirmed(slot),
+      });
+      chain.start();
+    },
+    stop: () => chain.stop(),
+  };
+}
+
+function recordedTransaction(record: TransactionRecord): RecordedTransaction {
+  const { signature, err, logs, slot, blockTime } = record;
+  const encoded = encodeTransaction(record, 'json', 1);
+  const answer = encoded.ok ? { slot, blockTime: blockTime > 0 ? blockTime : null, ...Object(encoded.value) } : null;
+  return { signature, hasFailed: err !== null, logs, answer };
 }
 
 /** Resolves when ingest holds nothing back and no event came for a while. */

@@ -28,6 +28,7 @@ import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './sighting-router.ts';
 import { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import type { Source } from './sources/source.ts';
 import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
 import { AccountFetcher } from './sources/rpc/account-fetcher.ts';
 import { TransactionFetcher } from './sources/rpc/transaction-fetcher.ts';
@@ -64,6 +65,8 @@ export interface IngestOptions {
    * a thread with connections of its own keeps it, in one of all ingest processes.
    */
   readonly market?: Market;
+  /** Where sightings come from: all endpoints of the settings, by PubSub, if it is not given. */
+  readonly source?: Source;
   /** Off-chain metadata of new tokens. Where none is given it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
   readonly log: Logger;
@@ -206,7 +209,7 @@ function openReading(parts: ReadingParts): RunningParts {
     // A client of its own: an endpoint that is slow with blocks is still asked first for all else.
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
-    slot: () => source.slot,
+    slot: () => source.health().slot,
     // A bus in this process has no other process on it.
     watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, ended)),
     onLoss,
@@ -215,15 +218,19 @@ function openReading(parts: ReadingParts): RunningParts {
     log,
     signal: ended,
   });
-  const source = new PubSubSource({
-    urls: wsUrls,
+  const source = parts.source ?? pubSubSource(wsUrls, log);
+  const router = new SightingRouter({ pipeline, continuity, solUsd });
+  return { simulated, pipeline, source, router, continuity };
+}
+
+function pubSubSource(urls: readonly string[], log: Logger): Source {
+  return new PubSubSource({
+    urls,
     programs: venues,
     accounts: [solUsdcWhirlpool],
     logTextPrefixes: venues.flatMap(({ logText }) => (logText === null ? [] : [`Program log: ${logText.prefix}`])),
     log,
   });
-  const router = new SightingRouter({ pipeline, continuity, solUsd });
-  return { simulated, pipeline, source, router, continuity };
 }
 
 /** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */
@@ -275,18 +282,13 @@ function tellUnseen(unseen: Unseen, publisher: Publisher): void {
 }
 
 /** Only a process that sees the chain should lead those that publish it. */
-function standWhileSighted(
-  publisher: Publisher,
-  source: Pick<PubSubSource, 'endpointsUp'>,
-  completeUpTo: () => Promise<number | null>,
-  ended: AbortSignal,
-): void {
+function standWhileSighted(publisher: Publisher, source: Source, completeUpTo: () => Promise<number | null>, ended: AbortSignal): void {
   publisher.stand(completeUpTo);
   let sawAtMs = performance.now();
   repeat(
     () => {
       const nowMs = performance.now();
-      if (source.endpointsUp > 0) sawAtMs = nowMs;
+      if (source.health().endpointsUp > 0) sawAtMs = nowMs;
       if (nowMs - sawAtMs < maxBlindMs) publisher.stand();
       else void publisher.withdraw();
     },

@@ -9,8 +9,7 @@ import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import type { SightingCounts, SightingRouter } from './sighting-router.ts';
-import type { PubSubSource } from './sources/pubsub/pubsub-source.ts';
-import type { EndpointHealth, SourceCounts, SourceHealth } from './sources/source.ts';
+import type { EndpointHealth, Source, SourceCounts, SourceHealth } from './sources/source.ts';
 
 /** What an ingest process tells of itself: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
 export interface IngestStats {
@@ -77,7 +76,7 @@ const nothingTaken: PipelineCounts = {
 export interface RunningParts {
   readonly simulated: boolean;
   readonly pipeline: Pipeline;
-  readonly source: PubSubSource;
+  readonly source: Source;
   readonly router: SightingRouter;
   readonly continuity: Continuity;
 }

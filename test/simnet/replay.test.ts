@@ -103,7 +103,7 @@ describe.skipIf(!existsSync(fixtures))('recorded mainnet transactions', () => {
 
   it('gives the recorded json of a json recording back, field by field', async () => {
     const file = 'pump_buy_legacy_2026-10-08.json';
-    const node = await replayFile(join(fixtures, file), { speed: 0, waitForSubscriber: false });
+    const node = await replayFile(join(fixtures, file), { speed: 0, begin: 'at-once' });
     await node.finished;
     const source = recorded(file);
     const { signatures } = source.transaction as { readonly signatures: readonly string[] };

@@ -142,8 +142,8 @@ export interface ReplayFileOptions {
   readonly port?: number;
   readonly log?: SimnetLog;
   readonly signal?: AbortSignal;
-  /** False begins at once; otherwise the replay waits for the first logs subscription. */
-  readonly waitForSubscriber?: boolean;
+  /** When the replay begins: at the first logs subscription, which is the default, at once, or at `chain.start()`. */
+  readonly begin?: 'at-subscription' | 'at-once' | 'at-start';
 }
 
 export interface ReplayNode extends Simnet {
@@ -190,7 +190,8 @@ export async function replayFile(files: string | readonly string[], options: Rep
     return report;
   });
   if (recording.refused > 0) log?.warn({ refused: recording.refused, reasons: recording.reasons }, 'simnet_recording_refused');
-  if (options.waitForSubscriber === false) chain.start();
-  else void waitForSubscriber(server, () => stopped).then(() => (stopped ? undefined : chain.start()));
+  const { begin = 'at-subscription' } = options;
+  if (begin === 'at-once') chain.start();
+  else if (begin === 'at-subscription') void waitForSubscriber(server, () => stopped).then(() => (stopped ? undefined : chain.start()));
   return { ...simnet, recording, finished };
 }

@@ -1,0 +1,101 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { nowUs } from '../../clock.ts';
+import { readWholeSighting } from '../rpc/whole-sighting.ts';
+import type { Sighting } from '../sighting.ts';
+import type { Source, SourceCapabilities, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
+
+export interface RecordedBlock {
+  readonly slot: number;
+  readonly parentSlot: number;
+  readonly transactions: readonly RecordedTransaction[];
+}
+
+export interface RecordedTransaction {
+  readonly signature: string;
+  readonly hasFailed: boolean;
+  readonly logs: readonly string[];
+  /** The transaction as `getTransaction` answers; null if the recording shows only its logs. */
+  readonly answer: unknown;
+}
+
+/** Plays a recording, at its own pace. */
+export interface Playback {
+  /** Begins; to be called once. */
+  start(listener: PlaybackListener): void;
+  stop(): void;
+}
+
+export interface PlaybackListener {
+  onBlock(block: RecordedBlock): void;
+  onConfirmed(slot: number): void;
+}
+
+/**
+ * Recorded blocks as whole sightings, or as logs where a recording shows no more. A simulated node is no source of its own: it is read by
+ * PubSub, as any node.
+ */
+export class ReplaySource implements Source {
+  readonly name = 'replay';
+  readonly capabilities: SourceCapabilities = {
+    shows: 'whole',
+    commitments: ['processed'],
+    slots: true,
+    confirmedSlots: true,
+    accounts: false,
+    blocks: true,
+  };
+  readonly #playback: Playback;
+  readonly #log: Logger;
+  readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+  #sink: SourceSink | null = null;
+  #slot = 0;
+  #slotAtMs: number | null = null;
+
+  constructor(playback: Playback, log: Logger) {
+    this.#playback = playback;
+    this.#log = log;
+  }
+
+  start(sink: SourceSink, signal: AbortSignal): void {
+    this.#sink = sink;
+    signal.addEventListener('abort', () => this.#playback.stop(), { once: true });
+    this.#playback.start({
+      onBlock: (block) => this.#readBlock(sink, block),
+      onConfirmed: (slot) => sink.confirmedSlot(0, slot),
+    });
+  }
+
+  health(): SourceHealth {
+    return {
+      slot: this.#slot,
+      slotAgeMs: this.#slotAtMs === null ? null : Math.round(performance.now() - this.#slotAtMs),
+      endpointsUp: this.#sink === null ? 0 : 1,
+      blindPeriods: 0,
+      endpoints: [],
+      counts: { ...this.#counts },
+    };
+  }
+
+  #readBlock(sink: SourceSink, { slot, parentSlot, transactions }: RecordedBlock): void {
+    this.#slot = slot;
+    this.#slotAtMs = performance.now();
+    sink.slot(slot, parentSlot);
+    for (const transaction of transactions) {
+      if (transaction.hasFailed) this.#counts.failed++;
+      else if (!sink.isRepeat(transaction.signature, slot)) {
+        const sighting = this.#sightingOf(transaction, slot);
+        if (sighting !== null) sink.sighting(sighting);
+      }
+    }
+  }
+
+  #sightingOf({ signature, logs, answer }: RecordedTransaction, slot: number): Sighting | null {
+    const origin = { source: this.name, signature, slot, commitment: 'processed', receivedUs: nowUs() } as const;
+    if (answer === null) return { kind: 'logs', ...origin, logs };
+    const sighting = readWholeSighting(answer, { ...origin, late: false });
+    if (sighting.kind === 'whole') return sighting;
+    this.#counts.malformed++;
+    this.#log.warn({ signature, reason: sighting.reason }, 'recorded_transaction_malformed');
+    return null;
+  }
+}
