@@ -1,3 +1,4 @@
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
 import { WebSocket } from 'ws';
@@ -60,18 +61,6 @@ export async function followStream(options: StreamOptions): Promise<StreamEnd> {
     await pause(waitMs, options.signal);
     retryMs = Math.min(retryMs * 2, maxRetryMs);
   }
-}
-
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, durationMs);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done);
-  });
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {

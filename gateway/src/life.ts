@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { OpenRequests } from './http/open-requests.ts';
 import type { Hub } from './stream/hub.ts';
@@ -40,10 +41,6 @@ export async function drain({ hub, transport, requests, waitMs, enter, log }: Li
   if (left > 0) log.warn({ requests: left }, 'requests_left_at_end');
   if (connections > 0) await pause(lingerMs);
   log.info({ connections, tookMs: Math.round(performance.now() - startedMs) }, 'gateway_drained');
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** What is being opened; where that fails, what was opened before it is closed. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -269,7 +269,7 @@ async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<st
       if (ended.aborted) return null;
       log.warn({ err: error, attempt }, 'rpc_unavailable');
     }
-    await pause(Math.min(maxGenesisPauseMs, genesisPauseMs * 2 ** attempt), undefined, { signal: ended }).catch(() => undefined);
+    await pause(Math.min(maxGenesisPauseMs, genesisPauseMs * 2 ** attempt), ended);
   }
   return null;
 }

@@ -1,5 +1,6 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { maxAccountBytes } from '@sluice/shared/solana/answers/limits.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
 import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
@@ -231,10 +232,6 @@ function sizeTogether(of: ReadonlyMap<string, number>, more: ReadonlySet<string>
   let size = of.size;
   for (const address of more) if (!of.has(address)) size++;
   return size;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Slot of an answer's context; null where it has none, or one that the chain cannot have reached. */

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
@@ -31,10 +32,6 @@ interface OwnedAccounts {
   readonly slot: number;
   readonly held: readonly HeldToken[];
   readonly emptyAccounts: number;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -363,7 +363,7 @@ export class GapFiller {
     if (signal.aborted) return;
     const woken = new AbortController();
     this.#wake = () => woken.abort();
-    await pause(ms, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
+    await pause(ms, woken.signal, { ref: false });
     this.#wake = null;
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Loss } from '../report.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';
@@ -141,7 +141,7 @@ export class Unfinished {
     } else if (found.kind === 'failed') this.#lose(open, 'it failed where the chain went on', false);
     else {
       const leftMs = open.sinceMs + othersWithinMs - performance.now();
-      if (leftMs > 0) await pause(leftMs, undefined, { ref: false, signal }).catch(() => undefined);
+      if (leftMs > 0) await pause(leftMs, signal, { ref: false });
       if (this.#open.get(signature) === open) this.#lose(open, found.reason);
     }
   }

@@ -2,7 +2,7 @@ import type { Logger } from '../log/log.ts';
 import { leaseTtlMs, type Lease } from './bus.ts';
 import { RedisFault } from './bus-error.ts';
 import { checkLeaseName } from './entry-checks.ts';
-import { pause } from './pause.ts';
+import { pause } from '../abort/pause.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { leaseScript, redisKeys, releaseScript } from './redis-scripts.ts';
 

@@ -7,7 +7,7 @@ import { checkEntry } from './entry-checks.ts';
 import { epochEnding } from './epoch.ts';
 import type { KnownPosition } from './known-position.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from './message.ts';
-import { pause } from './pause.ts';
+import { pause } from '../abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { asIncompatible } from './redis-history.ts';

@@ -4,7 +4,7 @@ import { BusError, closedError, RedisFault } from './bus-error.ts';
 import { LogFollower } from './log-follower.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from './message.ts';
 import { PendingMessages } from './pending-messages.ts';
-import { pause } from './pause.ts';
+import { pause } from '../abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { ownBytes, placeOf, RedisHistory, type LogState } from './redis-history.ts';

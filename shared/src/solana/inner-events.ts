@@ -1,4 +1,5 @@
 import { decodeBase58, isAddress } from './base58.ts';
+import { isRecord } from './json-forms.ts';
 import { eventPath, type EventSink } from './logs.ts';
 import { decodeTransaction, type TransactionVersion } from './transaction.ts';
 import { precompilePrograms } from './well-known.ts';
@@ -70,13 +71,9 @@ function fail(reason: string): never {
   throw new ShapeFault(reason);
 }
 
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function objectIn(from: Json, key: string): Json {
   const value = from[key];
-  return isJson(value) ? value : fail(`${key} is no object`);
+  return isRecord(value) ? value : fail(`${key} is no object`);
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
@@ -109,7 +106,7 @@ function keyAt(keys: readonly string[], index: unknown): string {
 
 /** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (no bytes). */
 function readInstruction(value: unknown, keys: readonly string[]): TransactionInstruction {
-  if (!isJson(value)) return fail('an instruction is no object');
+  if (!isRecord(value)) return fail('an instruction is no object');
   if (typeof value['programId'] === 'string') {
     const programId = addressOf(value['programId']);
     if (value['parsed'] !== undefined) return { programId, accounts: [], data: new Uint8Array(0) };
@@ -127,11 +124,11 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
   if (groups === undefined || groups === null) return null;
   const inner = new Map<number, TransactionInnerInstruction[]>();
   for (const group of listOf(groups, 'innerInstructions')) {
-    if (!isJson(group)) return fail('inner instructions are no object');
+    if (!isRecord(group)) return fail('inner instructions are no object');
     const index = integerOrNull(group['index']) ?? fail('inner instructions without an index');
     const list = listOf(group['instructions'], 'instructions').map((value) => ({
       ...readInstruction(value, keys),
-      stackHeight: isJson(value) ? integerOrNull(value['stackHeight']) : null,
+      stackHeight: isRecord(value) ? integerOrNull(value['stackHeight']) : null,
     }));
     inner.set(index, list);
   }
@@ -143,7 +140,7 @@ function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] 
   if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
   const balances = new Map<string, { account: string; mint: string; owner: string | null; before: bigint; after: bigint }>();
   const add = (value: unknown, side: 'before' | 'after'): void => {
-    if (!isJson(value)) return fail('a token balance is no object');
+    if (!isRecord(value)) return fail('a token balance is no object');
     const account = keyAt(keys, value['accountIndex']);
     const mint = addressOf(value['mint']);
     const { amount } = objectIn(value, 'uiTokenAmount');
@@ -171,7 +168,7 @@ interface Body {
 
 function loadedKeys(meta: Json): string[] {
   const loaded = meta['loadedAddresses'];
-  if (!isJson(loaded)) return [];
+  if (!isRecord(loaded)) return [];
   return [...optionalList(loaded['writable'], 'writable'), ...optionalList(loaded['readonly'], 'readonly')].map(addressOf);
 }
 
@@ -200,15 +197,15 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
   const message = objectIn(transaction, 'message');
   const listed = listOf(message['accountKeys'], 'accountKeys');
   // `jsonParsed` lists the keys of lookup tables among the others, `json` leaves them in `loadedAddresses`.
-  const parsed = listed.some(isJson);
-  const own = listed.map((key) => addressOf(isJson(key) ? key['pubkey'] : key));
+  const parsed = listed.some(isRecord);
+  const own = listed.map((key) => addressOf(isRecord(key) ? key['pubkey'] : key));
   const loaded = parsed ? [] : loadedKeys(meta);
   const keys = parsed ? own : [...own, ...loaded];
   return {
     signature: textOf(listOf(transaction['signatures'], 'signatures')[0], 'signature'),
     version: version === 0 || version === 1 ? version : 'legacy',
     keys,
-    loaded: parsed ? listed.filter((key) => isJson(key) && key['source'] === 'lookupTable').length : loaded.length,
+    loaded: parsed ? listed.filter((key) => isRecord(key) && key['source'] === 'lookupTable').length : loaded.length,
     instructions: listOf(message['instructions'], 'instructions').map((value) => readInstruction(value, keys)),
   };
 }
@@ -220,12 +217,12 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
  */
 export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransactionView {
   try {
-    if (!isJson(answer)) return fail('the answer is no object');
+    if (!isRecord(answer)) return fail('the answer is no object');
     const meta = objectIn(answer, 'meta');
     const transaction = answer['transaction'];
     const body = Array.isArray(transaction)
       ? readEncoded(transaction, meta)
-      : isJson(transaction)
+      : isRecord(transaction)
         ? readJson(transaction, meta, answer['version'])
         : fail('no transaction');
     return {

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { pause } from '../abort/pause.ts';
 import type { Logger } from '../log/log.ts';
 import { programUrl } from './programs.ts';
 
@@ -66,7 +66,7 @@ export class KeptThread {
       const livedMs = Math.round(performance.now() - begunAtMs);
       if (livedMs >= steadyMs) pauseMs = firstPauseMs;
       log.error({ err: error, thread: name, livedMs, pauseMs }, 'thread_ended');
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+      await pause(pauseMs, signal);
       if (signal.aborted) return;
       pauseMs = Math.min(maxPauseMs, pauseMs * 2);
       this.#restarts++;

@@ -4,7 +4,8 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { OrderFill, OrderTerms } from '../model/order.ts';
-import { countOf, isRecord, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { countOf, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
 
 /**
  * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and the log.

@@ -1,4 +1,5 @@
-import { contextOf, countOf, isRecord } from '../nodes/answer-forms.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { contextOf, countOf } from '../nodes/answer-forms.ts';
 
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
@@ -116,17 +117,4 @@ export function createOrderPublisher({ bus, events, simulated, log }: OrderPubli
       await publisher?.close();
     },
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-  });
 }

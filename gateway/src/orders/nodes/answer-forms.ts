@@ -1,8 +1,6 @@
-/** Checks of what nodes answer. Null stands for anything that is not of the documented form. */
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** Checks of what nodes answer. Null stands for anything that is not of the documented form. */
 
 export function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;

@@ -1,5 +1,5 @@
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { isRecord } from '../nodes/answer-forms.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { createTurns } from '../nodes/turns.ts';
 
 /** Requests under way on one lane. */

@@ -1,5 +1,6 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { contextOf, countOf, isRecord, linesOf } from '../nodes/answer-forms.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { contextOf, countOf, linesOf } from '../nodes/answer-forms.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';
 import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';

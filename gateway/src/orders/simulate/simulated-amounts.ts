@@ -1,7 +1,7 @@
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
-import { isRecord } from '../nodes/answer-forms.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 
 /** Token balances that are looked at; a transaction locks at most 128 accounts. */
 const maxTokenBalances = 256;

@@ -1,3 +1,5 @@
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+
 /** A runtime's error in the JSON form of the RPC. `name` as the runtime has it: `BlockhashNotFound`, `Custom`, `IncorrectProgramId`. */
 export type TransactionError =
   | { readonly kind: 'transaction'; readonly name: string; readonly accountIndex: number | null }
@@ -7,10 +9,6 @@ export type TransactionError =
 
 const unreadable: TransactionError = { kind: 'unreadable' };
 const nameForm = /^[A-Za-z]{1,64}$/;
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;

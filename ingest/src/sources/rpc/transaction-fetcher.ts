@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '../../clock.ts';
@@ -103,7 +103,7 @@ export class TransactionFetcher {
         unreachable = !(error instanceof RpcError && error.kind === 'answer');
       }
       if (performance.now() - sinceMs + pauseMs > this.#giveUpAfterMs) break;
-      await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
+      await pause(pauseMs, signal, { ref: false });
       pauseMs = Math.min(maxPauseMs, pauseMs * 2);
     }
     lose(signal.aborted ? 'no longer requested' : reason, unreachable);
