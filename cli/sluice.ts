@@ -54,7 +54,7 @@ function overview(): string {
     '',
     ...commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`),
     '',
-    'sluice <command> --help tells more. Every command takes --json.',
+    'sluice <command> --help explains a command. Every command takes --json.',
   ].join('\n');
 }
 

@@ -51,14 +51,14 @@ async function start(config: Config): Promise<void> {
     const simnet = config.rpc === null ? await startChain(config, log, signal) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
-    // Wallets of the simulated chain, although the product itself is told an RPC.
+    // Wallets of the simulated chain, although the product itself is given an RPC address.
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
     const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, log, closers, signal);
     if (signal.aborted) return;
     console.log(simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url));
   } catch (error) {
     await closers.closeAll(log);
-    // Told to end while it started: it ends.
+    // The signal to end came during the start.
     if (!signal.aborted) throw error;
   }
 }

@@ -142,7 +142,7 @@ async function link(argv: readonly string[]): Promise<number> {
     const stored = await store.oneTime.put({ kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs }, nowMs);
     if (!stored) throw new CommandError('As many links as the store takes wait to be used; they end after ten minutes.');
   });
-  // Behind the #: browsers send it to no server, so that it stands in no log.
+  // Behind the #: browsers send it to no server, so that it is in no log.
   const url = `${address}/#sign-in=${token}`;
   if (values.json === true) printJson({ accountId: id, url, expiresAtMs });
   else console.log(`${url}\n\nSigns in as ${id}, once, within ten minutes.`);
@@ -155,7 +155,7 @@ function isLive(account: StoredAccount | null): boolean {
 
 function dashboardAddress({ publicUrl }: Config): string {
   if (publicUrl !== null) return publicUrl;
-  throw new CommandError('Nothing tells under which address people reach the dashboard: set PUBLIC_URL.');
+  throw new CommandError('The public address of the dashboard is unknown: set PUBLIC_URL.');
 }
 
 function noSuchAccount(id: string): CommandError {

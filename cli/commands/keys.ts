@@ -30,13 +30,13 @@ export const keysCommand: Command = {
   sluice keys create --plan ${planNames.join('|')} [--scopes stream,read,trade] [--label L] [--expires 30d]
                      [--ip CIDR,CIDR] [--requests-per-minute N] [--account ID]
       makes a key and shows it: this once, for only its hash is stored. Without --scopes it has all of them. With --ip it may be
-      used from these addresses only. --requests-per-minute stands in place of the plan's. Running gateways take it at once.
+      used from these addresses only. --requests-per-minute replaces the plan's. Running gateways apply it at once.
   sluice keys list
   sluice keys rotate <id> [--overlap 24h]
       gives the key a new secret; the old one ends at once, or works on for the overlap.
   sluice keys revoke <id>
       ends the key; running gateways refuse it, and close its sockets, within a second.
-  sluice keys begin-anew --yes
+  sluice keys reset --yes
       where DATA_DIR/pepper is lost, on every machine and in every backup: ends all keys, which nothing can check any more, and makes
       a new pepper. Stop the gateways before, and copy the new pepper to every machine.
 
@@ -48,7 +48,7 @@ All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also w
 };
 
 type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, rotate, revoke, 'begin-anew': beginAnew }));
+const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, rotate, revoke, reset: resetKeys }));
 
 async function create(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, {
@@ -144,7 +144,7 @@ async function revoke(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-async function beginAnew(argv: readonly string[]): Promise<number> {
+async function resetKeys(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { yes: { type: 'boolean' }, json: { type: 'boolean' } });
   positionalsOf(positionals);
   if (values.yes !== true) throw new UsageError('this ends every key; --yes says that it is meant');

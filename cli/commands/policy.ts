@@ -112,7 +112,7 @@ async function install(argv: readonly string[]): Promise<number> {
     const key = readPin(place);
     if (key === null) throw new CommandError('No key is pinned yet: sluice wallets policy pin PUBLIC_KEY');
     if (key === false)
-      throw new CommandError('The pinned key was changed without the passphrase. Pin it anew: sluice wallets policy pin PUBLIC_KEY');
+      throw new CommandError('The pinned key was changed without the passphrase. Pin it again: sluice wallets policy pin PUBLIC_KEY');
     const opened = openPolicy(content, key, place.keystore);
     if ('fault' in opened) throw new CommandError(`The policy does not count: ${opened.fault}.`);
     const now = readPolicy(place, 0);

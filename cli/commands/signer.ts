@@ -8,7 +8,7 @@ export const signerCommand: Command = {
   sluice signer [--keystore cluster|simnet]
       signs for the gateways that connect to SIGNER_SOCKET, as a user of its own: passphrase (KEYSTORE_PASSPHRASE_FILE), limits
       (SIGNER_MAX_ORDER_SOL, SIGNER_MAX_DAY_SOL), policy and audit logs (SIGNER_DIR) are out of reach of the gateway's user.
-      Runs until it is told to end; OPERATING.md says how it is set up.`,
+      Runs until it gets the signal to end; OPERATING.md says how it is set up.`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, { keystore: { type: 'string' }, json: { type: 'boolean' } });
     positionalsOf(positionals);

@@ -29,7 +29,7 @@ export const walletsCommand: Command = {
 ${policyHelp}
 
 A wallet is the operator's, or that of the account: only keys of the same account trade with it. All take --json. Secrets are sealed under the passphrase of KEYSTORE_PASSPHRASE_FILE and never shown.
-Wallets of simnet are kept apart from those of a real cluster.`,
+Wallets of simnet are separate from those of a real cluster.`,
   async run(argv) {
     const [work, rest] = actionOf('wallets', argv, actions);
     return work(rest);

@@ -7,7 +7,7 @@ import { fail, ok, reason, warn, type Finding } from './finding.ts';
 const timeoutMs = 5_000;
 /** Some 6 s behind the others. */
 const maxLagSlots = 15;
-/** Block times are whole seconds and lag by a few; more than this is a clock that is wrong, or a chain that stands. */
+/** Block times are whole seconds and lag by a few; more than this is a clock that is wrong, or a chain that has stopped. */
 const maxSkewSeconds = 30;
 
 /** Clusters by `getGenesisHash`. */
@@ -82,12 +82,12 @@ function compare(views: readonly NodeView[]): readonly Finding[] {
   for (const view of behind) findings.push(warn('lag', `${view.name} is ${head - view.slot} slots behind`));
   if (behind.length === 0 && views.length > 1) findings.push(ok('lag', `all within ${maxLagSlots} slots`));
   const skews = views.flatMap((view) => (view.skewSeconds === null ? [] : [view.skewSeconds]));
-  if (skews.length === 0) return [...findings, warn('clock', 'no node told the time of a block')];
+  if (skews.length === 0) return [...findings, warn('clock', 'no node reported the time of a block')];
   const skew = skews.reduce((best, one) => (Math.abs(one) < Math.abs(best) ? one : best));
   const detail = `this machine is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the newest block`;
   return [
     ...findings,
-    Math.abs(skew) > maxSkewSeconds ? warn('clock', `${detail}: a wrong clock, or a chain that stands`) : ok('clock', detail),
+    Math.abs(skew) > maxSkewSeconds ? warn('clock', `${detail}: a wrong clock, or a chain that has stopped`) : ok('clock', detail),
   ];
 }
 

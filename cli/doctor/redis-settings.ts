@@ -93,7 +93,7 @@ function judgeReplicas(settings: Settings, replicas: number, info: InspectedServ
 function judgeBacklog(settings: Settings): string[] {
   const bytes = Number(settings.get('repl-backlog-size'));
   return bytes < leastBacklogBytes
-    ? [`repl-backlog-size is ${bytes}: a replica that is away for a moment copies everything anew; set 256mb`]
+    ? [`repl-backlog-size is ${bytes}: a replica that is away for a moment copies everything again; set 256mb`]
     : [];
 }
 

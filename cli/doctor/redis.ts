@@ -10,7 +10,7 @@ const timeoutMs = 5_000;
 const slowMs = 20;
 const roundTrips = 10;
 
-/** Connects to the bus as ingest and gateway do, times it, and tells who else is on it. */
+/** Connects to the bus as ingest and gateway do, measures it, and lists who else is connected. */
 export async function checkRedis({ redisUrls }: Config): Promise<readonly Finding[]> {
   if (redisUrls === null) return [ok('bus', 'in the process (REDIS_URL is not set): one process runs all, with start')];
   try {

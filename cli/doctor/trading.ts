@@ -50,7 +50,7 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
   if (keystore === null) return ok('signer', 'there is no custodial wallet yet');
   const file = passphraseFileOf(config);
   if (config.signerSocket !== null && config.keystorePassphraseFile === null) return checkSocket(config.signerSocket);
-  // Told by the check of the passphrase.
+  // Reported by the check of the passphrase.
   if (file === null) return fail('signer', 'it cannot start without a passphrase');
   try {
     const unsafe = filesFault({ program: null, passphraseFile: file, dataDir: config.dataDir, auditFolder: signerFolder(config) });

@@ -28,7 +28,7 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Why a stream ended for good; null: it was told to. */
+/** Why a stream ended for good; null: the caller ended it. */
 export type StreamEnd = string | null;
 
 const firstRetryMs = 250;

@@ -22,7 +22,7 @@ export interface Fleet {
   statuses(): Promise<readonly BusStatus[]>;
   /** Gateways on the bus, as of the last look; this one among them. */
   size(): number;
-  /** Tells the others that this gateway is gone. */
+  /** Notifies the others that this gateway has ended. */
   close(): Promise<void>;
 }
 

@@ -63,7 +63,7 @@ export interface GatewayOptions {
   readonly authenticator?: Authenticator;
   /** Seals what gateways keep in Redis for each other; made of the store's pepper where it is not given, or of chance where there is no store. */
   readonly sealKey?: Uint8Array;
-  /** Counts the requests of keys; closed by whoever made it. Made here where none is given: over all gateways where there is Redis. */
+  /** Counts the requests of keys; closed by its creator. Made here where none is given: over all gateways where there is Redis. */
   readonly limiter?: CountingLimiter;
   /** Where the custodial wallets are; those of the settings' chain where it is not given. */
   readonly custody?: Custody;
@@ -83,9 +83,9 @@ export interface Gateway {
   readonly transport: 'uws' | 'node';
   /** What it serves. */
   readonly endpoints: readonly EndpointSpec[];
-  /** Closes every connection that stands on this credential (`Principal.credential`). */
+  /** Closes every connection that uses this credential (`Principal.credential`). */
   disconnect(credential: string): number;
-  /** Tells clients to come back elsewhere, closes them with 4012 and ends. May be called more than once. */
+  /** Asks clients to reconnect elsewhere, closes them with 4012, and ends. May be called more than once. */
   close(): Promise<void>;
 }
 

@@ -4,17 +4,17 @@ import type { OpenRequests } from './http/open-requests.ts';
 import type { Hub } from './stream/hub.ts';
 import type { Transport } from './transport/transport.ts';
 
-/** From being told to end to the end: whoever manages processes kills what takes longer than 30 seconds. */
+/** From the signal to the end. Service managers kill a process that takes longer than 30 seconds. */
 export const endWithinMs = 29_000;
 /** For handing off the connections: 5 % of them a second. */
 const handOffWithinMs = 20_000;
-/** What a client is told to wait at most before it comes back: they come in slices already. */
+/** Longest wait of a client before it reconnects. Clients are closed in slices already. */
 const reconnectWithinMs = 1_000;
 /** Time for answers that are due, and for close frames to leave before the sockets are cut. */
 const answersWithinMs = 3_000;
 const lingerMs = 300;
 
-/** `running`: takes whoever comes. `draining`: takes nobody new. `ending`: nothing at all is begun any more. */
+/** `running`: accepts new connections. `draining`: accepts no new one. `ending`: begins nothing any more. */
 export type LifePhase = 'running' | 'draining' | 'ending';
 
 export interface LifeParts {

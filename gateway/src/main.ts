@@ -32,7 +32,7 @@ async function main(config: Config): Promise<void> {
     if (!ending.signal.aborted) await once(ending.signal, 'abort');
     await gateway.close();
   } catch (error) {
-    // Told to end while it started: it ends.
+    // The signal to end came during the start.
     if (!ending.signal.aborted) throw error;
   } finally {
     await market?.close();

@@ -50,7 +50,7 @@ export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
     ),
     gauge('gateways', 'Gateways on the same bus, this one among them.', of.gateways),
     gauge('lag_slots', 'Slots that ingest is behind the newest that this gateway hears of; -1 where it hears of none.', of.lag.slots ?? -1),
-    gauge('lag_seconds', 'Time since ingest heard of a new slot; -1 where none tells.', of.lag.ms === null ? -1 : of.lag.ms / 1e3),
+    gauge('lag_seconds', 'Time since ingest heard of a new slot; -1 if none reports one.', of.lag.ms === null ? -1 : of.lag.ms / 1e3),
     gauge('requests_open', 'Requests over HTTP that wait for their answer.', of.requests),
     ...streamMetrics(of.hub),
     ...limitMetrics(of.limiter),
@@ -112,7 +112,7 @@ function limitMetrics({ away, counters: { taken, refused, local, outages, overru
 function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[] {
   const { counters } = tokens;
   return [
-    gauge('tokens', 'Tokens kept in memory, as they were asked for.', tokens.size),
+    gauge('tokens', 'Tokens in memory that were requested.', tokens.size),
     counter('token_loads_total', 'Tokens that were cold and read.', counters.loads),
     counter('token_refreshes_total', 'Tokens that were read again.', counters.refreshes),
     counter('token_shared_total', 'Questions for a token that was being read already.', counters.shared),

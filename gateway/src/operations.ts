@@ -21,7 +21,7 @@ import type { Hub } from './stream/hub.ts';
 import type { Trading } from './orders/trading.ts';
 import type { Transport } from './transport/transport.ts';
 
-/** What a gateway tells of itself is gathered from these. */
+/** The sources of a gateway's reports about itself. */
 export interface OperationsParts {
   readonly config: Pick<Config, 'redisUrls' | 'operations'>;
   readonly fleet: Fleet;

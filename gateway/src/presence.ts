@@ -17,7 +17,7 @@ export interface PresenceOptions {
   readonly onTold: () => void;
 }
 
-/** Tells the other processes that this gateway runs, until it is closed. Resolves when it was told, or cannot be at present. */
+/** Reports to the other processes that this gateway runs, until it is closed. Resolves after the first report or its failure. */
 export async function announce({ bus, log, onTold }: PresenceOptions): Promise<{ close(): Promise<void> }> {
   const name = `${gatewayStatusPrefix}${randomBytes(6).toString('hex')}`;
   const startedAtMs = Date.now();

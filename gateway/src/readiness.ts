@@ -5,7 +5,7 @@ import type { MarketHealth } from './reads/market-health.ts';
 import type { StoreHealth } from './store/sql/metered.ts';
 import type { Hub } from './stream/hub.ts';
 
-/** Slots last 200 to 400 ms; when ingest has heard of none for so long, the stream stands still. */
+/** Slots last 200 to 400 ms; if ingest has seen none for so long, the stream has stopped. */
 const maxSlotAgeMs = 10_000;
 
 export interface ReadinessParts {
@@ -19,7 +19,7 @@ export interface ReadinessParts {
   readonly trading: PartFault;
 }
 
-/** What is wrong with each part that a gateway stands on. One endpoint of several that fails is no fault. */
+/** The fault of each part that a gateway needs. One endpoint of several that fails is no fault. */
 export function gatewayParts({ hub, health, store, limiter, rpc, trading }: ReadinessParts): Parts {
   return {
     bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',

@@ -30,7 +30,7 @@ export interface StatusParts {
   readonly orders: OrderReport | null;
 }
 
-/** How far what clients are told is behind the chain, as far as it is known. */
+/** How far the stream is behind the chain, if known. */
 export interface Lag {
   /** Slots that ingest is behind the newest that this gateway has heard of itself; null where it hears of none. */
   readonly slots: number | null;
@@ -76,7 +76,7 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
   };
 }
 
-/** Whether the chain is the simulated one; null while no ingest tells. */
+/** Whether the chain is the simulated one; null while no ingest process reports it. */
 function simulatedBy(ingests: readonly BusStatus[]): boolean | null {
   const known = ingests.map(({ value }) => value['simulated']).filter((simulated) => typeof simulated === 'boolean');
   return known.length === 0 ? null : known.some(Boolean);

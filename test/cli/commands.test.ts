@@ -50,7 +50,7 @@ describe('the command line', () => {
     [['keys', 'create']],
     [['keys', 'create', '--plan', 'gold']],
     [['keys', 'create', '--plan', 'standard', '--expires', '0s']],
-    [['keys', 'begin-anew']],
+    [['keys', 'reset']],
     [['keys', 'create', '--plan', 'standard', '--scopes', 'stream,everything']],
     [['keys', 'create', '--plan', 'standard', '--colour', 'red']],
     [['keys', 'create', '--plan', 'standard', '--expires', 'soon']],
@@ -92,7 +92,7 @@ describe('the command line', () => {
   });
 
   it('tells what is missing, and takes --json before what is to be done', async () => {
-    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing: what to do, create, list, rotate, revoke, begin-anew\n/);
+    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing: what to do, create, list, rotate, revoke, reset\n/);
     expect(await run(['keys', '--json', 'list'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
@@ -150,10 +150,10 @@ describe('sluice keys', () => {
 
   it('begins anew where the pepper is lost, and only there', async () => {
     const dataDir = join(folder, '.data');
-    const wantsNothing = await run(['keys', 'begin-anew', '--yes']);
+    const wantsNothing = await run(['keys', 'reset', '--yes']);
     expect(wantsNothing).toMatchObject({ code: 1, stdout: '' });
     const lost = (await json(['keys', 'create', '--plan', 'standard'])) as { readonly id: string; readonly key: string };
-    expect(await run(['keys', 'begin-anew', '--yes'])).toMatchObject({ code: 1, stdout: '' });
+    expect(await run(['keys', 'reset', '--yes'])).toMatchObject({ code: 1, stdout: '' });
     const store = await openEmbeddedStore(dataDir);
     onTestFinished(() => store.close());
     expect(await store.keys.byId(lost.id)).toMatchObject({ revokedAtMs: null });
@@ -161,10 +161,10 @@ describe('sluice keys', () => {
     rmSync(join(dataDir, 'pepper'));
     expect(await run(['keys', 'create', '--plan', 'standard'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('keys begin-anew'),
+      stderr: expect.stringContaining('keys reset'),
     });
     expect((await run(['doctor'])).stdout).toMatch(/^FAIL .*pepper/im);
-    expect(await json(['keys', 'begin-anew', '--yes'])).toEqual({ revoked: 1 });
+    expect(await json(['keys', 'reset', '--yes'])).toEqual({ revoked: 1 });
     const made = (await json(['keys', 'create', '--plan', 'standard'])) as { readonly id: string; readonly key: string };
     const authenticator = await authenticatorOf(store);
     onTestFinished(() => authenticator.close());

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { Outgoing, PublishableEvent, Told } from '@sluice/ingest/publisher/outgoing.ts';
-import { Standing } from '@sluice/ingest/publisher/standing.ts';
+import { Standing } from '@sluice/ingest/publisher/published-slots.ts';
 import { addressOf as someAddress, tradeEvent } from '../support/stream-events.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {

@@ -49,7 +49,7 @@ function readerCode({ name, event, purpose, fields: names }: FieldReader, fields
   ].join('');
 }
 
-/** Reads an event up to the last field that is requested. An object inside the event is read to its end: the next field stands behind it. */
+/** Reads an event up to the last field that is requested. An object inside the event is read to its end: the next field follows it. */
 function readObject(draft: Draft, fields: readonly Field[], path: string, type: string): void {
   for (const field of fields) {
     if (path === '' && draft.missing.size === 0) return;

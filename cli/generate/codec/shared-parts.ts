@@ -26,7 +26,7 @@ export function sharedParts(events: readonly (readonly Field[])[]): readonly Sha
     else {
       const before = first[index - 1]?.name;
       if (run.length > 0 && !others.every((fields) => nameBefore(fields, field.name) === before)) end();
-      // A part begins with a field that is always there: the comma in front of it stands outside.
+      // A part begins with a field that is always there: the comma before it is not part of it.
       if (run.length > 0 || !common.optional) run.push(common);
     }
   }

@@ -9,7 +9,7 @@ type Piece = { readonly constant: string } | { readonly expression: string };
 export class ValueWriter {
   readonly json: Piece[] = [];
   readonly msgpack: Piece[] = [];
-  /** What stands in front of both. */
+  /** The text before both. */
   readonly statements: string[] = [];
 
   /** Names of the functions made so far, and their code. */

@@ -44,7 +44,7 @@ type ChangeHandler<B> = (
   segments: readonly string[],
 ) => Promise<HttpAnswer>;
 
-/** What stands between a request and what it asks for: limits, origin, session, CSRF token and form. */
+/** The checks of a request: limits, origin, session, CSRF token and form. */
 export class Gate {
   readonly #options: DashboardOptions;
   /** Of this gateway alone: what it guards is this gateway's work, and every gateway has its own addresses. */
@@ -68,7 +68,7 @@ export class Gate {
     return handler(await this.#signedIn(request));
   }
 
-  /** Something that a page of ours does for whoever is there. */
+  /** An action of one of our pages, for any visitor. */
   stranger<B>(path: string, schema: TObject | undefined, handler: StrangerHandler<B>): Route {
     const check = bodyCheck<B>({ body: schema });
     return {
@@ -124,7 +124,7 @@ export class Gate {
 
   #refuse(request: HttpRequest, fault: (SignInOutcome & { ok: false })['fault']): HttpAnswer {
     this.#options.log.debug({ fault, requestId: request.requestId }, 'sign_in_refused');
-    // Said only to somebody whose wallet is proven; a disabled account is told apart from none by nothing.
+    // Reported only after the wallet is proven. Otherwise a disabled account looks like none.
     if (fault === 'sign_up' || fault === 'account')
       return errorAnswer(request, 'FORBIDDEN', 'This wallet has no account here. Ask the operator for one.');
     return errorAnswer(request, 'UNAUTHENTICATED', 'The sign-in was not accepted. Begin it again.');

@@ -2,8 +2,8 @@ import type { HttpRequest } from '../transport/transport.ts';
 import type { PublicOrigin, PublicOrigins } from './public-origins.ts';
 
 /**
- * From which of our origins a page sends a request that changes something; null where it comes from elsewhere, or it cannot be
- * told. Browsers send both headers, and no page can forge them (Fetch standard; Fetch Metadata).
+ * The one of our origins whose page sends a request that changes something. Null if it comes from elsewhere, or its origin is
+ * unknown. Browsers send both headers, and no page can forge them (Fetch standard; Fetch Metadata).
  */
 export function originOfChange(request: HttpRequest, { origins }: PublicOrigins & { readonly ok: true }): PublicOrigin | null {
   const site = request.headers.get('sec-fetch-site');
@@ -24,7 +24,7 @@ export function addressGroup(address: string): string {
   const [head, tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
   const groups = head ?? [];
   if (tail !== undefined) {
-    // An IPv4 address at the end stands for two groups.
+    // An IPv4 address at the end counts as two groups.
     const missing = 8 - groups.length - tail.length - (address.includes('.') ? 1 : 0);
     groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'), ...tail);
   }

@@ -18,7 +18,7 @@ export interface Nonce {
   readonly number: number;
 }
 
-/** Nonces of messages to sign in with. They carry their time and a signature of ours (HMAC): nothing is kept of one that is made. */
+/** Nonces of messages to sign in with. They carry their time and a signature of ours (HMAC): nothing is stored of a nonce. */
 export class Nonces {
   readonly #key: Uint8Array;
 

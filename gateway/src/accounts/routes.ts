@@ -69,7 +69,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
   return routes.map((route) => ({ ...route, handler: whileStoreAnswers(route.handler, log) }));
 }
 
-/** While the store does not answer nobody can be told who they are, which is no fault of ours: they are to come again. */
+/** While the store does not answer, no session can be checked; the caller has to try again. */
 function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
   return async (request, body, segments) => {
     try {

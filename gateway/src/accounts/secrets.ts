@@ -14,7 +14,7 @@ export function tokenHash(token: string): Uint8Array {
   return new Uint8Array(createHash('sha256').update(token).digest());
 }
 
-/** The CSRF token of a session: made from the session's token, so that it can be told again and fits no other session. */
+/** The CSRF token of a session: made from the session's token, so that it can be made again and fits no other session. */
 export function csrfTokenOf(sessionToken: string): string {
   return createHmac('sha256', sessionToken).update('sluice dashboard csrf').digest('hex');
 }

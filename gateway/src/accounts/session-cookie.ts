@@ -10,7 +10,7 @@ function cookieName(secure: boolean): string {
 
 /**
  * The session token that a `Cookie` header carries; null where it has none. Two cookies of the name (one was planted from
- * another path) are none: it cannot be told which is ours.
+ * another path) are none: it is unknown which one is ours.
  */
 export function sessionTokenOf(cookies: string | undefined, secure: boolean): string | null {
   if (cookies === undefined || cookies.length > maxCookieChars) return null;

@@ -33,7 +33,7 @@ export async function beginSession(store: Store, accountId: string, before: stri
   return begun ? token : null;
 }
 
-/** Who a session's token stands for; null: nobody, or no more. */
+/** The holder of a session's token; null if there is none. */
 export async function findSession(store: Store, token: string, nowMs: number): Promise<SignedIn | null> {
   const session = await store.sessions.byTokenHash(tokenHash(token), nowMs);
   if (session === null) return null;

@@ -19,7 +19,7 @@ export type SignInInput = Required<
   Pick<SignInMessage, 'domain' | 'statement' | 'uri' | 'version' | 'nonce' | 'issuedAt' | 'expirationTime'>
 >;
 
-/** Makes a message for one sign-in. Nothing is kept of it, so nobody can ask for too many. */
+/** Makes a message for one sign-in. Nothing is stored of it, so any number may be requested. */
 export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, nowMs: number): SignInInput {
   const { text: nonce } = nonces.make(nowMs);
   const issuedAt = new Date(nowMs).toISOString();
@@ -27,7 +27,7 @@ export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, no
   return { domain, statement, uri: origin, version: '1', nonce, issuedAt, expirationTime };
 }
 
-/** Why a sign-in is refused: for our log. The one who tried is told only that it was. */
+/** Why a sign-in is refused: for our log. The caller learns only that it was refused. */
 export type SignInFault = 'address' | 'encoding' | 'message' | 'domain' | 'time' | 'signature' | 'nonce' | 'link' | 'sign_up' | 'account';
 
 export type SignInOutcome =

@@ -129,7 +129,7 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
     read: async () => {
       const startedAtMs = Date.now();
       const version = await store.keys.version();
-      // Away for so long that deleted keys may be forgotten already, or put back to an older state: what is no more is not told.
+      // Away for so long that deleted keys may be forgotten already, or put back to an older state: so the end of a key is not reported.
       const wholly = startedAtMs - readAtMs > keepRemovedMs / 2 || version < seen;
       if (wholly) ring.retain(await follow(beginning), Date.now());
       else if (version !== seen) await follow({ version: seen + 1, id: '' });
@@ -140,7 +140,7 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
 }
 
 /**
- * Runs `work` for whoever asks, each time begun after the call: at most one at a time, and one every `spacingMs`. A failure is told
+ * Runs `work` for each caller, begun after the call: at most one at a time, and one every `spacingMs`. A failure is reported
  * through `onState`, when it begins and, with null, when it is over.
  */
 function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (fault: string | null) => void): () => Promise<void> {

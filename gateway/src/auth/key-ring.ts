@@ -11,7 +11,7 @@ interface Credential {
   /** With the pepper, as it is stored. */
   readonly hash: Uint8Array;
   readonly endsAtMs: number;
-  /** SHA-256 of the secret once it was shown and good: a third of the work from then on. Of 200 random bits it tells nothing. */
+  /** SHA-256 of the secret once it was shown and good: a third of the work from then on. It reveals nothing of 200 random bits. */
   digest: Uint8Array;
 }
 
@@ -57,7 +57,7 @@ export class KeyRing {
     return credential !== undefined && credential.endsAtMs > nowMs ? credential.principal : null;
   }
 
-  /** Who stands on a credential; null where it has ended. */
+  /** The principal of a credential; null if the credential has ended. */
   byCredential(name: string, nowMs: number): Principal | null {
     const credentials = this.#live.get(name.slice(0, name.lastIndexOf('.'))) ?? [];
     return credentials.find(({ principal, endsAtMs }) => principal.credential === name && endsAtMs > nowMs)?.principal ?? null;
@@ -68,10 +68,10 @@ export class KeyRing {
     const before = this.#live.get(key.id) ?? [];
     const after = key.revokedAtMs === null ? credentialsOf(key, this.#plans).filter(({ endsAtMs }) => endsAtMs > nowMs) : [];
     this.#put(key.id, after);
-    const kept = new Map(after.map(({ principal }) => [principal.credential, principal]));
+    const remaining = new Map(after.map(({ principal }) => [principal.credential, principal]));
     for (const credential of before) {
       const { principal } = credential;
-      const now = kept.get(principal.credential);
+      const now = remaining.get(principal.credential);
       if (now === undefined) this.#tell(credential, nowMs);
       else if (!isDeepStrictEqual(now.plan, principal.plan)) this.#listener.onReplanned(now);
     }

@@ -36,7 +36,7 @@ export async function needsPepper({ checks }: Pick<Store, 'checks'>): Promise<bo
 }
 
 /**
- * Begins anew where the pepper is lost: revokes every key, none of which can be checked any more, and makes another pepper. Returns
+ * For a lost pepper: revokes every key, because none can be checked any more, and makes another pepper. Returns
  * how many keys were revoked. Null where nothing is lost: the file is there, or the store's keys never had one.
  */
 export async function replaceLostPepper(store: Store, nowMs: number): Promise<number | null> {
@@ -59,7 +59,7 @@ function isPepperThere(place: Pick<Store, 'dataDir'>): boolean {
 async function openPepper(store: PepperPlace): Promise<Buffer> {
   const { checks } = store;
   const file = pepperFile(store);
-  // In this order: whoever makes the first pepper writes the file before the store is told of it.
+  // In this order: the process that makes the first pepper writes the file before it writes the store.
   if ((await needsPepper(store)) && !isPepperThere(store)) {
     throw new SettingError('DATA_DIR', `there is no ${file}, and the store has keys that were made with one; ${remedy}`);
   }
@@ -74,4 +74,4 @@ async function openPepper(store: PepperPlace): Promise<Buffer> {
   return pepper;
 }
 
-const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup; where it is lost: sluice keys begin-anew --help';
+const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup; where it is lost: sluice keys reset --help';

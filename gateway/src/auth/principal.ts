@@ -19,18 +19,18 @@ export interface Principal {
 }
 
 export interface Authenticator {
-  /** Null: no key, malformed, unknown, revoked or expired; the caller is told UNAUTHENTICATED and no more. */
+  /** Null: no key, malformed, unknown, revoked or expired; the caller gets UNAUTHENTICATED and no details. */
   authenticate(apiKey: string): Principal | null;
-  /** Who stands on a credential that was good before; null where it is no more. Asks nobody: as of the last look at the store. */
+  /** The principal of a credential that was valid before; null if it is not valid any more. As of the last read of the store. */
   principalOf(credential: string): Principal | null;
   /**
-   * Tells within a second of every credential that was valid and is no more (revoked, rotated away, expired), whichever
-   * process did it: what still stands on it, a socket above all, is to be closed. Returns the way to stop listening.
+   * Reports within a second every credential that is not valid any more (revoked, rotated away, expired), whichever
+   * process did it: close what still uses it, above all sockets. Returns a function that stops the reports.
    */
   onRevoked(listener: (credential: string, reason: 'revoked' | 'expired') => void): () => void;
   /**
-   * Tells within a second of every credential that is good as before and whose plan, or what is set in its place, is another now:
-   * what still stands on it goes by the new one. Returns the way to stop listening.
+   * Reports within a second every valid credential whose plan or own limits have changed:
+   * what still uses it follows the new plan. Returns a function that stops the reports.
    */
   onReplanned(listener: (principal: Principal) => void): () => void;
   /**

@@ -12,14 +12,14 @@ import { parseApiKey } from './key-format.ts';
 const fileName = 'simnet-api-key';
 
 /**
- * The key that the embedded start shows: Enterprise, all scopes. It is kept in the clear under the data folder, so that clients
- * find their way back after a restart, and made anew once it is revoked, rotated away or damaged. For simulated chains only.
+ * The key that the embedded start shows: Enterprise, all scopes. It is stored in the clear under the data folder, so that clients
+ * find their way back after a restart, and made again if it is revoked, rotated away or damaged. For simulated chains only.
  */
 export async function readyKey(store: Store, label: string): Promise<string> {
   const file = join(store.dataDir, fileName);
-  const aboutKey = <T>(work: () => T): T => aboutDataDir(`the API key ${file} cannot be kept`, work);
-  const kept = aboutKey(() => readIfThere(file));
-  if (kept !== null && (await opensAll(store, kept))) return kept;
+  const aboutKey = <T>(work: () => T): T => aboutDataDir(`the API key ${file} cannot be stored`, work);
+  const stored = aboutKey(() => readIfThere(file));
+  if (stored !== null && (await opensAll(store, stored))) return stored;
   const made = await createApiKey(store, {
     plan: 'enterprise',
     scopes,
@@ -41,13 +41,13 @@ async function opensAll(store: Store, key: string): Promise<boolean> {
   return stored?.plan === 'enterprise' && stored.scopes.length === scopes.length;
 }
 
-/** A key that lies in the clear opens nothing on a real cluster: it is revoked and its file deleted. Tells whether there was one. */
+/** A key that lies in the clear opens nothing on a real cluster: it is revoked and its file deleted. Returns whether there was one. */
 export async function endReadyKey(store: Store): Promise<boolean> {
   const file = join(store.dataDir, fileName);
   const aboutKey = <T>(work: () => T): T => aboutDataDir(`the API key ${file} cannot be ended`, work);
-  const kept = aboutKey(() => readIfThere(file));
-  if (kept === null) return false;
-  const parts = parseApiKey(kept);
+  const stored = aboutKey(() => readIfThere(file));
+  if (stored === null) return false;
+  const parts = parseApiKey(stored);
   if (parts !== null) await store.keys.revoke(parts.id, Date.now());
   aboutKey(() => rmSync(file, { force: true }));
   return true;

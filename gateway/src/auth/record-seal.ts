@@ -11,7 +11,7 @@ const clockDifferenceMs = 5_000;
 
 /**
  * HMAC-SHA-256 over records that gateways keep in Redis and that grant something or belong to one key. Redis may be read and written by
- * others: without a seal of the fleet a record is refused. The seal covers the purpose, the name under which the record is kept, its end
+ * others: without a seal of the fleet a record is refused. The seal covers the purpose, the name under which the record is stored, its end
  * and its content, so that none of them can be exchanged.
  */
 export class RecordSeal {

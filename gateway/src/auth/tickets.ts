@@ -3,7 +3,7 @@ import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { RecordSeal } from './record-seal.ts';
 
-/** Who a ticket stands for. */
+/** The holder of a ticket. */
 export interface TicketHolder {
   /** `Principal.credential` of the key that asked for it. */
   readonly credential: string;
@@ -30,7 +30,7 @@ const ticketForm = /^[A-Za-z0-9_-]{43}$/;
 /** How long Redis may take to answer for one. */
 const answerWithinMs = 1_000;
 
-/** What is kept of a ticket: who reads it there cannot use it. */
+/** The stored record of a ticket; a reader of the store cannot use it. */
 function hashOf(ticket: string): string {
   return createHash('sha256').update(ticket).digest('base64url');
 }
@@ -53,38 +53,38 @@ export async function createTickets({
   return redisTickets(await RedisConnection.open(redisUrls, 'tickets', log), seal, log);
 }
 
-interface Kept {
+interface StoredTicket {
   readonly holder: TicketHolder;
   readonly endsAtMs: number;
 }
 
 export function inProcessTickets(nowMs: () => number = () => performance.now(), bound = maxTickets): Tickets {
   /** In the order in which they end. */
-  const kept = new Map<string, Kept>();
+  const stored = new Map<string, StoredTicket>();
   const makeRoom = (): void => {
-    for (const [hash, { endsAtMs }] of kept) {
-      if (endsAtMs > nowMs() && kept.size < bound) return;
-      kept.delete(hash);
+    for (const [hash, { endsAtMs }] of stored) {
+      if (endsAtMs > nowMs() && stored.size < bound) return;
+      stored.delete(hash);
     }
   };
   return {
     issue: async (holder) => {
       makeRoom();
       const ticket = newTicket();
-      kept.set(hashOf(ticket), { holder, endsAtMs: nowMs() + ticketTtlMs });
+      stored.set(hashOf(ticket), { holder, endsAtMs: nowMs() + ticketTtlMs });
       return { ok: true, ticket };
     },
     take: async (ticket) => {
       const hash = hashOf(ticket);
-      const found = kept.get(hash);
-      kept.delete(hash);
+      const found = stored.get(hash);
+      stored.delete(hash);
       return found !== undefined && found.endsAtMs > nowMs() ? found.holder : null;
     },
-    close: () => kept.clear(),
+    close: () => stored.clear(),
   };
 }
 
-/** The record of a ticket: its end and whose it is, as JSON, behind the seal over both and the hash that it is kept under. */
+/** The record of a ticket: its end and whose it is, as JSON, behind the seal over both and the hash under which it is stored. */
 const recordForm = /^([A-Za-z0-9_-]{43})(\{.*\})$/s;
 
 interface TicketRecord extends TicketHolder {

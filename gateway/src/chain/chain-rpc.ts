@@ -3,7 +3,7 @@ import { createRpc, RpcError, type RpcPool, type WatchedRpc } from '@sluice/shar
 /** Time for one endpoint to answer a read. */
 const timeoutMs = 2_500;
 
-/** The gateway's way to the chain; where no endpoint is set, every call is told that there is none. */
+/** The gateway's way to the chain; if no endpoint is set, every call fails with that reason. */
 export function chainRpc(urls: readonly string[] | null): RpcPool {
   if (urls !== null) return createRpc(urls, { timeoutMs });
   const none: WatchedRpc = { call: () => Promise.reject(new RpcError('unreachable', 0, 'No RPC is set.')), health: () => [] };

@@ -23,7 +23,7 @@ export function readPassphrase(config: CustodyConfig): string | null {
   return aboutDataDir(`the passphrase ${file} cannot be read`, () => readOrMakeSecret(file, () => `${randomBytes(32).toString('hex')}\n`));
 }
 
-/** Where the passphrase stands, or is to be made. Null as for `readPassphrase`. */
+/** The file of the passphrase, or where it is to be made. Null as for `readPassphrase`. */
 export function passphraseFileOf({ rpc, dataDir, keystorePassphraseFile }: CustodyConfig): string | null {
   return keystorePassphraseFile ?? (rpc === null ? join(dataDir, 'simnet-passphrase') : null);
 }

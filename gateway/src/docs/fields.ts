@@ -37,7 +37,7 @@ function alternativesOf(schema: JsonObject): readonly JsonObject[] {
   return (schema['anyOf'] ?? []) as readonly JsonObject[];
 }
 
-/** What a value is: a link where it is told elsewhere. */
+/** The type of a value; a link if it is described elsewhere. */
 export function typeOf(schema: JsonObject): Html {
   const reference = schema['$ref'];
   if (typeof reference === 'string') return schemaLink(reference);

@@ -16,7 +16,7 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
 }
 
-/** Who calls. `principal` is null for a stranger: no key, or none that is good; nothing is kept of those. */
+/** Who calls. `principal` is null for a stranger: no key, or none that is good; nothing is stored of those. */
 export interface Caller {
   readonly principal: Principal | null;
   /** What is left to the key; null for a stranger. */
@@ -42,7 +42,7 @@ export type IdentifyCaller = (request: HttpRequest, cost: 0 | 1, needed: boolean
 export function createCallers({ authenticator, limiter, addressOf }: CallerOptions): IdentifyCaller {
   const admit = (request: HttpRequest, principal: Principal, cost: 0 | 1): Caller | Promise<Caller> => {
     const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
-    // Whoever has found a key elsewhere cannot use up what it has left.
+    // A caller from a refused address cannot use up the limit of the key.
     const taken = takeOfKey(limiter, principal, refusal === null ? cost : 0);
     return taken instanceof Promise
       ? taken.then((decision) => callerOf(principal, decision, refusal))

@@ -72,7 +72,7 @@ function reader(schema: TObject): (texts: ReadonlyMap<string, string>) => Checke
   };
 }
 
-/** What is not of the wanted form stays a text, which the schema then refuses. */
+/** A value of another form stays a text, which the schema then refuses. */
 function converted(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':

@@ -23,7 +23,7 @@ function dotted(high: string, low: string): string {
 
 /**
  * Who calls: the peer of the connection or, where that is a proxy of `trustedProxies` (addresses or CIDR), the rightmost
- * address of `X-Forwarded-For` that is none of them. What stands left of it was written by strangers.
+ * address of `X-Forwarded-For` that is none of them. Addresses to the left of it were written by strangers.
  */
 export function clientAddressOf(
   trustedProxies: readonly string[],

@@ -4,7 +4,7 @@ import { rateHeaderNames } from './rate-headers.ts';
 
 const exposed = [...rateHeaderNames, 'X-Request-Id', 'X-API-Version', 'Deprecation', 'Sunset', 'Link', 'Idempotency-Replayed'].join(', ');
 const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
-/** For how long a browser may remember what it was told, seconds. */
+/** How long a browser may cache the answer to a preflight, seconds. */
 const maxAge = '7200';
 const vary = linesOf({ Vary: 'Origin' });
 

@@ -9,7 +9,7 @@ export interface Call<E extends EndpointSpec> {
   readonly params: ParamsOf<E>;
   readonly query: QueryOf<E>;
   readonly body: BodyOf<E>;
-  /** Null for an endpoint with access `open`, whoever calls it. */
+  /** Always null for an endpoint with access `open`. */
   readonly principal: Principal | null;
 }
 

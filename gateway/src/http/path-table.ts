@@ -1,4 +1,4 @@
-/** What stands at a path: found by its fixed segments, with what stands in place of the others, as it was sent. */
+/** Finds the entry of a path by its fixed segments, with the other segments as they were sent. */
 export interface Found<T> {
   readonly value: T;
   readonly segments: readonly string[];

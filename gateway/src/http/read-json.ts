@@ -15,7 +15,7 @@ export type JsonOutcome =
 
 /**
  * JSON (RFC 8259) as strictly as money wants it: UTF-8 only, no name twice in an object, none that reaches prototypes, no
- * number that would be kept as another one, depth and names bounded. Never throws.
+ * number that would be stored as another one, depth and names bounded. Never throws.
  */
 export function readJson(bytes: Uint8Array): JsonOutcome {
   if (!isUtf8(bytes)) return { ok: false, path: '', what: 'must be UTF-8' };
@@ -28,7 +28,7 @@ const loneSurrogate = /[\ud800-\udfff]/u;
 const numberForm = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 /** Significant digits that a double always keeps. */
 const safeDigits = 15;
-/** In place of a value where there is none: the fault is told. */
+/** Takes the place of a missing value; the fault is reported. */
 const broken = Symbol('broken');
 
 class Reader {
@@ -49,7 +49,7 @@ class Reader {
     return this.#what === null ? { ok: true, value } : { ok: false, path: this.#path.join('.'), what: this.#what };
   }
 
-  /** The first fault stands, and the path is where it was found. */
+  /** The first fault wins; the path is where it was found. */
   #fault(what: string): typeof broken {
     this.#what ??= what;
     return broken;
@@ -129,7 +129,7 @@ class Reader {
     const value = Number(match[0]);
     if (isKept(match[0], value, match[2] !== undefined)) return value;
     const what =
-      Math.abs(value) > Number.MAX_SAFE_INTEGER ? 'is larger than numbers are kept exactly' : 'has more digits than a number keeps';
+      Math.abs(value) > Number.MAX_SAFE_INTEGER ? 'is larger than the largest exact integer' : 'has more digits than a number can hold';
     return this.#fault(`${what}; where the field allows it, send it as a string`);
   }
 
@@ -184,7 +184,7 @@ class Reader {
 }
 
 /**
- * Whether a number is kept as it was written. A fraction is rounded as ever; what reads as an integer must have been exactly
+ * Whether a number is stored as it was written. A fraction is rounded as ever; what reads as an integer must have been exactly
  * that integer, and what was not 0 must not have become 0.
  */
 function isKept(text: string, value: number, hasExponent: boolean): boolean {

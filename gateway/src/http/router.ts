@@ -9,7 +9,7 @@ import { PathTable } from './path-table.ts';
 import { rateLines } from './rate-headers.ts';
 import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
 
-/** `segments`: what stands in the path in place of its parameters, as it was sent. */
+/** `segments`: the values of the path's parameters, as they were sent. */
 export type RouteHandler = (request: HttpRequest, body: Uint8Array, segments: readonly string[]) => HttpAnswer | Promise<HttpAnswer>;
 
 /** One method at one path, parameters (`{id}`) and all, for what is no part of the interface: pages, and what only our own pages call. */
@@ -27,7 +27,7 @@ export function staticPage(path: string, headers: Readonly<Record<string, string
 export interface RouterOptions extends CallerOptions {
   readonly routes: readonly Route[];
   readonly endpoints: readonly BoundEndpoint[];
-  /** Paths at which a WebSocket stands: a GET that opens none is told so. */
+  /** Paths of the WebSocket. A GET there that opens none gets an error that says so. */
   readonly streamPaths: readonly string[];
   /** Origins whose pages may call the endpoints; `*`: any. */
   readonly corsOrigins: readonly string[];
@@ -50,7 +50,7 @@ interface Place {
 /** Pages of our own, with sessions of their own: no key counts there, and no other origin may call. */
 const isPrivate = (path: string): boolean => path === '/' || path === '/dashboard' || path.startsWith('/dashboard/');
 
-/** Finds what stands at a path; 404, 405, HEAD and OPTIONS are settled here. Throws at start where two things stand at one place. */
+/** Finds the route of a path, and answers 404, 405, HEAD and OPTIONS. Throws at the start if two routes have one path. */
 export function createRouter(options: RouterOptions): Router {
   const { corsOrigins, log } = options;
   const identify = createCallers(options);
@@ -59,7 +59,7 @@ export function createRouter(options: RouterOptions): Router {
     const lines = cors.onAnswer(request);
     return principal === null || decision === null ? lines : lines + rateLines(principal.plan, decision, Date.now());
   };
-  /** An answer that is the same for all; a key that comes along is counted, and told what it has left. */
+  /** An answer that is the same for all callers. If a key is sent, the request is counted, and the answer reports what is left. */
   const forAll = (request: HttpRequest, cost: 0 | 1, make: () => HttpAnswer): HttpAnswer | Promise<HttpAnswer> => {
     const answer = (caller: Caller): HttpAnswer => {
       const { refusal } = caller;

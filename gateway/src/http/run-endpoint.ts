@@ -35,7 +35,7 @@ interface Prepared {
 }
 
 /**
- * An endpoint with everything that stands between a request and its handler: who calls, what is left to the key, scope and
+ * An endpoint with everything between a request and its handler: who calls, what is left to the key, scope and
  * plan, the forms of path, query and body.
  */
 export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, callerLines, log }: RunOptions): RunEndpoint {

@@ -36,7 +36,7 @@ export function takeFrom(debtUs: number, { intervalUs, burst }: Gcra, cost: numb
   return { admitted: false, debtUs: owedUs, waitUs: nextUs - roomUs };
 }
 
-/** Milliseconds are rounded up: a client that waits as told is not refused. */
+/** Milliseconds are rounded up: a client that waits for the reported time is not refused. */
 export function decisionOf(
   { admitted, debtUs, waitUs }: Taken,
   { intervalUs, burst }: Gcra,

@@ -35,19 +35,19 @@ export interface SharedLimiterOptions {
 
 /**
  * Counts in Redis, with all gateways together. While Redis does not answer each gateway counts against its own share of the
- * quota, beginning with what it last knew the key to owe; what is taken meanwhile is not told to Redis afterwards. So an
+ * quota, beginning with what it last knew the key to owe; what is used meanwhile is not reported to Redis afterwards. So an
  * outage gives a key at most one more burst. A take whose answer comes too late may count in both places.
  *
  * Redis may forget, or lie. So what this gateway itself admitted is counted beside it: whatever Redis answers, it admits no more of a key
  * than the key's burst, its rate, and what the rate gives in a second. Of more keys than `LocalLimits` holds, the one looked at longest ago
- * is forgotten, and begins anew.
+ * is forgotten, and begins again.
  */
 export class SharedLimiter implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly #options: SharedLimiterOptions;
   readonly #answerWithinMs: number;
   readonly #local = new LocalLimits();
-  /** What this gateway admitted, whoever counted it. */
+  /** What this gateway admitted, counted here or in Redis. */
   readonly #admitted = new LocalLimits();
   /** In the order of their times. */
   #pending: Pending[] = [];
@@ -103,7 +103,7 @@ export class SharedLimiter implements CountingLimiter {
       return this.#takeHere(key, quota, cost);
     }
     if (cost > 0) this.#local.atLeast(key, taken.debtUs, this.#options.clock.nowUs());
-    return this.#told(decisionOf(taken, gcra, 'shared'), key, quota, cost);
+    return this.#report(decisionOf(taken, gcra, 'shared'), key, quota, cost);
   }
 
   #takeHere(key: string, quota: Quota, cost: number): LimitDecision {
@@ -112,10 +112,10 @@ export class SharedLimiter implements CountingLimiter {
     const share = gcraOf({ perMinute: perMinute / gateways, burst: burst / gateways });
     this.counters.local++;
     const taken = this.#local.take(key, share, cost, this.#options.clock.nowUs());
-    return this.#told(decisionOf(taken, share, 'local'), key, quota, cost);
+    return this.#report(decisionOf(taken, share, 'local'), key, quota, cost);
   }
 
-  #told(decision: LimitDecision, key: string, quota: Quota, cost: number): LimitDecision {
+  #report(decision: LimitDecision, key: string, quota: Quota, cost: number): LimitDecision {
     if (cost === 0) return decision;
     const final = decision.admitted ? this.#underCeiling(decision, key, quota, cost) : decision;
     this.counters[final.admitted ? 'taken' : 'refused']++;
@@ -136,7 +136,7 @@ export class SharedLimiter implements CountingLimiter {
   #wait(pending: Pending): void {
     this.#pending.push(pending);
     if (this.#pending.length === 1) this.#watch(this.#answerWithinMs);
-    // Answers come in order, but for a cluster's: what is done stands in front, and goes when the timer looks.
+    // Answers come in order, but for a cluster's: finished calls are at the front, and the timer removes them.
     else if (this.#pending.length >= maxPending) this.#pending = this.#pending.filter((one) => !one.done);
   }
 

@@ -277,7 +277,7 @@ function attach(native: WebSocket, rooms: Rooms, accept: (socket: Socket) => Soc
   });
   native.on('ping', () => handlers.onSign());
   native.on('pong', () => handlers.onSign());
-  // A protocol error or a broken link: ws closes the socket and tells so by 'close'.
+  // A protocol error or a broken link: ws closes the socket and emits 'close'.
   native.on('error', () => socket.leaveAll());
   native.on('close', (code: number) => socket.finish(code));
 }
@@ -299,7 +299,7 @@ class NodeSocket implements Socket {
     return this.#write(typeof message === 'string' ? message : Buffer.from(message), binary);
   }
 
-  /** As `send`, but keeps `message`; a refusal is told by `onDropped`, as it is for what was published. */
+  /** As `send`, but keeps `message`; a refusal is reported by `onDropped`, as for published messages. */
   deliver(message: Uint8Array, binary: boolean): void {
     if (!this.ended && !this.#write(message, binary)) this.handlers?.onDropped();
   }
@@ -376,7 +376,7 @@ class Rooms {
   publish(room: string, message: Uint8Array, binary: boolean): void {
     const sockets = this.#rooms.get(room);
     if (sockets === undefined) return;
-    const kept = Buffer.from(message);
-    for (const socket of sockets) socket.deliver(kept, binary);
+    const copy = Buffer.from(message);
+    for (const socket of sockets) socket.deliver(copy, binary);
   }
 }

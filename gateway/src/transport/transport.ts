@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly urlChars: number;
   /** Path without the query, as sent. */
   readonly path: string;
-  /** What stands behind the `?`, as sent; empty where there is nothing. */
+  /** The text behind the `?` as it was sent, or empty. */
   readonly search: string;
   readonly query: URLSearchParams;
   readonly headers: ReadonlyMap<string, string>;

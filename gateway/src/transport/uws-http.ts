@@ -82,7 +82,7 @@ function endWithBody(res: Res, body: string | Uint8Array): void {
 }
 
 /**
- * Without a body, but with its length. Told the length, the native call waits for as many bytes, which never come: where the
+ * Without a body, but with its length. With the length, the native call waits for as many bytes, which never come: where the
  * connection is to be closed that is as good as any, elsewhere the length is written by hand.
  */
 function endWithoutBody(res: Res, { status, body }: HttpAnswer, closeConnection: boolean): void {

@@ -15,7 +15,7 @@ export interface UsageParts {
   readonly usages: Pick<KeyUsages, 'of'>;
 }
 
-/** What a key can be told of itself, and what it can hand to a browser in its place. */
+/** The usage of a key, and tickets that it can hand to a browser. */
 export function usageEndpoints(parts: UsageParts): BoundEndpoint[] {
   return [bindEndpoint(usageEndpoint, tellUsage(parts)), bindEndpoint(wsTicketEndpoint, issueTicket(parts))];
 }
@@ -50,7 +50,7 @@ function issueTicket({ tickets }: UsageParts): EndpointHandler<typeof wsTicketEn
     }
     const issued = await tickets.issue({ credential: principal.credential, address });
     if (!issued.ok)
-      return { error: 'UPSTREAM_UNAVAILABLE', message: 'No ticket can be kept at present; connect with the key, or try again.' };
+      return { error: 'UPSTREAM_UNAVAILABLE', message: 'No ticket can be stored at present. Connect with the key, or try again.' };
     return { json: { ticket: issued.ticket, expiresInMs: ticketTtlMs } };
   };
 }

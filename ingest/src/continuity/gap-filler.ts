@@ -10,7 +10,7 @@ import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import { Standing } from '../publisher/standing.ts';
+import { Standing } from '../publisher/published-slots.ts';
 import type { Loss } from '../report.ts';
 import type { BlockFetcher } from '../sources/blocks/block-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';

@@ -9,7 +9,7 @@ import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '../clock.ts';
 import { EventQueue } from './event-queue.ts';
 import { topicsOf, type Outgoing, type Told } from './outgoing.ts';
-import { Standing, type StandingCounts } from './standing.ts';
+import { Standing, type StandingCounts } from './published-slots.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';

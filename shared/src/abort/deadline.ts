@@ -3,7 +3,7 @@ import { whenAborted, type Abortable } from './when-aborted.ts';
 /**
  * The end of one piece of work: its time has run out, one of the sources has fired, or it was `cut`. Listened to by `whenAborted`.
  * No `AbortSignal`: what `AbortSignal.any` makes of `AbortSignal.timeout` is, on Node 20, taken away by a collection of garbage before it
- * fires, and then it, with all that listens, is kept for good; and every signal outlives the collections of young objects, with
+ * fires, and then it, with all that listens, is never collected; and every signal outlives the collections of young objects, with
  * all that hangs on it, until the next full one.
  */
 export class Deadline {

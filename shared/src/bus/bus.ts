@@ -1,5 +1,5 @@
 /**
- * The contract between ingest and gateway: one log of entries, kept in order and bounded. An implementation gives
+ * The contract between ingest and gateway: one log of entries, ordered and bounded. An implementation gives
  *
  * - every entry a dense `offset` in the log, and every topic of an entry the next `seq` of that topic, atomically
  *   with storing and announcing it: a topic's `seq` is its predecessor's plus one on every subscriber alike;
@@ -107,19 +107,19 @@ export interface BusStatus {
 }
 
 /**
- * A claim to a name that at most one process holds at a time. It is asked for, and kept, in the background, until it is
+ * A claim to a name that at most one process holds at a time. It is acquired and renewed in the background until it is
  * closed; a holder that does not answer for itself loses it after `leaseTtlMs`. A holder may learn late that it lost it:
  * what must not be done twice goes through a publisher opened with the lease, which the log itself then refuses.
  */
 export interface Lease {
   readonly name: string;
-  /** True from a grant until it is lost, closed, or older than it is good for: also before `onChange` tells. */
+  /** True from a grant until it is lost, closed, or older than it is good for: also before `onChange` is called. */
   readonly held: boolean;
   /** Who holds the name by the last answer; null where it is not known, as before the first and while Redis is away. */
   readonly holder: 'self' | 'other' | null;
   /** Number of the last holding of this claim: above those of all holdings of the name before it. 0 before the first. */
   readonly fence: number;
-  /** Calls back when `holder` changed; returns how to stop. A holding lost and won again is told as both. */
+  /** Calls back when `holder` changed; returns how to stop. If it was lost and won again, both are reported. */
   onChange(listener: () => void): () => void;
   /** Gives up the holding with this fence, which a publisher was refused in, and asks for another. */
   relinquish(fence: number): void;
@@ -134,8 +134,8 @@ export interface PublisherOptions {
 
 export interface SubscriberOptions {
   /**
-   * Begins behind this position in place of the oldest entry kept, where it is one of the log's; else `onLost` says `epoch` first: with the
-   * entry that follows it, some before it (which their offsets tell), or, where that is gone, the oldest. What it tells of a
+   * Begins behind this position instead of the oldest stored entry if the position belongs to the log; otherwise `onLost` says `epoch` first: with the
+   * entry that follows it, some before it (see their offsets), or, if it is gone, the oldest. What it reports of a
    * topic's position is 0 until an entry of the topic came.
    */
   readonly after?: LogPosition;
@@ -168,11 +168,11 @@ export interface Bus {
 
 /** Bounds of the log. Beyond them the oldest entries are dropped first. */
 export const busLimits = {
-  /** Entries kept in history. 120 s at 2,000 events a second, and what stands in the log beside them. */
+  /** Entries stored in history: 120 s at 2,000 events a second, and the other entries of the log. */
   maxEntries: 250_000,
-  /** Bytes kept in history by the in-process bus. */
+  /** Bytes stored in history by the in-process bus. */
   maxBytes: 256 * 1024 * 1024,
-  /** Topics whose counters are kept. One more begins a new epoch. */
+  /** Topics with a stored counter. One more begins a new epoch. */
   maxTopics: 1_000_000,
   /** Topics of one entry. */
   maxTopicsPerEntry: 16,

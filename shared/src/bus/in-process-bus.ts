@@ -25,7 +25,7 @@ const sliceCheckEntries = 64;
 
 /**
  * The bus inside one process: the guarantees of the Redis bus without Redis. The log is bounded by entries and bytes,
- * the oldest dropped first; a subscriber that falls behind it is told by `onLost`. Delivery happens in turns of its
+ * the oldest dropped first; `onLost` notifies a subscriber that falls behind it. Delivery happens in turns of its
  * own, never inside `publish`, and never while another delivery to the same subscriber is under way.
  */
 export function createInProcessBus(limits: Partial<InProcessLimits> = {}): Bus {
@@ -144,7 +144,7 @@ class InProcessSubscriber implements BusSubscriber {
   #closed = false;
   /** Index of the next entry to deliver. */
   #next = 0;
-  /** Offset of the last entry delivered or told as lost. */
+  /** Offset of the last entry delivered or reported as lost. */
   #last = 0;
   /** Entries below this index were in the log before the start. */
   #liveFrom = 0;

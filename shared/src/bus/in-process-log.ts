@@ -57,12 +57,12 @@ export class InProcessLog {
     this.#limits = { maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes, maxTopics: busLimits.maxTopics, ...limits };
   }
 
-  /** Index of the oldest entry of the present epoch that is kept. */
+  /** Index of the oldest stored entry of the current epoch. */
   get oldestIndex(): number {
     return Math.max(this.#firstIndex, this.#epochIndex);
   }
 
-  /** Index of the oldest entry kept, of whatever epoch. */
+  /** Index of the oldest stored entry of any epoch. */
   get firstIndex(): number {
     return this.#firstIndex;
   }

@@ -16,7 +16,7 @@ export class LogFollower {
   /** The epoch that is written now, and all of the log. */
   epoch = '';
   epochs: LogState['epochs'] = new Map();
-  /** Offset of the last entry delivered or told as lost. */
+  /** Offset of the last entry delivered or reported as lost. */
   last = 0;
   readonly #handlers: BusHandlers;
   #positions = new Map<string, number>();

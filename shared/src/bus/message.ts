@@ -27,7 +27,7 @@ const countsAt = 1 + epochLength + 6;
 const basesAt = countsAt + 8;
 const seqBytes = 6;
 
-/** Bytes kept free on both sides of a batch's body, for what frames it on its way to the store. */
+/** Free bytes on both sides of a batch's body, for its framing on the way to the store. */
 const roomBefore = 2048;
 const roomAfter = 2;
 
@@ -128,7 +128,7 @@ export class BatchEncoder {
   }
 }
 
-/** What stands before the entries: where the message is in the log, and its topics' seqs. */
+/** The header of a message: its place in the log, and the seqs of its topics. */
 export interface MessageHead {
   readonly kind: 'head';
   readonly epoch: string;
@@ -157,7 +157,7 @@ export interface Malformed {
   readonly reason: 'length' | 'version' | 'counts' | 'dictionary' | 'entries' | 'seqs';
 }
 
-/** Decodes what stands before the entries; the entries themselves may be missing. Never throws. */
+/** Decodes the header of a message; the entries themselves may be missing. Never throws. */
 export function decodeHead(bytes: Buffer): MessageHead | Malformed {
   if (bytes.length < basesAt) return malformed('length');
   if (bytes[0] !== formatVersion) return malformed('version');

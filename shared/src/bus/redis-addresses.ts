@@ -11,7 +11,7 @@ export interface Address {
 export interface AddressBook {
   /** Must not reject: the client would give up for good. */
   next(): Promise<Address>;
-  /** Judges whom it found there, by the reply to INFO; false: the client connects anew. */
+  /** Judges the server that it found there by the reply to INFO. False: the client connects again. */
   accepts(info: { readonly role?: string }): boolean;
 }
 
@@ -138,7 +138,7 @@ export interface SlotView {
   readonly nodes: readonly Address[];
 }
 
-/** The node of a cluster that has one slot: asked anew before each connect, as slots move and nodes fail over. */
+/** The node of a cluster that has one slot: asked again before each connect, because slots move and nodes fail over. */
 export class OwnerBook implements AddressBook {
   readonly #ask: (node: Address) => Promise<SlotView>;
   #nodes: readonly Address[];

@@ -56,7 +56,7 @@ class RedisBus implements Bus {
     this.#stopReporting = connection.onReady(() => void this.#reportKnown());
   }
 
-  /** Where the log stands. If it lacks what this process stored or found there, its followers report that. */
+  /** The state of the log. If it lacks what this process stored or found there, its followers report that. */
   async #readState(): Promise<LogState> {
     const state = await new RedisHistory(this.#connection, () => {}).state(this.#known.at);
     this.#known.note(state);

@@ -13,7 +13,7 @@ import {
 } from './redis-addresses.ts';
 import { liveChannel, redisKeys, epochsOf } from './redis-scripts.ts';
 
-/** A command that gets no byte of an answer for this long ends its connection, which then is made anew. */
+/** A command that gets no byte of an answer for this long ends its connection, and the client reconnects. */
 const answerTimeoutMs = 5_000;
 const connectTimeoutMs = 5_000;
 /** The same for a node that is only asked who it is, or who owns a slot. */
@@ -146,7 +146,7 @@ async function open(
   make: (options: RedisOptions, retry: Retry) => Redis | Cluster,
 ): Promise<Redis | Cluster> {
   let started = false;
-  // The first connect fails at once, so that a wrong setting stops the start; a lost one is made anew for ever.
+  // The first connect fails at once, so that a wrong setting stops the start. A lost connection is retried for ever.
   const retry: Retry = (attempt) => (started ? backoffMs(attempt) : null);
   const client = make(
     {
@@ -168,7 +168,7 @@ async function open(
   );
   let lastError: Error | null = null;
   client.on('error', (error: Error) => {
-    // While a link is down every attempt fails; the first failure of a kind is told.
+    // While a link is down every attempt fails; only the first failure of a kind is logged.
     if (lastError?.message !== error.message && started) log.warn({ reason: error.message, role }, 'bus_connection_error');
     lastError = error;
   });

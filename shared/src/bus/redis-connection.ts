@@ -16,7 +16,7 @@ function faultOf(cause: unknown): RedisFault {
   return new RedisFault(passingReplies.has(word) ? 'passing' : 'refused', word, error);
 }
 
-/** One connection for commands; it makes itself anew when it is lost. Commands fail at once while it is down. */
+/** One connection for commands. It reconnects when it is lost. Commands fail at once while it is down. */
 export class RedisConnection {
   readonly #client: Redis | Cluster;
   readonly deployment: Deployment;

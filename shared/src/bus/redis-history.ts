@@ -15,7 +15,7 @@ const headsBytesPerCall = 4 * 1024 * 1024;
 /** Counters that one call reads. */
 const countersPerCall = 2_000;
 
-/** Where the log stands. */
+/** The state of the log. */
 export interface LogState {
   /** The epoch that is written now. */
   readonly epoch: string;
@@ -24,7 +24,7 @@ export interface LogState {
   readonly epochs: ReadonlyMap<string, EpochEnd>;
 }
 
-/** What the log has of an epoch, where it stands at `offset`; null where it has nothing of it. */
+/** The part of an epoch that the log has while its last offset is `offset`; null if it has none. */
 export function placeOf({ epochs, offset }: Pick<LogState, 'epochs' | 'offset'>, epoch: string): EpochPlace | null {
   const end = epochs.get(epoch);
   if (end === undefined) return null;
@@ -44,7 +44,7 @@ export class RedisHistory {
     this.#onMalformed = onMalformed;
   }
 
-  /** Where the log stands. The first to ask a memory of Redis begins its epoch. If the log lacks what is `known`, its followers report that. */
+  /** Reads the state of the log. The first read of a memory of Redis begins its epoch. If the log lacks what is `known`, its followers report that. */
   async state(known: LogPosition | null): Promise<LogState> {
     try {
       const args = [formatVersion, epochEnding(), known?.epoch ?? '', known?.offset ?? 0];
@@ -68,7 +68,7 @@ export class RedisHistory {
     let before = '+';
     while (newestFirst.length < maxEntries) {
       const { messages, lastId } = await this.#read('xrevrange', before, '-');
-      // What was written in an epoch that began meanwhile is newer than the call; a log that began anew has nothing older.
+      // What was written in an epoch that began meanwhile is newer than the call; a log that began again has nothing older.
       const own = messages.filter(({ epoch }) => epochs.has(epoch));
       if (lastId === null || (newestFirst.length > 0 && own.length < messages.length)) break;
       for (const { entries } of own) newestFirst.push(...entries.toReversed());

@@ -33,7 +33,7 @@ export class LiveConnection {
     client.on(isSharded ? 'smessageBuffer' : 'messageBuffer', (_channel: Buffer, bytes: Buffer) => handlers.onMessage(bytes));
     client.on('close', () => handlers.onDown());
     client.on('ready', () => void live.#subscribe());
-    // What is asked of a node that has not the slot any more is never answered: the client tells so by an event.
+    // A node that does not have the slot any more never answers; the client emits an event instead.
     const moved = new Promise<void>((resolve) => {
       client.on('moved', () => {
         live.#onFailed(new Error('The slot has moved.'), 'bus_live_moved');
@@ -44,7 +44,7 @@ export class LiveConnection {
     return live;
   }
 
-  /** Makes a dead connection show: without an answer in time it is ended and made anew. In a cluster also one whose slot has moved. */
+  /** Detects a dead connection: without an answer in time it is ended, and the client reconnects. In a cluster it also detects that the slot has moved. */
   async ping(): Promise<void> {
     if (this.#client.status !== 'ready') return;
     try {
@@ -55,7 +55,7 @@ export class LiveConnection {
     }
   }
 
-  /** Makes the connection anew, where it brings less than is announced: it may lead to a replica that is cut off from its primary. */
+  /** Reconnects if the connection delivers less than is announced: it may lead to a replica that is cut off from its primary. */
   renew(): void {
     if (this.#client.status === 'ready') this.#client.disconnect(true);
   }
@@ -76,7 +76,7 @@ export class LiveConnection {
     }
   }
 
-  /** Ends the connection: the client makes it anew, and `ready` comes back to `#subscribe`. */
+  /** Ends the connection. The client reconnects, and `ready` calls `#subscribe` again. */
   #onFailed(error: Error, event: string): void {
     if (this.#closed) return;
     this.#log.warn({ reason: error.message }, event);

@@ -46,14 +46,14 @@ export const fenced = 'SLUICEFENCED';
 const maxEpochsLength = 1_000;
 
 /**
- * Reads where the log stands, for a caller that says what it knows of it: the epoch and the offset that it stored or received last.
+ * Reads the state of the log, for a caller that passes the last epoch and offset that it stored or received.
  *
  * An epoch is what one memory of Redis wrote. A Redis that starts again, and a replica that takes the place of its primary, has another
  * `master_replid`, and may lack the end of what the memory before it announced. So it never continues an epoch: numbers would be given
  * twice. It continues the log in a new one. `epochs` names those of the log, each with the offset at which it ended:
  * `<epoch> <end> ... <epoch> <master_replid>`. Every message carries the epoch in which it was written.
  *
- * If the log lacks what a caller knows, the end of an epoch is marked (`<end>!`): whoever follows the log over that end reports a loss. One
+ * If the log lacks what a caller knows, the end of an epoch is marked (`<end>!`): every subscriber that passes that end reports a loss. One
  * mark is enough for all callers that know of the same loss. If a part of the log's own keys is missing, an empty log begins.
  *
  * An epoch's name begins with the time at which it began, in milliseconds by Redis' clock, and later than all that the caller and the log
@@ -151,7 +151,7 @@ return {log.offset, log.epochs}
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
  * stored also where the lease was lost since. A new epoch ends the holding of the lease: the log may lack what its holder stored, who has to
- * read it before it writes into it. What can fail stands before the first counter is written, so that no offset is given out without its
+ * read it before it writes into it. Everything that can fail comes before the first counter is written, so that no offset is given out without its
  * entry. Numbers are doubles here: exact up to 2^53.
  */
 export const publishScript = script(`${state}
@@ -208,7 +208,7 @@ return {log.epoch, last}
 `);
 
 /**
- * Reads what stands before the entries of messages, without their payloads. KEYS: log. ARGV: first and last offset,
+ * Reads the headers of messages, without their payloads. KEYS: log. ARGV: first and last offset,
  * bound of messages, bound of bytes looked at. -> heads
  */
 export const headsScript = script(`

@@ -320,7 +320,7 @@ export class RedisSubscriber implements BusSubscriber {
 
   /** Goes to the message with the entry that follows an offset, or the oldest; no topic's position is known there. */
   async #enterAfter(offset: number, state: LogState): Promise<boolean> {
-    // A message is found by its first entry; the one wanted may stand in the midst of it.
+    // A message is found by its first entry; the requested entry may be in the middle of it.
     const page = await this.#history.page(Math.max(0, offset + 2 - maxBatchEntries));
     if (this.#closed) return false;
     const first = page.find(({ epoch }) => state.epochs.has(epoch))?.first ?? state.offset + 1;

@@ -1,6 +1,6 @@
 const quote = 0x22;
 
-/** The text that stands behind a mark in JSON, up to the next quote. Null if there is none. */
+/** The text behind a mark in JSON, up to the next quote. Null if there is none. */
 export function textBehind(json: Uint8Array, mark: Buffer): string | null {
   const bytes = asBuffer(json);
   const at = bytes.indexOf(mark);
@@ -10,7 +10,7 @@ export function textBehind(json: Uint8Array, mark: Buffer): string | null {
   return end === -1 ? null : bytes.toString('latin1', from, end);
 }
 
-/** The integer, 0 or more, that stands behind a mark in JSON. Null if there is none. */
+/** The integer, 0 or more, behind a mark in JSON. Null if there is none. */
 export function integerBehind(json: Uint8Array, mark: Buffer): number | null {
   const bytes = asBuffer(json);
   const at = bytes.indexOf(mark);

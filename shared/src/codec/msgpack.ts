@@ -1,4 +1,4 @@
-/** MessagePack, written as a string in which each character stands for one byte. `bytesOf` makes bytes of it at the end. */
+/** MessagePack, written as a string in which each character is one byte. `bytesOf` makes bytes of it at the end. */
 
 export const nil = '\xc0';
 const yes = '\xc3';
@@ -16,7 +16,7 @@ function byte(value: number): string {
 const u16 = (value: number): string => byte(value >>> 8) + byte(value);
 const u32 = (value: number): string => byte(value >>> 24) + byte(value >>> 16) + byte(value >>> 8) + byte(value);
 
-/** A text in which each character stands for one byte: ASCII, or the result of `utf8`. */
+/** A text in which each character is one byte: ASCII, or the result of `utf8`. */
 export function packText(text: string | null): string {
   if (text === null) return nil;
   const prefix = prefixes[text.length];

@@ -39,16 +39,16 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
-  /** Origin under which people reach the dashboard; null where it cannot be told from HOST and PORT. */
+  /** Origin under which people reach the dashboard; null if it does not follow from HOST and PORT. */
   readonly publicUrl: string | null;
   /** `open`: a wallet that is not known may make itself an account. */
   readonly signUp: 'open' | 'closed';
   readonly operations: {
-    /** Where `/metrics`, `/livez` and `/readyz` are told without a key; null: nowhere beside the gateway's own port. */
+    /** Where `/metrics`, `/livez` and `/readyz` are served without a key; null: only at the gateway's own port. */
     readonly metrics: { readonly host: string; readonly port: number } | null;
     /** Other gateways of this machine may listen on the same port. */
     readonly sharePort: boolean;
-    /** Time from being told to end to closing the listener. */
+    /** Time from the signal to end until the listener closes. */
     readonly drainWaitMs: number;
   };
   readonly logLevel: LevelWithSilent;

@@ -7,7 +7,7 @@ import type { SettingName } from './settings-table.ts';
 /** Entries of one comma-separated list. */
 const maxEntries = 64;
 
-/** Origins as browsers send them; `*` stands alone. */
+/** Origins as browsers send them; `*` must be alone. */
 export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
   const entries = listOf('CORS_ORIGINS', get, fault);
   if (entries.includes('*')) {
@@ -21,7 +21,7 @@ export function readTrustedProxies(get: Get, fault: Fault): readonly string[] {
   const entries = listOf('TRUSTED_PROXIES', get, fault);
   for (const entry of entries) {
     if (!isCidr(entry)) fault('TRUSTED_PROXIES', `${shown(entry)} is neither an address nor a range like 10.0.0.0/8`);
-    // Every client could then say to be whoever it likes.
+    // Every client could then pretend to have any address.
     else if (entry.endsWith('/0')) fault('TRUSTED_PROXIES', `${shown(entry)} trusts every address`);
   }
   return entries;
@@ -33,7 +33,7 @@ export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' 
   if (text !== null) return originOf('PUBLIC_URL', text, fault);
   if (!isLoopback(host) || port === 0) return null;
   const url = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  // A wrong HOST or PORT is told for itself.
+  // A wrong HOST or PORT is reported separately.
   return URL.canParse(url) ? new URL(url).origin : null;
 }
 
@@ -47,7 +47,7 @@ function originOf(name: SettingName, text: string, fault: Fault): string | null 
     fault(name, `${shown(text)} is not an origin of the form https://host or https://host:port`);
     return null;
   }
-  // What stands behind the host may be a password or a token: it is not repeated.
+  // The text behind the host may be a password or a token, so it is not repeated.
   if (url.username !== '' || url.password !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     fault(name, `an origin is a scheme, a host and a port, and nothing else: ${url.origin}`);
     return null;

@@ -29,7 +29,7 @@ export async function runOnSettings(
   }
 }
 
-/** Whoever starts the process again waits for its end, so it ends though something were left open. */
+/** A service manager waits for the end of the process before it starts it again, so it ends even if something is left open. */
 function refuse(text: string): void {
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;

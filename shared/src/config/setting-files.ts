@@ -46,7 +46,7 @@ function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: 
     const pem = readFileSync(file);
     if (pem.includes('-----BEGIN ')) return parse(pem);
   } catch {
-    // As for a file without any PEM: what OpenSSL says of it tells nobody more.
+    // As for a file without any PEM: the message of OpenSSL would not help.
   }
   fault(name, `${shown(file)} does not hold ${what} in PEM`);
   return null;
@@ -56,7 +56,7 @@ function readKey(pem: Buffer): KeyObject {
   return createPrivateKey(pem);
 }
 
-/** The kernel's own, in which no file can be kept: proc, sysfs, cgroup (1 and 2), devpts, debugfs, tracefs, securityfs, bpf. */
+/** File systems of the kernel, which store no files: proc, sysfs, cgroup (1 and 2), devpts, debugfs, tracefs, securityfs, bpf. */
 const kernelFileSystems: ReadonlySet<number> = new Set([
   0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x1cd1, 0x64626720, 0x74726163, 0x73636673, 0xcafe4a11,
 ]);

@@ -157,7 +157,7 @@ export const settingsTable = [
     name: 'METRICS_PORT',
     default: null,
     meaning:
-      'A second port, of each process its own, with `/metrics`, `/livez` and `/readyz` alone, for a Prometheus or a balancer elsewhere; `0` takes a free one and logs it. Without it an ingest process has none, and a gateway tells `/metrics` to callers on its own machine, at `PORT`.',
+      'A second port, of each process its own, with `/metrics`, `/livez` and `/readyz` alone, for a Prometheus or a balancer elsewhere; `0` takes a free one and logs it. Without it an ingest process has none, and a gateway serves `/metrics` to callers on its own machine, at `PORT`.',
     example: '9464',
   },
   { name: 'METRICS_HOST', default: '127.0.0.1', meaning: 'Address of that port. No key is asked for there: keep it from the public.' },
@@ -172,7 +172,7 @@ export const settingsTable = [
     name: 'DRAIN_WAIT_SECONDS',
     default: '0',
     meaning:
-      'When a gateway is told to end: seconds, at most 5, for which it still takes connections while `/readyz` says 503, so that a balancer turns away from it first.',
+      'When a gateway gets the signal to end: seconds, at most 5, for which it still takes connections while `/readyz` says 503, so that a balancer turns away from it first.',
     example: '5',
   },
   {

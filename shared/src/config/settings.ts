@@ -169,7 +169,7 @@ function readUrl(name: SettingName, get: Get, fault: Fault): string | null {
   return urls?.[0] ?? null;
 }
 
-/** Addresses may carry passwords and keys: a fault tells the place in the list, never the text. */
+/** Addresses may carry passwords and keys: a fault names the place in the list, never the text. */
 function readUrls(name: SettingName, schemes: readonly string[], get: Get, fault: Fault): readonly string[] | null {
   const text = get(name);
   if (text === null) return null;

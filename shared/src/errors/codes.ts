@@ -1,6 +1,6 @@
 /**
  * Every error that a client can meet, once: from this table come the HTTP status, the WebSocket close code, the
- * `retryable` flag and the documents. `closeCode` stands where the error ends a socket: 4000-4499 means come back,
+ * `retryable` flag and the documents. `closeCode` is set if the error ends a socket: 4000-4499 means reconnect,
  * 4500-4999 means don't.
  */
 interface ErrorSpec {

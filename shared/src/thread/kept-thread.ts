@@ -14,7 +14,7 @@ export interface KeptThreadOptions {
   /** Begins one, with what it is to know; see `beginThread`. */
   readonly begin: () => Worker;
   readonly onMessage: (message: unknown) => void;
-  /** One ended, and what it ended of, where it told; the next is begun after a pause, unless this is being closed. */
+  /** A thread ended, with its reason if it reported one. The next one starts after a pause, unless this is being closed. */
   readonly onEnd: (error: Error | null) => void;
   readonly log: Logger;
 }
@@ -42,7 +42,7 @@ export class KeptThread {
     this.#worker?.postMessage(message, []);
   }
 
-  /** Tells the thread to end by `order`, and ends it where it has not done so by itself in time. Never rejects. */
+  /** Sends the thread `order` to end, and terminates it if it has not ended in time. Never rejects. */
   async close(order: unknown, withinMs: number): Promise<void> {
     this.#closing.abort();
     this.post(order);
@@ -73,7 +73,7 @@ export class KeptThread {
     }
   }
 
-  /** From the beginning of a thread to its end; what it ended of, where it told. */
+  /** Runs a thread from its start to its end. Resolves with the reason of its end, if it reported one. */
   async #live(): Promise<Error | null> {
     const worker = this.#options.begin();
     this.#worker = worker;

@@ -7,7 +7,7 @@ const behindMain = 10;
 const nicest = 19;
 /**
  * Threads of the engine, which collect garbage and compile: Node.js makes them before anything else, one that keeps time and four that work
- * (`--v8-pool-size`). Those behind them are wanted by the main thread at once: they read files, write to disks, look up names.
+ * (`--v8-pool-size`). The main thread needs the other threads at once: they read files, write to disks, look up names.
  */
 const engineThreads = 5;
 const threadsFolder = '/proc/self/task';

@@ -6,7 +6,7 @@ interface CloseSpec {
   readonly meaning: string;
 }
 
-/** Closes that no error of the table stands for. */
+/** Close codes without an error code. */
 const others = [
   { code: 1000, name: 'NORMAL', meaning: 'The client closed.' },
   {

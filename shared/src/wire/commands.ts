@@ -35,7 +35,7 @@ export type Since = Position | Record<string, Position>;
 const Keys = (what: string) =>
   Type.Array(Type.String({ maxLength: 256 }), { minItems: 1, maxItems: streamLimits.keysPerCommand, description: what });
 const mints = Keys('Mints, base58.');
-const accounts = Keys('Wallets whose trades are wanted, base58.');
+const accounts = Keys('Wallets whose trades are requested, base58.');
 
 const Interval = Type.Enum([...candleIntervalNames], { description: 'Length of a candle.' });
 

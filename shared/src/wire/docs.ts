@@ -61,7 +61,7 @@ const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
 
 /**
  * The tables of REFERENCE.md, from the very schemas that the gateway checks with. Markdown; the same for the same schemas,
- * so that a stale document can be told by comparing.
+ * so that a comparison finds a stale document.
  */
 export function generateProtocolTables(): string {
   return [
@@ -118,7 +118,7 @@ function fieldTable(schema: TSchema): string {
   return table(['field', 'type', 'meaning'], rows);
 }
 
-/** What has a title is told of where its own table stands. */
+/** A schema with a title is described by its own table. */
 function typeOf(schema: Shown): string {
   if (schema.title !== undefined) return schema.title;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;

@@ -122,8 +122,8 @@ const InitialBuy = Type.Object(
 
 /** What the creation of a token says of it. */
 const creation = {
-  name: Type.String({ description: 'As it stands on chain.' }),
-  symbol: Type.String({ description: 'As it stands on chain.' }),
+  name: Type.String({ description: 'As on chain.' }),
+  symbol: Type.String({ description: 'As on chain.' }),
   uri: Type.String({ description: 'Where its metadata is.' }),
   creator: Address('Creator, who earns the creator fee.'),
 } as const;

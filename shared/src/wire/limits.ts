@@ -1,5 +1,5 @@
 /**
- * What one stream connection may ask for, whatever its plan: what is the plan's stands there alone. The numbers stand in
+ * What one stream connection may ask for, whatever its plan: limits of the plan are defined there alone. The numbers are in
  * REFERENCE.md, made from here.
  */
 export const streamLimits = {

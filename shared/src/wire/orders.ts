@@ -73,7 +73,7 @@ export const OrderFault = Type.Object(
   closed,
 );
 
-/** What is told of an order wherever it is told. */
+/** The fields of an order in answers and events. */
 export const orderFields = {
   orderId: Type.String({ description: 'Id of the order.' }),
   version: Type.Integer({

@@ -110,11 +110,11 @@ export const Gap = Type.Object(
     from: Seq,
     to: Type.Union([Seq, Type.Null()], {
       description:
-        '`from` - 1: nothing is gone (`epoch`). Null: how many are gone is not known (`epoch`, `ahead`, `unseen`); the next frame counts, whatever its number.',
+        '`from` - 1: nothing is missing (`epoch`). Null: the number of missing frames is unknown (`epoch`, `ahead`, `unseen`); accept the next frame with any number.',
     }),
     reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched', 'unseen'], {
       description:
-        '`trimmed`: older than the retained history; `unwatched`: candles are made while somebody follows them, and for five minutes nobody did, or there are more of them to make than can be (then `to` is null); `lost`: the bus could not give it; `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost; `ahead`: `since` lies after the newest frame, so it is not of this log; the next frame is `from`; `unseen`: something happened on the chain in `slots` that no frame tells, because no node shows it or ingest had no room to keep it until it could be told; no number is missing, and the next frame is `from`.',
+        '`trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, so the position does not belong to this log; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.',
     }),
     epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
     slots: Type.Optional(

@@ -7,7 +7,7 @@ export interface Health {
   readonly parts: Parts;
 }
 
-/** `/livez`: the loop turns. `/readyz`: no part that this gateway stands on is ill, and no restart is due. */
+/** `/livez`: the loop turns. `/readyz`: every part that this gateway needs works, and no restart is due. */
 export function healthEndpoints(health: () => Health): BoundEndpoint[] {
   return [
     bindEndpoint(liveEndpoint, () => ({ json: { live: true as const } })),

@@ -14,7 +14,7 @@ const textByName: Readonly<Record<string, string>> = {
 /**
  * A value of a schema, the same for the same schema: the first of its own examples, else the least that it asks for, with values that
  * look like real ones.
- * `name` is the field that it stands in.
+ * `name` is the name of its field.
  */
 export function exampleOf(schema: SchemaShape, name = ''): Json {
   if (schema.examples !== undefined) return schema.examples[0] as Json;
@@ -42,8 +42,8 @@ export function exampleOf(schema: SchemaShape, name = ''): Json {
   }
 }
 
-function within({ minimum = -Infinity, maximum = Infinity }: SchemaShape, wanted: number): number {
-  return Math.min(Math.max(minimum, wanted), maximum);
+function within({ minimum = -Infinity, maximum = Infinity }: SchemaShape, value: number): number {
+  return Math.min(Math.max(minimum, value), maximum);
 }
 
 function objectOf({ properties = {}, required = [] }: SchemaShape): Json {

@@ -108,7 +108,7 @@ const idempotencyParameter: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Chosen by the client, new for each thing that is wanted once: the same key and body have the same outcome.',
+  description: 'Chosen by the client, new for each operation that must happen once: the same key and body have the same outcome.',
   schema: { type: 'string', minLength: 1, maxLength: maxIdempotencyKeyChars, pattern: '^[!-~]+$' },
   example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };

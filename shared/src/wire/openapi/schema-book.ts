@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from './json.ts';
 
-/** How a map from any name to one schema stands in a TypeBox schema. */
+/** The TypeBox form of a map from any name to one schema. */
 const anyName = '^.*$';
 
 /**
- * The schemas of one document: each that has a title stands once among the components, and elsewhere as a reference.
+ * The schemas of one document: a schema with a title is listed once among the components, and referenced elsewhere.
  * Throws where two different schemas have one name: a document would tell one of them for the other.
  */
 export class SchemaBook {

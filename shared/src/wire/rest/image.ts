@@ -10,7 +10,7 @@ export const tokenImageEndpoint = defineEndpoint({
   tag: 'token',
   summary: 'The image that the off-chain metadata of one token names.',
   description:
-    'Fetched when it is asked for, and kept for a while. PNG, JPEG, GIF, WebP or AVIF by its bytes, at most 5 MB; the `Content-Type` of the answer says which. A token without such an image is `NOT_FOUND`; one whose image cannot be had now is `UPSTREAM_UNAVAILABLE`. What it shows is the word of its creator: anybody.',
+    'Fetched on request, and cached for a while. PNG, JPEG, GIF, WebP or AVIF by its bytes, at most 5 MB; the `Content-Type` of the answer says which. A token without such an image is `NOT_FOUND`; one whose image cannot be had now is `UPSTREAM_UNAVAILABLE`. What it shows is the word of its creator: anybody.',
   params: Type.Object({ mint: Type.String({ description: 'Mint of the token, base58.' }) }, { additionalProperties: false }),
   answer: null,
   contentType: 'image/*',

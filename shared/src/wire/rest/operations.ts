@@ -24,7 +24,7 @@ const PartsTold = Type.Record(
     },
     closed,
   ),
-  { description: 'What the gateway stands on: `bus`, `ingest`, `store`, `limits`, `chain`, `trading`.' },
+  { description: 'The parts that the gateway needs: `bus`, `ingest`, `store`, `limits`, `chain`, `trading`.' },
 );
 const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
@@ -44,14 +44,18 @@ const Status = Type.Object(
           description: 'Null where it hears of none itself.',
         }),
         ms: Type.Union([Count('Time since ingest heard of a new slot, as of its last report.'), Type.Null()], {
-          description: 'Null where no ingest tells.',
+          description: 'Null if no ingest process reports it.',
         }),
       },
-      { ...closed, description: 'How far what clients are told may be behind the chain.' },
+      { ...closed, description: 'How far the stream may be behind the chain.' },
     ),
     parts: PartsTold,
     cluster: Type.Object(
-      { simulated: Type.Union([Type.Boolean(), Type.Null()], { description: 'The chain is simnet; null while no ingest tells.' }) },
+      {
+        simulated: Type.Union([Type.Boolean(), Type.Null()], {
+          description: 'The chain is simnet; null while no ingest process reports it.',
+        }),
+      },
       closed,
     ),
     endpoints: Type.Array(
@@ -80,7 +84,7 @@ const Status = Type.Object(
         connections: Count('Open stream connections.'),
         topics: Count('Topics that somebody follows.'),
         events: Count('Events taken from the bus.'),
-        gaps: Count('Gaps told to clients.'),
+        gaps: Count('Gaps reported to clients.'),
         slowCloses: Count('Connections closed as too slow.'),
         latencyUs: latencies('Events measured.', 'From publishing to sending, microseconds, median.'),
         history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their memory.') }, closed),
@@ -119,7 +123,7 @@ const Status = Type.Object(
       Type.Object(
         {
           name: Type.String(),
-          value: Type.Record(Type.String(), Type.Unknown(), { description: 'What the process tells of itself: sources, lag, counts.' }),
+          value: Type.Record(Type.String(), Type.Unknown(), { description: 'The report of the process: sources, lag, counts.' }),
         },
         closed,
       ),
@@ -160,7 +164,7 @@ export const readyEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'operations',
-  summary: 'It may be given traffic: nothing that it stands on is ill, and no restart is due.',
+  summary: 'The gateway may get traffic: every part that it needs works, and no restart is due.',
   description: 'Where a part is ill the error has the same `parts` in its details.',
   query: Type.Object(
     { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts, comma-separated, that may be ill: `ingest`, say.' })) },

@@ -9,7 +9,7 @@ const share = OrNull(
 
 const Sol = Type.Object(
   {
-    amount: Raw('Lamports in the wallet itself; wrapped SOL stands among the holdings.'),
+    amount: Raw('Lamports in the wallet itself; wrapped SOL is among the holdings.'),
     decimals: Type.Integer(),
     uiAmount: Ui('SOL.'),
     priceUsd: OrNull(Ui('USD for one SOL.'), 'Null where `solUsd` is.'),

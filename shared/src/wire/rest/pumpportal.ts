@@ -6,7 +6,7 @@ import { slippageLimits } from './quote.ts';
 
 /**
  * Orders as PumpPortal's clients send them. Flags and numbers may be texts, as they are in forms. Which fields an action needs is read
- * behind the schema: it is told first that an action is not done here, and not that fields of it are missing.
+ * behind the schema: the first fault reported is that an action is not supported, and not that its fields are missing.
  */
 
 /** SOL that a buy may spend; percent; SOL. PumpPortal's own are wider than those of `/trade/*`. */

@@ -4,7 +4,7 @@ import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, Count, Ms, OrNull, priceNullMeaning, priceNullReasons, Raw, Slot, SolUsd, Ui, Venue } from './fields.ts';
 
-/** The mint in the path; what it is not is told with INVALID_MINT, whatever its form. */
+/** The mint in the path; anything else is refused with INVALID_MINT. */
 const mintParams = Type.Object({ mint: Type.String({ description: 'Mint of the token, base58.' }) }, closed);
 
 const TransferFee = Type.Object(
@@ -114,7 +114,7 @@ export const TokenInfo = Type.Object(
     symbol: OrNull(Type.String(), 'Like `name`.'),
     uri: OrNull(Type.String(), 'Where the off-chain metadata is. Like `name`.'),
     metadataSource: OrNull(
-      Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: the creation told it; no account does.' }),
+      Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: from the creation event; no account has it.' }),
       'Where name, symbol and URI are from; null where there are none.',
     ),
     updateAuthority: OrNull(Address('May change name, symbol and URI.'), 'Null where nobody may, or it is not known.'),
@@ -179,7 +179,7 @@ export const TokenInfo = Type.Object(
     priceNullReason: OrNull(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null where there is a price.'),
     priceSlot: OrNull(Slot('Slot of the reserves behind the price.'), 'Null where there is no price.'),
     priceAgeMs: OrNull(
-      Ms('Time since these reserves were told, at `asOfMs`. They hold until the next trade.'),
+      Ms('Time since these reserves were reported, at `asOfMs`. They hold until the next trade.'),
       'Null where there is no price.',
     ),
     solUsd: SolUsd,
@@ -214,7 +214,7 @@ export const tokenInfoEndpoint = defineEndpoint({
 const Candle = Type.Object(
   {
     ...candleFields,
-    closed: Type.Boolean({ description: 'Its time is over by five seconds. A trade told later than that still counts in it.' }),
+    closed: Type.Boolean({ description: 'Its time is over by five seconds. A trade that arrives later still counts in it.' }),
   },
   closed,
 );
@@ -274,7 +274,7 @@ export const tokenTradesEndpoint = defineEndpoint({
   bothForms: true,
   access: 'read',
   tag: 'token',
-  summary: 'Recent trades of one token, newest first, as the stream tells them.',
+  summary: 'Recent trades of one token, newest first, as on the stream.',
   params: mintParams,
   query: Type.Object(
     {
@@ -291,7 +291,7 @@ export const tokenTradesEndpoint = defineEndpoint({
     {
       mint: Address('Mint.'),
       trades: Type.Array(TradeEvent),
-      next: OrNull(Type.String(), '`before` for the trades behind these; null where no older ones are kept.'),
+      next: OrNull(Type.String(), '`before` for the trades behind these; null if no older ones are stored.'),
     },
     { ...closed, title: 'tokenTrades' },
   ),

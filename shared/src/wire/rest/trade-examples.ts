@@ -1,4 +1,4 @@
-/** One buy on a bonding curve, as each endpoint tells it: figures that fit one another. */
+/** One buy on a bonding curve, as each endpoint returns it, with consistent figures. */
 import { wrappedSolMint } from '../../solana/well-known.ts';
 
 export const exampleOrderId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';

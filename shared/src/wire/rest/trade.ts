@@ -60,7 +60,7 @@ const common = {
   dryRun: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Quotes, builds, simulates, tells what the signing process would refuse, and sends nothing: no order is made.',
+      description: 'Quotes, builds, simulates, reports what the signing process would refuse, and sends nothing: no order is made.',
     }),
   ),
   skipSimulation: Type.Optional(
@@ -214,7 +214,7 @@ export const OrderObject = Type.Object(
     ...orderFields,
     genesisHash: OrNull(
       Type.String(),
-      'Genesis hash of the chain that it was made on; null where that was not stored. A server whose nodes are of another chain tells an order as it was last seen.',
+      'Genesis hash of the chain that it was made on; null where that was not stored. A server whose nodes are of another chain returns the order as it was last seen.',
     ),
     quote: OrNull(QuoteObject, 'What was quoted; null where nothing was.'),
     timing: OrNull(OrderTiming, 'Times of the request that made it; null where they are not known.'),
@@ -224,7 +224,7 @@ export const OrderObject = Type.Object(
 export type OrderObject = Static<typeof OrderObject>;
 
 const idempotent =
-  'With the header `Idempotency-Key` the same key and body give the same order for 24 hours, and for as long as it is open, also after a crash: the answer then tells the order as it is, and `Idempotency-Replayed: true` says so.';
+  'With the header `Idempotency-Key` the same key and body give the same order for 24 hours, and for as long as it is open, also after a crash: the answer then describes the order as it is, and `Idempotency-Replayed: true` says so.';
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 const spending = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
 
