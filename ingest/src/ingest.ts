@@ -5,6 +5,8 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
@@ -67,6 +69,8 @@ export interface IngestOptions {
   readonly market?: Market;
   /** Where sightings come from: all endpoints of the settings, by PubSub, if it is not given. */
   readonly source?: Source;
+  /** Directory of pools; the same holds. */
+  readonly pools?: PoolDirectory;
   /** Off-chain metadata of new tokens. Where none is given it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
   readonly log: Logger;
@@ -162,7 +166,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   };
 }
 
-interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'metadata'> {
+interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools' | 'metadata'> {
   readonly rpc: Rpc;
   readonly genesis: string;
   readonly simulated: boolean;
@@ -238,10 +242,11 @@ function beginKeeper({
   config,
   bus,
   market = new InProcessMarket(config.memory.market),
+  pools = new InProcessPoolDirectory(),
   log,
 }: Omit<IngestOptions, 'signal'>): MarketKeeper {
   const { redisUrls } = config;
-  return redisUrls === null ? new Keeper({ bus, market, log }) : new ThreadedKeeper({ redisUrls, log });
+  return redisUrls === null ? new Keeper({ bus, market, pools, log }) : new ThreadedKeeper({ redisUrls, log });
 }
 
 /** Sets this process's status on the bus; says once that it cannot. */

@@ -5,6 +5,7 @@ import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { tradeOf } from '../market/trades.ts';
@@ -41,7 +42,7 @@ export async function run(): Promise<BenchRow[]> {
     const redisBefore = await redisCpuUs(redis);
     const cpu = process.cpuUsage();
     const startedAtMs = performance.now();
-    const keeper = new Keeper({ bus, market, log });
+    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log });
     await until('all to be applied', async () => (await market.checkpoint())?.offset === all.length, 120_000);
     const seconds = (performance.now() - startedAtMs) / 1000;
     const { user, system } = process.cpuUsage(cpu);

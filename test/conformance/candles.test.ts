@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
@@ -56,7 +57,7 @@ describe('the channel candles', () => {
     cleanups.push(() => bus.close());
     const market = new InProcessMarket();
     cleanups.push(() => market.close());
-    const keeper = new Keeper({ bus, market, log: silentLog });
+    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
     cleanups.push(() => keeper.close(1_000));
     const server = await startTestGateway({ bus, market });
     cleanups.push(() => server.close());

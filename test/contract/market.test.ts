@@ -4,6 +4,7 @@ import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { baseOf, composeBuckets } from '@sluice/shared/market/compose.ts';
 import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
@@ -43,7 +44,7 @@ async function connect(redisUrl: string | null): Promise<Process> {
 }
 
 function keep({ bus, market }: Process): Keeper {
-  const keeper = new Keeper({ bus, market, log: silentLog });
+  const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
   cleanups.push(() => keeper.close(1_000));
   return keeper;
 }
@@ -156,7 +157,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
         const chain = new ToldChain(mint, steps);
         for (let at = 0, cut = 0; at < chain.entries.length; cut++) {
           const count = cuts[cut % cuts.length]!;
-          const keeper = new Keeper({ ...first, log: silentLog });
+          const keeper = new Keeper({ ...first, pools: new InProcessPoolDirectory(), log: silentLog });
           await publishEntries(first, chain.entries.slice(at, at + count));
           await keeper.close(1_000);
           at += count;
@@ -301,8 +302,8 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     const all = publish(first, trades, 3);
     for (let turn = 0; turn < 4; turn++) {
       const process = await another();
-      const keeper = new Keeper({ ...process, log: silentLog });
-      const standby = new Keeper({ ...(await another()), log: silentLog });
+      const keeper = new Keeper({ ...process, pools: new InProcessPoolDirectory(), log: silentLog });
+      const standby = new Keeper({ ...(await another()), pools: new InProcessPoolDirectory(), log: silentLog });
       await until('one to keep', () => keeper.stats.events + standby.stats.events > 0, 10_000);
       await Promise.all(turn % 2 === 0 ? [keeper.close(1_000), standby.close(1_000)] : [standby.close(1_000), keeper.close(1_000)]);
     }

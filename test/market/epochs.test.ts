@@ -6,6 +6,7 @@ import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fileOf, heldWay } from '../contract/lost-end.ts';
@@ -50,7 +51,7 @@ describe('a log that lost its end', () => {
     const bus = await busOf(redis.url);
     const market = await createMarket({ redisUrls: [way.url], log: silentLog });
     cleanups.push(() => market.close());
-    const keeper = new Keeper({ bus, market, log: silentLog });
+    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
     cleanups.push(() => keeper.close(1000));
     const publisher = await bus.publisher();
     const trades = (n: number) => Array.from({ length: n }, () => entryOf(tradeOf({ mint, atS: someS })));
@@ -85,7 +86,7 @@ describe('a log that lost its end', () => {
     const bus = await busOf(redis.url);
     const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
     cleanups.push(() => market.close());
-    const first = new Keeper({ bus, market, log: silentLog });
+    const first = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
     const publisher = await bus.publisher();
     await publisher.publish(Array.from({ length: 60 }, () => entryOf(tradeOf({ mint, atS: someS }))));
     await until('60', async () => (await counted(market)) === 60, 20_000);
@@ -102,7 +103,7 @@ describe('a log that lost its end', () => {
         () => false,
       ),
     );
-    const second = new Keeper({ bus, market, log: silentLog });
+    const second = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
     cleanups.push(() => second.close(1000));
     await sleep(3000);
     expect(await counted(market)).toBe(60);
@@ -138,7 +139,7 @@ describe('a log that lost its end', () => {
       const [busA, busB, busK] = [await busOf(redis.url), await busOf(redis.url), await busOf(redis.url)];
       const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
       cleanups.push(() => market.close());
-      const keeper = new Keeper({ bus: busK, market, log: silentLog });
+      const keeper = new Keeper({ bus: busK, market, pools: new InProcessPoolDirectory(), log: silentLog });
       cleanups.push(() => keeper.close(1000));
       const a = new Publisher(busA, silentLog);
       cleanups.push(() => a.close(0));

@@ -4,6 +4,7 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
@@ -26,7 +27,7 @@ const topic = candlesTopic(mint, '1d');
 const closeWithinMs = 1_000;
 
 function keep(bus: Bus, market: Market): Keeper {
-  const keeper = new Keeper({ bus, market, log: silentLog });
+  const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
   cleanups.push(() => keeper.close(closeWithinMs));
   return keeper;
 }

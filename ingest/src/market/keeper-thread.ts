@@ -3,6 +3,8 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import { Keeper } from './keeper.ts';
 import type { CloseOrder, ThreadSettings } from './threaded-keeper.ts';
 
@@ -16,9 +18,11 @@ async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
   const log = createLog({ level, name: 'market' });
   const bus = await createBus({ redisUrls, log });
   let market: Market | null = null;
+  let pools: PoolDirectory | null = null;
   try {
     market = await createMarket({ redisUrls, log });
-    const keeper = new Keeper({ bus, market, log });
+    pools = await createPoolDirectory({ redisUrls, log });
+    const keeper = new Keeper({ bus, market, pools, log });
     const tell = (): void => port.postMessage(keeper.stats);
     const timer = setInterval(tell, tellEveryMs);
     const { withinMs } = await new Promise<CloseOrder>((resolve) => port.once('message', resolve));
@@ -26,6 +30,7 @@ async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
     await keeper.close(withinMs);
     tell();
   } finally {
+    await pools?.close();
     await market?.close();
     await bus.close();
   }

@@ -3,6 +3,8 @@ import type { Bus, BusPublisher, BusSubscriber, Lease } from '@sluice/shared/bus
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import type { Checkpoint, Holding, Market, MarketBatch } from '@sluice/shared/market/market.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import { PoolKeeper } from './pool-keeper.ts';
 import { CandlePublisher } from './candle-publisher.ts';
 import { Intake, type Taken } from './intake.ts';
 import { MarketLedger } from './ledger.ts';
@@ -42,6 +44,13 @@ export interface KeeperStats {
   readonly restarts: number;
 }
 
+export interface KeeperOptions {
+  readonly bus: Bus;
+  readonly market: Market;
+  readonly pools: PoolDirectory;
+  readonly log: Logger;
+}
+
 /** One holding of the lease, from a checkpoint on. */
 interface Term {
   readonly holding: Holding;
@@ -51,6 +60,7 @@ interface Term {
   subscriber: BusSubscriber | null;
   intake: Intake;
   readonly ledger: MarketLedger;
+  readonly pools: PoolKeeper;
   checkpoint: Checkpoint | null;
   /** Taken from the log, and not applied yet. */
   taken: Taken | null;
@@ -68,6 +78,7 @@ interface Term {
 export class Keeper {
   readonly #bus: Bus;
   readonly #market: Market;
+  readonly #pools: PoolDirectory;
   readonly #log: Logger;
   readonly #lease: Lease;
   readonly #running: Promise<void>;
@@ -78,9 +89,10 @@ export class Keeper {
   #closed = false;
   #wake: (() => void) | null = null;
 
-  constructor({ bus, market, log }: { readonly bus: Bus; readonly market: Market; readonly log: Logger }) {
+  constructor({ bus, market, pools, log }: KeeperOptions) {
     this.#bus = bus;
     this.#market = market;
+    this.#pools = pools;
     this.#log = log;
     this.#lease = bus.lease(leaseName);
     this.#lease.onChange(() => this.#wake?.());
@@ -147,9 +159,11 @@ export class Keeper {
       const ledger = new MarketLedger(undecided, await this.#market.heads([...undecided.keys()]));
       const headsOf = (mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> => this.#headsOf(ledger, mints);
       const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf }, open, tail);
+      const pools = new PoolKeeper(this.#pools);
+      await pools.complete(this.#bus, holding);
       const intake = new Intake(checkpoint);
       const nothing = { subscriber: null, taken: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
-      const term: Term = { holding, publisher, candles, intake, ledger, checkpoint, ...nothing };
+      const term: Term = { holding, publisher, candles, intake, ledger, pools, checkpoint, ...nothing };
       await this.#read(term);
       const tookMs = Math.round(performance.now() - startedAtMs);
       this.#log.info({ fence: holding.fence, checkpoint, waiting: term.intake.length, tookMs }, 'market_keeps');
@@ -175,6 +189,7 @@ export class Keeper {
       await subscriber.start({
         onEntry: (entry) => {
           intake.add(subscriber.epoch, entry);
+          term.pools.addCreation(entry);
           if (intake.full && term.subscriber === subscriber) void stop();
         },
         onEpoch: () => intake.enterEpoch(subscriber.epoch),
@@ -225,7 +240,9 @@ export class Keeper {
     if (term.isOver) return false;
     await this.#prepare(term);
     if (term.batch !== null) {
-      const outcome = await this.#market.apply(term.batch, term.holding);
+      // Before the checkpoint moves past the events that show the pools.
+      const pools = await term.pools.write(term.holding);
+      const outcome = pools === 'fenced' ? pools : await this.#market.apply(term.batch, term.holding);
       if (outcome !== 'applied') {
         this.#log.warn({ outcome, fence: term.holding.fence }, 'market_batch_refused');
         return false;
@@ -257,6 +274,7 @@ export class Keeper {
       ledger,
       events.flatMap(({ mint }) => mint ?? []),
     );
+    for (const event of events) term.pools.add(event);
     term.batch = { from: checkpoint, to, changes: ledger.take(events) };
   }
 

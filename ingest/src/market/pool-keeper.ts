@@ -1,0 +1,120 @@
+import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
+import type { Holding } from '@sluice/shared/market/market.ts';
+import { depthInSol } from '@sluice/shared/money.ts';
+import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
+import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
+import { newTokensTopic } from '@sluice/shared/wire/topics.ts';
+import { readEvent, type MarketEvent } from './read-event.ts';
+
+/** Sightings that wait to be written. Beyond it, the oldest is dropped; the next trade in its pool reports it again. */
+const maxWaiting = 100_000;
+/** Pools whose last written depth is remembered. A forgotten one is written again at its next trade. */
+const maxWritten = 200_000;
+/** A pool is written again if its depth has changed by this part, … */
+const changedBy = 0.2;
+/** … or after this time if it still trades, so that it does not become the oldest of the directory. */
+const writeAgainAfterMs = 10 * 60_000;
+
+interface Written {
+  readonly depthSol: number;
+  readonly atMs: number;
+}
+
+/**
+ * Keeps the directory of pools from the creations, trades and migrations of the log, under the lease of the market's keeper. What a stretch
+ * of the log shows is written before the market's checkpoint moves past it, so no pool is missed if a process ends between the two.
+ */
+export class PoolKeeper {
+  readonly #directory: PoolDirectory;
+  /** By address, oldest first. */
+  readonly #waiting = new Map<string, PoolSighting>();
+  readonly #written = new Recent<Written>(maxWritten);
+
+  constructor(directory: PoolDirectory) {
+    this.#directory = directory;
+  }
+
+  /** If the directory is new or was emptied, fills it from all that the log has. Rejects when the bus or the directory does not answer. */
+  async complete(bus: Bus, holding: Holding): Promise<void> {
+    if (await this.#directory.isComplete()) return;
+    const subscriber = await bus.subscriber();
+    try {
+      await subscriber.start({
+        onEntry: (entry) => {
+          this.addCreation(entry);
+          const event = readEvent(entry);
+          if (event !== null) this.add(event);
+        },
+        // What the log has lost is found on the chain: see the gateway's `PoolReader`.
+        onLost: () => undefined,
+      });
+    } finally {
+      await subscriber.close();
+    }
+    await this.#write(holding, true);
+  }
+
+  /** Any event of the market; trades and migrations show pools. */
+  add(event: MarketEvent): void {
+    if (event.kind !== 'trade') return;
+    const { mint, trade } = event;
+    const { pool: venue, poolAddress: address, quoteMint, depthSol, slot } = trade;
+    if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
+  }
+
+  /** Any entry of the log; creations show the pool that a coin begins in. */
+  addCreation({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): void {
+    if (topics[0]?.topic !== newTokensTopic) return;
+    const event = parseCreation(json);
+    if (event === null) return;
+    const { mint, pool: venue, poolAddress: address, quoteMint, slot, reserves, priceQuote, priceSol } = event;
+    const depthSol = depthInSol(Number(reserves.realQuote), quoteMint, priceQuote, priceSol);
+    if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
+  }
+
+  /** Writes what was added. Rejects when the directory does not answer; it may then be called again. */
+  async write(holding: Holding): Promise<'applied' | 'fenced'> {
+    return this.#waiting.size === 0 ? 'applied' : this.#write(holding, false);
+  }
+
+  async #write(holding: Holding, completes: boolean): Promise<'applied' | 'fenced'> {
+    const sightings = [...this.#waiting.values()];
+    const outcome = await this.#directory.note(sightings, holding, completes);
+    if (outcome === 'fenced') return outcome;
+    const atMs = performance.now();
+    for (const sighting of sightings) {
+      const { address, depthSol } = sighting;
+      this.#written.set(address, { depthSol, atMs });
+      // A newer one may have come in the meantime.
+      if (this.#waiting.get(address) === sighting) this.#waiting.delete(address);
+    }
+    return outcome;
+  }
+
+  #isNews(address: string, depthSol: number): boolean {
+    const last = this.#waiting.get(address) ?? this.#written.get(address);
+    if (last === undefined) return true;
+    if (Math.abs(depthSol - last.depthSol) > changedBy * last.depthSol) return true;
+    return 'atMs' in last && performance.now() - last.atMs > writeAgainAfterMs;
+  }
+
+  #wait(sighting: PoolSighting): void {
+    this.#waiting.delete(sighting.address);
+    this.#waiting.set(sighting.address, sighting);
+    if (this.#waiting.size <= maxWaiting) return;
+    const oldest = this.#waiting.keys().next();
+    if (oldest.done !== true) this.#waiting.delete(oldest.value);
+  }
+}
+
+/** Null for other bytes: the bus carries any, not only those that ingest publishes. */
+function parseCreation(json: Uint8Array): NewTokenEvent | null {
+  try {
+    const value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as Partial<NewTokenEvent> | null;
+    return value?.type === 'newToken' && value.reserves !== undefined ? (value as NewTokenEvent) : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

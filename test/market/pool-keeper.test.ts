@@ -1,0 +1,117 @@
+import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createMarket } from '@sluice/shared/market/create.ts';
+import type { Market } from '@sluice/shared/market/market.ts';
+import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../contract/bus-harness.ts';
+import { until } from '../support/gateway.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+
+const closeWithinMs = 2_000;
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+interface World {
+  readonly bus: Bus;
+  readonly market: Market;
+  readonly redis: TestRedis | null;
+  open(): Promise<PoolDirectory>;
+}
+
+async function world(kind: 'in process' | 'redis'): Promise<World> {
+  const redis = kind === 'redis' ? await startRedis() : null;
+  if (redis !== null) cleanups.push(() => redis.stop());
+  const redisUrls = redis === null ? null : [redis.url];
+  const bus = await createBus({ redisUrls, log: silentLog });
+  cleanups.push(() => bus.close());
+  const market = await createMarket({ redisUrls, log: silentLog });
+  cleanups.push(() => market.close());
+  const open = async (): Promise<PoolDirectory> => {
+    const pools = await createPoolDirectory({ redisUrls, log: silentLog });
+    cleanups.push(() => pools.close());
+    return pools;
+  };
+  return { bus, market, redis, open };
+}
+
+function keep({ bus, market }: World, pools: PoolDirectory): Keeper {
+  const keeper = new Keeper({ bus, market, pools, log: silentLog });
+  cleanups.push(() => keeper.close(closeWithinMs));
+  return keeper;
+}
+
+async function publish({ bus, market }: World, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
+  const publisher = await bus.publisher();
+  await publisher.publish(events.map((event) => entryOf(event)));
+  await publisher.close();
+  const end = (await bus.tail(1)).at(-1)!.offset;
+  await until('the state has them', async () => ((await market.checkpoint())?.offset ?? 0) >= end);
+}
+
+const [created, traded, migrated] = [addressOf(1), addressOf(2), addressOf(3)];
+const reserves = (realQuote: bigint) => ({ virtualBase: '1', virtualQuote: '1', realBase: '1', realQuote: String(realQuote) });
+const events = [
+  newTokenEvent(created, { poolAddress: addressOf(11), reserves: reserves(0n) }),
+  tradeEvent(traded, { pool: 'pump-amm', poolAddress: addressOf(12), slot: 20, reserves: reserves(4_000_000_000n) }),
+  tradeEvent(traded, {
+    ...{ pool: 'pump-amm', poolAddress: addressOf(13), slot: 21, quoteMint: usdcMint },
+    ...{ reserves: reserves(900_000_000n), priceQuote: 1, priceSol: 0.01 },
+  }),
+  migrationEvent(migrated, { poolAddress: addressOf(14), quoteAmount: '84000000000' }),
+];
+const mints = [created, traded, migrated];
+const expected = [
+  [{ venue: 'pump', address: addressOf(11), depthSol: 0 }],
+  [
+    { venue: 'pump-amm', address: addressOf(13), quoteMint: usdcMint, depthSol: 9, slot: 21 },
+    { venue: 'pump-amm', address: addressOf(12), depthSol: 4, slot: 20 },
+  ],
+  [{ venue: 'pump-amm', address: addressOf(14), depthSol: 84 }],
+];
+const all = (pools: PoolDirectory) => Promise.all(mints.map((mint) => pools.poolsOf(mint)));
+
+describe.each(['in process', 'redis'] as const)('the keeper of the directory of pools, %s', (kind) => {
+  it('notes the pools that creations, trades and migrations show', async () => {
+    const own = await world(kind);
+    const pools = await own.open();
+    keep(own, pools);
+    await publish(own, ...events);
+    expect(await all(pools)).toMatchObject(expected);
+  });
+
+  it('fills an emptied directory from the log when it starts again', async () => {
+    const own = await world(kind);
+    const pools = await own.open();
+    const first = keep(own, pools);
+    await publish(own, ...events);
+    const before = await all(pools);
+    await first.close(closeWithinMs);
+    const keys = ['complete', 'mints', 'sightings', ...mints.map((mint) => `of:${mint}`)].map((key) => `{sluice}:pools:${key}`);
+    await own.redis?.command('DEL', ...keys);
+    // A directory in process is empty when it is new.
+    const emptied = await own.open();
+    expect(await all(emptied)).toEqual([[], [], []]);
+    keep(own, emptied);
+    await until('it is complete', () => emptied.isComplete());
+    expect(await all(emptied)).toEqual(before);
+  });
+
+  it('writes a pool again only if its depth changes much', async () => {
+    const own = await world(kind);
+    const pools = await own.open();
+    keep(own, pools);
+    const at = (slot: number, realQuote: bigint) => tradeEvent(traded, { poolAddress: addressOf(15), slot, reserves: reserves(realQuote) });
+    await publish(own, at(30, 10_000_000_000n));
+    await publish(own, at(31, 11_000_000_000n));
+    expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: 10, slot: 30 }]);
+    await publish(own, at(32, 13_000_000_000n));
+    expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: 13, slot: 32 }]);
+  });
+});
