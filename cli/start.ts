@@ -16,6 +16,7 @@ import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
@@ -90,13 +91,15 @@ async function startProduct(
   closers.add('bus', () => bus.close());
   const market = await createMarket({ redisUrls: config.redisUrls, inProcess: config.memory.market, log });
   closers.add('market', () => market.close());
+  const pools = await createPoolDirectory({ redisUrls: config.redisUrls, log });
+  closers.add('pools', () => pools.close());
   const fetcher = new MetadataFetcher();
   closers.add('metadata', async () => fetcher.close());
   const metadata = new TokenMetadataBook(fetcher);
-  const ingest = await startIngest({ config, bus, market, metadata, log, signal });
+  const ingest = await startIngest({ config, bus, market, pools, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
   const beside = { metrics: () => ingest.metrics(), parts: () => ({}) };
-  const gateway = await startGateway({ config, custody, bus, market, metadata, log, signal, store, beside });
+  const gateway = await startGateway({ config, custody, bus, market, directory: pools, metadata, log, signal, store, beside });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }

@@ -6,6 +6,8 @@ import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
+import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
@@ -32,6 +34,7 @@ import { createRouter, staticPage, type Route, type Router } from './http/router
 import { drain, orClose, type LifePhase } from './life.ts';
 import type { ReadCounters } from './metrics.ts';
 import { createOperations } from './operations.ts';
+import { PoolReader } from './pools/pool-reader.ts';
 import { createMarkets } from './quote/markets.ts';
 import { answersWithinMs, quoteEndpoints } from './quote/quotes.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
@@ -55,6 +58,8 @@ export interface GatewayOptions {
   readonly market?: MarketReader;
   /** Off-chain metadata of tokens. Where none is given it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
+  /** Directory of pools. An empty one if none is given: then only pools are found whose addresses follow from the mint. */
+  readonly directory?: PoolLookup;
   readonly log: Logger;
   /** Aborted before the start is over: what was started is ended again, and the start rejects. */
   readonly signal: AbortSignal;
@@ -107,6 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { limiter, tickets } = fleet;
   const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
   const market = options.market ?? new InProcessMarket(config.memory.market);
+  const directory = options.directory ?? new InProcessPoolDirectory();
   const store = keys.dashboard?.store ?? null;
   const subscriber = await orClose(bus.subscriber(), fleet, keys);
   let transport: Transport | null = null;
@@ -122,9 +128,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const stopHearing = hearOfKeys(keys.authenticator, hub);
-  const reading = openReading({ ...options, market }, hub);
+  const reading = openReading({ ...options, market, directory }, hub);
   const addressOf = addressReader(config);
-  const trading = openTrading({ ...options, store, events, hub, simulated: () => reading.health.simulated === true });
+  const trading = openTrading({ ...options, directory, store, events, hub, simulated: () => reading.health.simulated === true });
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };
@@ -227,7 +233,10 @@ interface Reading {
   close(): void;
 }
 
-function openReading({ config, bus, market, metadata, log }: GatewayOptions & { readonly market: MarketReader }, hub: Hub): Reading {
+function openReading(
+  { config, bus, market, directory, metadata, log }: GatewayOptions & { readonly market: MarketReader; readonly directory: PoolLookup },
+  hub: Hub,
+): Reading {
   const ended = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
   logRests(config.rpc?.httpUrls ?? [], log);
@@ -236,8 +245,9 @@ function openReading({ config, bus, market, metadata, log }: GatewayOptions & { 
   const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
   const fetcher = new MetadataFetcher();
   const book = metadata ?? new TokenMetadataBook(fetcher);
-  const reads = createReads({ hub, health, reader, rpc, market, venues, metadata: book, log, signal: ended.signal });
-  const markets = createMarkets(reader, venues);
+  const pools = new PoolReader({ reader, venues, directory, log });
+  const reads = createReads({ hub, health, reader, rpc, market, pools, metadata: book, log, signal: ended.signal });
+  const markets = createMarkets(pools);
   return {
     endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues })],
     health,

@@ -5,6 +5,8 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { endReadyKey } from './auth/ready-key.ts';
@@ -23,11 +25,13 @@ async function main(config: Config): Promise<void> {
   const store = await openStore(config);
   let bus: Bus | null = null;
   let market: Market | null = null;
+  let directory: PoolDirectory | null = null;
   try {
     if (config.rpc !== null && (await endReadyKey(store))) log.warn('simnet_api_key_revoked');
     bus = await createBus({ redisUrls: config.redisUrls, log });
     market = await createMarket({ redisUrls: config.redisUrls, log });
-    const gateway = await startGateway({ config, bus, market, log, signal: ending.signal, store });
+    directory = await createPoolDirectory({ redisUrls: config.redisUrls, log });
+    const gateway = await startGateway({ config, bus, market, directory, log, signal: ending.signal, store });
     log.info({ url: gateway.url }, 'listening');
     if (!ending.signal.aborted) await once(ending.signal, 'abort');
     await gateway.close();
@@ -35,6 +39,7 @@ async function main(config: Config): Promise<void> {
     // The signal to end came during the start.
     if (!ending.signal.aborted) throw error;
   } finally {
+    await directory?.close();
     await market?.close();
     await bus?.close();
     await store.close();

@@ -1,5 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead } from '@sluice/gateway/quote/markets.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
+import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead, type Markets } from '@sluice/gateway/quote/markets.ts';
 import { quoteEndpoints } from '@sluice/gateway/quote/quotes.ts';
 import type { AccountReader, ChainAccount } from '@sluice/gateway/chain/account-reader.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
@@ -30,6 +34,11 @@ interface TestReader extends AccountReader {
   others: readonly ReadonlyMap<string, ChainAccount>[];
   /** One endpoint has answered alone. */
   othersAreLate: boolean;
+}
+
+function marketsOf(reader: TestReader, of: readonly Venue[] = venues): Markets {
+  const log = createLog({ level: 'silent', name: 'test' });
+  return createMarkets(new PoolReader({ reader, venues: of, directory: new InProcessPoolDirectory(), log }), () => reader.nowMs);
 }
 
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1_000_000n, executable: false });
@@ -95,7 +104,7 @@ function putCoin(reader: TestReader, name: string, curve: Partial<Curve> = {}, m
 
 test('one call for a coin, its settings with it; the next one asks for less, and nothing while it is fresh', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const mint = putCoin(reader, 'coin');
   const first = await markets.read(mint);
   expect(reader.calls).toHaveLength(1);
@@ -121,7 +130,7 @@ test('one call for a coin, its settings with it; the next one asks for less, and
 
 test('what endpoints contradict each other about is quoted where two give the same quote, and refused where none do', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const mint = putCoin(reader, 'disputed');
   const curve = pump.bondingCurveAddress(mint);
   const withQuote = (virtualQuote: bigint): ReadonlyMap<string, ChainAccount> =>
@@ -161,7 +170,7 @@ test('what endpoints contradict each other about is quoted where two give the sa
 
 test('a thousand callers of one coin at once share one call; a failure is told to all, and not kept', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const mint = putCoin(reader, 'wanted');
   const all = await Promise.all(Array.from({ length: 1_000 }, async () => markets.read(mint)));
   expect(new Set(all).size).toBe(1);
@@ -176,7 +185,7 @@ test('a thousand callers of one coin at once share one call; a failure is told t
 
 test('a clock that was set back does not make an old market fresh', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const mint = putCoin(reader, 'clock');
   await markets.read(mint);
   reader.nowMs -= 60_000;
@@ -185,7 +194,7 @@ test('a clock that was set back does not make an old market fresh', async () => 
 
 test('a coin against any other coin: learnt in a second call, then known; decimals and flat fees are that coin’s', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const exotic = address('exotic quote coin');
   reader.accounts.set(exotic, owned(token2022Program, mintData(8, 10n ** 16n, null)));
   const mint = putCoin(reader, 'exotic', { quoteMint: exotic, virtualQuote: 4_000_000_000n });
@@ -209,7 +218,7 @@ test('a completed curve and the pool it moved to, against SOL and against anothe
     ['moved exotic', address('exotic quote coin'), token2022Program],
   ] as const) {
     const reader = testReader();
-    const markets = createMarkets(reader, venues, () => reader.nowMs);
+    const markets = marketsOf(reader);
     const isSol = quoteMint === wrappedSolMint;
     const mint = putCoin(reader, name, { complete: true, realToken: 0n, ...(isSol ? {} : { quoteMint }) });
     reader.accounts.set(quoteMint, owned(quoteProgram, mintData(9, 10n ** 16n, null)));
@@ -270,7 +279,7 @@ function transferFee(olderBps: number, newerBps: number): Uint8Array {
 
 test('what a transfer would take or refuse is not quoted: a fee of now or of the next epoch, coins that cannot move', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const unquotableOf = async (mint: string): Promise<unknown> => {
     const { result } = await markets.read(mint);
     return result.kind === 'market' ? result.market.unquotable : result;
@@ -286,7 +295,7 @@ test('what a transfer would take or refuse is not quoted: a fee of now or of the
 
 test('what is no mint, has no pool, or cannot be read', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   expect((await markets.read(address('nothing there'))).result).toEqual({ kind: 'no_mint' });
   reader.accounts.set(address('wallet'), owned('11111111111111111111111111111111', new Uint8Array(0)));
   expect((await markets.read(address('wallet'))).result).toEqual({ kind: 'no_mint' });
@@ -300,14 +309,14 @@ test('what is no mint, has no pool, or cannot be read', async () => {
   expect((await markets.read(short)).result).toMatchObject({ kind: 'malformed', venue: 'pump' });
   const other = testReader();
   other.accounts.delete(pump.feeConfig);
-  const lacking = createMarkets(other, venues, () => other.nowMs);
+  const lacking = marketsOf(other);
   expect((await lacking.read(putCoin(other, 'no fees'))).result).toEqual({ kind: 'malformed', venue: 'pump', reason: 'not a FeeConfig' });
   expect(markets.counters.malformed).toBe(1);
 });
 
 test('a quote coin that is another with every read ends, and is told', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, venues, () => reader.nowMs);
+  const markets = marketsOf(reader);
   const mint = putCoin(reader, 'restless');
   const read = reader.read.bind(reader);
   let turns = 0;
@@ -322,7 +331,7 @@ test('a quote coin that is another with every read ends, and is told', async () 
 
 test('what no answer can be made of is let go with the next read', async () => {
   const reader = testReader();
-  const markets = createMarkets(reader, [], () => reader.nowMs);
+  const markets = marketsOf(reader, []);
   const read = async (i: number): Promise<WeakRef<MarketRead>> => new WeakRef(await markets.read(`mint ${i}`));
   const old: WeakRef<MarketRead>[] = [];
   for (let i = 0; i < 100; i++) old.push(await read(i));
@@ -337,7 +346,7 @@ test('what no answer can be made of is let go with the next read', async () => {
 
 test('what is kept is bounded', async () => {
   const reader = testReader();
-  const few = createMarkets(reader, [], () => reader.nowMs);
+  const few = marketsOf(reader, []);
   for (let i = 0; i <= maxMarkets; i++) await few.read(`mint ${i}`);
   expect(few.read('mint 1')).not.toBeInstanceOf(Promise);
   expect(few.read('mint 0')).toBeInstanceOf(Promise);

@@ -1,4 +1,5 @@
 import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
+import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
 import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
 import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
@@ -6,6 +7,7 @@ import { History } from '@sluice/gateway/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
+import type { KnownPool, PoolLookup } from '@sluice/shared/pools/directory.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -67,6 +69,9 @@ export class BookHarness {
   readonly reader: RpcAccountReader;
   readonly history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
   readonly health: MarketHealth;
+  /** Pools of the directory, by mint. */
+  readonly known = new Map<string, readonly KnownPool[]>();
+  readonly directory: PoolLookup = { poolsOf: async (mint) => this.known.get(mint) ?? [] };
   readonly book: TokenBook;
   linkUp = true;
   epoch = 'epoch-one-xx';
@@ -99,7 +104,7 @@ export class BookHarness {
       market,
       history: this.history,
       health: this.health,
-      venues,
+      pools: new PoolReader({ reader: this.reader, venues, directory: this.directory, log }),
       placeOf: (epoch) => (epoch === this.epoch ? { end: this.offset, isWhole: true } : null),
       offChain: () => null,
       log,

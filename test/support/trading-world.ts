@@ -13,6 +13,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { Scope } from '@sluice/shared/wire/plans.ts';
@@ -128,7 +129,16 @@ export class TradingWorld {
   async trading(): Promise<Trading> {
     const { bus, config, store } = this.#parts;
     const hub = { follow: () => undefined };
-    const trading = openTrading({ config, store, bus, events: unsealedEvents, hub, simulated: () => true, log });
+    const trading = openTrading({
+      directory: new InProcessPoolDirectory(),
+      config,
+      store,
+      bus,
+      events: unsealedEvents,
+      hub,
+      simulated: () => true,
+      log,
+    });
     this.#closers.push(() => trading.close());
     await trading.start();
     return trading;

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import {
@@ -68,6 +69,7 @@ export interface TradingOptions {
   /** How orders' events go over the bus. */
   readonly events: PrivateEvents;
   readonly hub: Pick<Hub, 'follow'>;
+  readonly directory: PoolLookup;
   /** Whether the chain is a simulated one, as far as it is known. */
   readonly simulated: () => boolean;
   readonly log: Logger;
@@ -122,11 +124,11 @@ interface TradingParts extends TradingOptions {
   readonly store: Store;
 }
 
-function createTrading({ config, rpc, custody, store, bus, events, hub, simulated, log }: TradingParts): Trading {
+function createTrading({ config, rpc, custody, store, bus, events, hub, directory, simulated, log }: TradingParts): Trading {
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, signerLimits: limits } = config;
-  const state = createHotState({ ...rpc, venues, log, signal });
+  const state = createHotState({ ...rpc, venues, directory, log, signal });
   const nodes = createSendNodes(rpc.httpUrls);
   const newestSlot = (): number => state.newestSlot();
   const taking = new AbortController();

@@ -6,7 +6,7 @@ import { partOf, rawAmount, rawOfText } from './amounts.ts';
 import { sellFor } from './inverse.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
-import type { TokenMarket, TradedPool, Unquotable } from './token-market.ts';
+import type { TokenMarket, TradedPool, Unquotable } from '../pools/token-market.ts';
 
 /** Tokens of a wallet in its associated token account. */
 export type Balance = bigint;

@@ -2,9 +2,9 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import type { BoundEndpoint } from '../http/endpoint.ts';
+import type { PoolReader } from '../pools/pool-reader.ts';
 import type { Hub } from '../stream/hub.ts';
 import type { MarketHealth } from './market-health.ts';
 import { portfolioBinding } from './portfolio-endpoint.ts';
@@ -18,7 +18,7 @@ export interface ReadsParts {
   readonly reader: AccountReader;
   readonly rpc: Rpc;
   readonly market: MarketReader;
-  readonly venues: readonly Venue[];
+  readonly pools: PoolReader;
   /** Off-chain metadata by `uri`, and the images that it names. */
   readonly metadata: TokenMetadataBook;
   readonly log: Logger;
@@ -27,10 +27,10 @@ export interface ReadsParts {
 
 /** The endpoints that read tokens and wallets, and the book behind them, which follows the log from here on. */
 export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
-  const { hub, health, reader: accounts, rpc, market, venues, metadata, log, signal } = parts;
+  const { hub, health, reader: accounts, rpc, market, pools, metadata, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
-  const book = new TokenBook({ accounts, market, history, health, venues, placeOf: (epoch) => hub.placeOf(epoch), offChain, log });
+  const book = new TokenBook({ accounts, market, history, health, pools, placeOf: (epoch) => hub.placeOf(epoch), offChain, log });
   hub.follow(book);
   return {
     endpoints: [

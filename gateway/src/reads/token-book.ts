@@ -3,17 +3,17 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { NewTokenEvent, PriceEvent } from '@sluice/shared/wire/events.ts';
 import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
+import type { PoolReader } from '../pools/pool-reader.ts';
 import type { LazyEvent } from '../stream/history/lazy-event.ts';
 import type { History } from '../stream/history/history.ts';
 import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Birth } from './render-token.ts';
 import { takenBackBehind } from './surviving.ts';
-import { readToken } from './token-facts.ts';
-import { planToken } from './token-plan.ts';
+import { readToken, type TokenRead } from './token-facts.ts';
+import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
 /** Bounds of the book. Beyond them: the token longest unused goes; a read is refused as unavailable; the oldest is forgotten. */
@@ -50,7 +50,7 @@ export interface TokenBookOptions {
   readonly market: MarketReader;
   readonly history: History;
   readonly health: MarketHealth;
-  readonly venues: readonly Venue[];
+  readonly pools: PoolReader;
   readonly placeOf: BusSubscriber['placeOf'];
   /** Off-chain metadata by `uri`; null where it is not known yet. */
   readonly offChain: (uri: string) => OffChainMetadata | null;
@@ -225,16 +225,11 @@ export class TokenBook {
 
   async #load(mint: string): Promise<TokenOutcome> {
     this.counters.loads++;
-    const { accounts, venues, log } = this.#options;
     const losses = this.#losses;
-    const plan = planToken(mint, venues);
     const summary = this.#summary(mint);
-    const read = await accounts.read(plan.addresses).catch((error: unknown) => {
-      log.debug({ err: error, mint }, 'token_read_failed');
-      return null;
-    });
+    const read = await this.#readPools(mint);
     if (read === null) return unavailable('No node of the chain answers.');
-    const outcome = readToken(plan, read);
+    const { plan, outcome } = read;
     if (outcome.kind === 'unreadable') return unavailable('The mint is in a form that is not understood.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const kept = await summary;
@@ -245,6 +240,26 @@ export class TokenBook {
     // What was read across a loss is good for this answer alone.
     if (isWhole) this.#add(token, nowMs);
     return { ok: true, token };
+  }
+
+  /** Reads a token with all its pools; null if no node answers. */
+  async #readPools(mint: string): Promise<{ readonly plan: TokenPlan; readonly outcome: TokenRead } | null> {
+    const { pools } = this.#options;
+    const derived = pools.derivedPlaces(mint);
+    const others = pools.otherPlaces(mint, derived);
+    const first = await this.#readPlan(planToken(mint, derived));
+    const more = await others;
+    if (first?.outcome.kind !== 'token' || more.length === 0) return first;
+    return (await this.#readPlan(planToken(mint, [...derived, ...more]))) ?? first;
+  }
+
+  async #readPlan(plan: TokenPlan): Promise<{ readonly plan: TokenPlan; readonly outcome: TokenRead } | null> {
+    try {
+      return { plan, outcome: readToken(plan, await this.#options.accounts.read(plan.addresses)) };
+    } catch (error) {
+      this.#options.log.debug({ err: error, mint: plan.mint }, 'token_read_failed');
+      return null;
+    }
   }
 
   #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {

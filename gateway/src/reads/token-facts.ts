@@ -1,9 +1,8 @@
 import { decodeMetaplex } from '@sluice/shared/solana/metaplex.ts';
 import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/mint.ts';
-import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import type { CurveAccount, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
+import { poolsAt, type CurveFacts, type PoolFacts } from '../pools/pool-accounts.ts';
 import type { TokenPlan } from './token-plan.ts';
 
 /** Longer texts are not told: whoever made the token wrote what they liked. */
@@ -23,20 +22,6 @@ export interface TokenFlags {
   readonly cashback: boolean;
   readonly holderReward: boolean;
   readonly creatorFeeBps: number;
-}
-
-export interface CurveFacts {
-  readonly venue: Venue;
-  readonly address: string;
-  readonly account: CurveAccount;
-}
-
-export interface PoolFacts {
-  readonly venue: Venue;
-  readonly address: string;
-  readonly account: PoolAccount;
-  /** Null where its vaults are not where they are looked for, or did not show balances of the pool's. */
-  readonly reserves: PoolReserves | null;
 }
 
 /** What one read of the chain says of a token. */
@@ -64,17 +49,7 @@ export function readToken(plan: TokenPlan, { slot, askedAtMs, accounts }: Accoun
   const token = decodeMint(account.owner, account.data);
   if (token === null) return { kind: isMintInAnotherForm(account) ? 'unreadable' : 'no_mint' };
   const metaplex = byAddress.get(plan.metaplex) ?? null;
-  const pools: PoolFacts[] = [];
-  let curve: CurveFacts | null = null;
-  for (const { venue, address } of plan.pools) {
-    const found = byAddress.get(address) ?? null;
-    const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
-    if (decoded?.kind !== 'decoded') continue;
-    if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
-    else if (decoded.account.baseMint === plan.mint) {
-      pools.push({ venue, address, account: decoded.account, reserves: vaultReserves(address, decoded.account, byAddress) });
-    }
-  }
+  const { curve, pools } = poolsAt(plan.mint, plan.pools, byAddress);
   const facts: TokenFacts = { mint: plan.mint, token, identity: identityOf(plan, token, metaplex), curve, pools, slot, askedAtMs };
   return { kind: 'token', facts };
 }
@@ -100,18 +75,6 @@ function identityOf(plan: TokenPlan, { extensions }: Mint, metaplex: ChainAccoun
 function bounded({ name, symbol, uri, source, updateAuthority }: TokenIdentity): TokenIdentity {
   const text = (value: string | null, most: number): string | null => (value !== null && value.length <= most ? value : null);
   return { name: text(name, maxNameChars), symbol: text(symbol, maxNameChars), uri: text(uri, maxUriChars), source, updateAuthority };
-}
-
-function vaultReserves(pool: string, account: PoolAccount, byAddress: ReadonlyMap<string, ChainAccount | null>): PoolReserves | null {
-  const balance = (vault: string, mint: string): bigint | null => {
-    const found = byAddress.get(vault) ?? null;
-    const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
-    return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
-  };
-  const base = balance(account.baseVault, account.baseMint);
-  const quote = balance(account.quoteVault, account.quoteMint);
-  if (base === null || quote === null) return null;
-  return { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote };
 }
 
 /** Creator and flags by the curve, else by the first of its pools; null where there is neither. */

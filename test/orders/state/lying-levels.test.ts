@@ -1,4 +1,5 @@
 import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -72,6 +73,7 @@ interface Believed {
 
 async function believed(nodes: readonly ScriptedNode[]): Promise<Believed> {
   const state: HotState = createHotState({
+    directory: new InProcessPoolDirectory(),
     httpUrls: nodes.map(({ httpUrl }) => httpUrl),
     wsUrls: nodes.map(({ wsUrl }) => wsUrl),
     venues,

@@ -1,4 +1,5 @@
 import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/orders/state/hot-markets.ts';
 import { maxHotWallets } from '@sluice/gateway/orders/state/hot-wallets.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
@@ -73,6 +74,7 @@ async function startNode(told: Partial<Told> = {}): Promise<{ readonly node: Scr
 
 function open(): HotState {
   const state = createHotState({
+    directory: new InProcessPoolDirectory(),
     httpUrls: nodes.map(({ httpUrl }) => httpUrl),
     wsUrls: nodes.map(({ wsUrl }) => wsUrl),
     venues,
@@ -279,6 +281,7 @@ describe('what is followed', () => {
     const node = await startSimnet({ chain, autoStart: false });
     try {
       const state = createHotState({
+        directory: new InProcessPoolDirectory(),
         httpUrls: [node.rpcUrl],
         wsUrls: [node.wsUrl],
         venues,

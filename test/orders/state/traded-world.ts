@@ -1,5 +1,6 @@
 import type { MarketRead } from '@sluice/gateway/quote/markets.ts';
-import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/quote/token-market.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/pools/token-market.ts';
 import { createHotState, type HotState, type HotStateOptions } from '@sluice/gateway/orders/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -75,6 +76,7 @@ export async function startTradedWorld(nodeCount = 1): Promise<TradedWorld> {
     },
     open(options = {}) {
       const state = createHotState({
+        directory: new InProcessPoolDirectory(),
         httpUrls: nodes.map(({ rpcUrl }) => rpcUrl),
         wsUrls: nodes.map(({ wsUrl }) => wsUrl),
         venues,

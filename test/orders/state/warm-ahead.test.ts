@@ -1,4 +1,5 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import { createHotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/orders/state/warm-ahead.ts';
@@ -21,7 +22,7 @@ it('new coins of the log are followed before anybody asks for them', { timeout: 
   const rpc = { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] };
   const ingest = await startIngest({ config: { ...testConfig, rpc }, bus, log, signal: ending.signal });
   const subscriber = await bus.subscriber();
-  const state = createHotState({ ...rpc, venues, log, signal: ending.signal });
+  const state = createHotState({ directory: new InProcessPoolDirectory(), ...rpc, venues, log, signal: ending.signal });
   try {
     const told: { readonly mint: string; readonly atMs: number }[] = [];
     const follower = warmNewTokens(state, venues);

@@ -1,9 +1,7 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
-import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
-import type { AccountReader } from '../../chain/account-reader.ts';
 import type { MarketRead } from '../../quote/markets.ts';
-import { assembleMarket, narrowPlan, planMarket, type AssembledMarket, type MarketPlan } from '../../quote/token-market.ts';
+import type { PoolReader } from '../../pools/pool-reader.ts';
+import { assembleMarket, type AssembledMarket, type MarketPlan } from '../../pools/token-market.ts';
+import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { AccountState } from './accounts/account-view.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';
@@ -17,9 +15,6 @@ const maxWarming = 16;
 /** A coin that nobody asks for is no longer followed. */
 const idleAfterMs = 10 * 60_000;
 const warmedIdleAfterMs = 60_000;
-/** Reads of one market in a row: the second where its quote coin had to be learnt, the third where that changed meanwhile. */
-const maxReads = 3;
-
 interface HotMarket {
   readonly mint: string;
   plan: MarketPlan;
@@ -55,12 +50,10 @@ export interface MarketCounts {
 
 export interface HotMarketsOptions {
   readonly watched: WatchedAccounts;
-  readonly reader: AccountReader;
-  /** How many there are. */
+  /** Its settings are followed all the time. */
+  readonly pools: PoolReader;
+  /** How many endpoints there are. */
   readonly endpoints: number;
-  readonly venues: readonly Venue[];
-  /** Programs' settings, which are followed all the time. */
-  readonly settings: readonly string[];
 }
 
 /** Markets of coins out of followed accounts; what is not, or no longer, told by any endpoint is read before it is answered. */
@@ -145,7 +138,7 @@ export class HotMarkets {
   }
 
   #add(mint: string, asked: boolean): HotMarket {
-    const plan = planMarket(mint, [...quoteCoins.keys()], this.#options.venues);
+    const plan = this.#options.pools.planOf(mint);
     const usedAtMs = performance.now();
     const market: HotMarket = { mint, plan, held: [], all: [], asked, usedAtMs, assembled: null, states: [], reading: null };
     this.#markets.set(mint, market);
@@ -190,45 +183,25 @@ export class HotMarkets {
   }
 
   async #readFresh(market: HotMarket): Promise<HotMarketRead> {
-    const { settings, reader, endpoints, watched, venues } = this.#options;
-    for (let left = maxReads; left > 0; left--) {
-      this.counts.reads++;
-      const { plan } = market;
-      const addresses = [...plan.addresses, ...settings];
-      const read = await reader.read(addresses);
-      watched.take(addresses, read);
-      const found = new Map<string, AccountBytes>();
-      for (const [i, account] of read.accounts.entries()) if (account !== null) found.set(addresses[i]!, account);
-      const result = assembleMarket(plan, (address) => found.get(address) ?? null);
-      if (result.kind === 'more') {
-        market.plan = planMarket(market.mint, [result.quoteMint], venues);
-        continue;
-      }
-      this.#adopt(market, result, found);
-      const asOf = { slot: read.slot, askedAtMs: read.askedAtMs };
-      return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), isDisputed: read.disputed.length > 0, ...asOf };
+    const { pools, endpoints, watched } = this.#options;
+    const { plan, read, result, accounts } = await pools.readMarket(market.mint, {
+      settings: null,
+      onRead: (addresses, answer) => {
+        this.counts.reads++;
+        watched.take(addresses, answer);
+      },
+    });
+    market.plan = plan;
+    if (this.#markets.get(market.mint) === market) {
+      const found = result.kind === 'market' ? result.market.pools : [];
+      this.#follow(market, found.length === 0 ? [] : accountsToFollow(plan, found, accounts));
     }
-    const asOf = { slot: 0, askedAtMs: Date.now() };
-    return {
-      ...asOf,
-      result: { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' },
-      settings: asOf,
-      soleSources: 0,
-      isDisputed: false,
-    };
-  }
-
-  /** From now on it is followed, as far as its state says where it trades. */
-  #adopt(market: HotMarket, result: AssembledMarket, found: ReadonlyMap<string, AccountBytes>): void {
-    const pools = result.kind === 'market' ? result.market.pools : [];
-    const quoteMint = pools[0]?.pool.quoteMint;
-    if (quoteMint !== undefined && market.plan.quoteMints.length > 1) market.plan = narrowPlan(market.plan, quoteMint);
-    if (this.#markets.get(market.mint) !== market) return;
-    this.#follow(market, pools.length === 0 ? [] : accountsToFollow(market.plan, pools, found));
+    const asOf = { slot: read.slot, askedAtMs: read.askedAtMs };
+    return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), isDisputed: read.disputed.length > 0, ...asOf };
   }
 
   #follow(market: HotMarket, addresses: readonly string[]): void {
-    const { watched, settings } = this.#options;
+    const { watched, pools } = this.#options;
     const before = new Set(market.held);
     const held: string[] = [];
     let isWhole = true;
@@ -241,7 +214,7 @@ export class HotMarkets {
     for (const address of market.held) this.#followed.delete(address);
     for (const address of held) this.#followed.add(address);
     market.held = held;
-    market.all = [...market.held, ...settings];
+    market.all = [...market.held, ...pools.settings];
     market.assembled = null;
   }
 }

@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';
+import { PoolReader } from '../../pools/pool-reader.ts';
 import { createAccountReader } from '../../chain/rpc-account-reader.ts';
 import { keepAccounts, type KeeperCounts } from './accounts/account-keeper.ts';
 import { Blockhashes, type Blockhash, type BlockhashCounts, type BlockHeight } from './chain/blockhashes.ts';
@@ -23,6 +25,7 @@ export interface HotStateOptions {
   readonly httpUrls: readonly string[];
   readonly wsUrls: readonly string[];
   readonly venues: readonly Venue[];
+  readonly directory: PoolLookup;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** Most that the automatic priority fee comes to, micro-lamports for a compute unit. */
@@ -76,7 +79,16 @@ export interface HotState {
   close(): void;
 }
 
-export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicroLamports, feePercentile }: HotStateOptions): HotState {
+export function createHotState({
+  httpUrls,
+  wsUrls,
+  venues,
+  directory,
+  log,
+  signal,
+  maxMicroLamports,
+  feePercentile,
+}: HotStateOptions): HotState {
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
   // A few for each endpoint.
@@ -89,13 +101,13 @@ export function createHotState({ httpUrls, wsUrls, venues, log, signal, maxMicro
     signal: ended,
   });
   const watched = new WatchedAccounts({ urls: wsUrls, chain, log, signal: ended });
-  const settings = [...new Set(venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
-  for (const address of settings) watched.hold(address);
+  const pools = new PoolReader({ reader, venues, directory, log });
+  for (const address of pools.settings) watched.hold(address);
   const keeper = keepAccounts(watched, reader, ended);
   const slots = pollSlots(endpoints, chain, ended);
   const blockhashes = new Blockhashes(endpoints, chain, log, ended);
   const rent = new Rent(endpoints, chain, ended);
-  const markets = new HotMarkets({ watched, reader, endpoints: endpoints.length, venues, settings });
+  const markets = new HotMarkets({ watched, pools, endpoints: endpoints.length });
   const wallets = new HotWallets(watched, reader, endpoints.length);
   const fees = new FeeLevels({
     endpoints,

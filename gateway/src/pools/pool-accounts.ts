@@ -1,0 +1,54 @@
+import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
+import type { ChainAccount } from '../chain/account-reader.ts';
+
+/** Where a pool of a mint may be, and the accounts that may hold its reserves. */
+export interface PoolPlace extends DerivedPool {
+  readonly venue: Venue;
+}
+
+export interface CurveFacts {
+  readonly venue: Venue;
+  readonly address: string;
+  readonly account: CurveAccount;
+}
+
+export interface PoolFacts {
+  readonly venue: Venue;
+  readonly address: string;
+  readonly account: PoolAccount;
+  /** Null if its vaults were not among the accounts, or did not show balances of this pool. */
+  readonly reserves: PoolReserves | null;
+}
+
+/** The pools of a mint among some places, each believed only if its account's owner, kind and mints are right. */
+export function poolsAt(
+  mint: string,
+  places: readonly PoolPlace[],
+  accounts: ReadonlyMap<string, ChainAccount | null>,
+): { readonly curve: CurveFacts | null; readonly pools: readonly PoolFacts[] } {
+  const pools: PoolFacts[] = [];
+  let curve: CurveFacts | null = null;
+  for (const { venue, address } of places) {
+    const found = accounts.get(address) ?? null;
+    const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
+    if (decoded?.kind !== 'decoded') continue;
+    if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
+    else if (decoded.account.baseMint === mint) {
+      pools.push({ venue, address, account: decoded.account, reserves: vaultReserves(address, decoded.account, accounts) });
+    }
+  }
+  return { curve, pools };
+}
+
+function vaultReserves(pool: string, account: PoolAccount, accounts: ReadonlyMap<string, ChainAccount | null>): PoolReserves | null {
+  const balance = (vault: string, mint: string): bigint | null => {
+    const found = accounts.get(vault) ?? null;
+    const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
+    return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
+  };
+  const base = balance(account.baseVault, account.baseMint);
+  const quote = balance(account.quoteVault, account.quoteMint);
+  if (base === null || quote === null) return null;
+  return { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote };
+}

@@ -1,0 +1,169 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
+import type { KnownPool, PoolLookup } from '@sluice/shared/pools/directory.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
+import { poolsAt, type PoolPlace } from './pool-accounts.ts';
+import { assembleMarket, narrowPlan, planMarket, type AssembledMarket, type MarketPlan } from './token-market.ts';
+
+/** Plans of markets that are kept, 1.3 KB each; the oldest go. */
+const maxPlans = 4_096;
+/** Reads of one market in a row: the second if its quote coin had to be learnt, the third if that changed meanwhile. */
+const maxReads = 3;
+/** Pools of the directory that are read for one mint beside the derived ones: the deepest. With them, one read stays below 100 accounts. */
+const maxOtherPlaces = 8;
+
+export type DecidedMarket = Exclude<AssembledMarket, { kind: 'more' }>;
+
+/** The programs' settings, as they were read with some market. */
+export interface SettingsRead {
+  readonly slot: number;
+  readonly askedAtMs: number;
+  /** Those that exist. */
+  readonly accounts: ReadonlyMap<string, AccountBytes>;
+}
+
+/** The market of a coin, from one answer of the endpoints. */
+export interface PoolsRead {
+  /** Where its pools are, as far as this read showed. */
+  readonly plan: MarketPlan;
+  readonly read: AccountsRead;
+  readonly result: DecidedMarket;
+  /** The market as other endpoints report it, if they report another state and no two report the same. */
+  readonly disputed: readonly { readonly slot: number; readonly result: DecidedMarket }[];
+  readonly settings: SettingsRead;
+  /** Accounts of the answer, by address. */
+  readonly accounts: ReadonlyMap<string, AccountBytes>;
+}
+
+export interface ReadOptions {
+  /** Known settings, which are then not read again. */
+  readonly settings: SettingsRead | null;
+  /** Called with each answer of the endpoints. */
+  readonly onRead?: (addresses: readonly string[], read: AccountsRead) => void;
+}
+
+export interface PoolReaderOptions {
+  readonly reader: AccountReader;
+  readonly venues: readonly Venue[];
+  readonly directory: PoolLookup;
+  readonly log: Logger;
+}
+
+/**
+ * Answers which pools a mint has, for quotes, orders and reads. Addresses follow from the mint, or come from the directory, which is only a
+ * hint: what counts is what the pools' accounts say, read by the endpoints' vote.
+ */
+export class PoolReader {
+  /** Accounts of the programs' settings, the same for all markets. */
+  readonly settings: readonly string[];
+  readonly #options: PoolReaderOptions;
+  readonly #plans = new Map<string, MarketPlan>();
+
+  constructor(options: PoolReaderOptions) {
+    this.#options = options;
+    this.settings = [...new Set(options.venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
+  }
+
+  /** The accounts to read for a market, as far as is known. Throws TypeError if the mint is no address. */
+  planOf(mint: string): MarketPlan {
+    return this.#plans.get(mint) ?? this.#keep(planMarket(mint, [...quoteCoins.keys()], this.#options.venues));
+  }
+
+  /** Reads the market of a coin, all accounts in one call. Rejects with an `RpcError`. Throws TypeError if the mint is no address. */
+  async readMarket(mint: string, { settings, onRead }: ReadOptions): Promise<PoolsRead> {
+    let plan = this.planOf(mint);
+    for (let left = maxReads; ; left--) {
+      const addresses = settings === null ? [...plan.addresses, ...this.settings] : plan.addresses;
+      const read = await this.#options.reader.read(addresses);
+      onRead?.(addresses, read);
+      const accounts = byAddress(addresses, read.accounts);
+      const used = settings ?? { slot: read.slot, askedAtMs: read.askedAtMs, accounts: only(this.settings, accounts) };
+      const assemble = (of: ReadonlyMap<string, AccountBytes>): AssembledMarket =>
+        assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
+      const assembled = assemble(accounts);
+      if (assembled.kind === 'more' && left > 1) {
+        plan = this.#keep(planMarket(mint, [assembled.quoteMint], this.#options.venues));
+        continue;
+      }
+      // An endpoint that names another quote coin contradicts the one that counts, so nothing more is read for it.
+      const disputed = read.disputed.map((other) => ({
+        slot: other.slot,
+        result: decided(assemble(byAddress(addresses, other.accounts))),
+      }));
+      const result = decided(assembled);
+      return { plan: this.#narrow(plan, result), read, result, disputed, settings: used, accounts };
+    }
+  }
+
+  /** The pools of a mint whose addresses follow from it; none if it is no address. */
+  derivedPlaces(mint: string): readonly PoolPlace[] {
+    return this.#options.venues.flatMap((venue) => venue.derivedPools(mint).map((pool) => ({ ...pool, venue })));
+  }
+
+  /**
+   * Pools of a mint that the directory has beside the derived ones, with the vaults that their accounts name. No curves: a curve's account
+   * names no mint, so only a derived address shows whose it is. Never rejects.
+   */
+  async otherPlaces(mint: string, derived: readonly PoolPlace[]): Promise<readonly PoolPlace[]> {
+    const { directory, reader, venues, log } = this.#options;
+    try {
+      const known = await directory.poolsOf(mint);
+      const places = known.filter(({ address }) => !derived.some((place) => place.address === address)).flatMap(placeIn(venues));
+      const some = places.slice(0, maxOtherPlaces);
+      if (some.length === 0) return [];
+      const addresses = some.map(({ address }) => address);
+      const { accounts } = await reader.read(addresses);
+      const { pools } = poolsAt(mint, some, new Map(addresses.map((address, at) => [address, accounts[at] ?? null])));
+      return pools.map(({ venue, address, account: { baseVault, quoteVault } }) => ({ venue, address, vaults: [baseVault, quoteVault] }));
+    } catch (error) {
+      // The derived pools are known without it.
+      log.debug({ err: error, mint }, 'pools_not_looked_up');
+      return [];
+    }
+  }
+
+  /** The quote coin of a curve never changes, so the others need not be read again. */
+  #narrow(plan: MarketPlan, result: DecidedMarket): MarketPlan {
+    const quoteMint = result.kind === 'market' ? result.market.pools[0]?.pool.quoteMint : undefined;
+    return quoteMint === undefined || plan.quoteMints.length === 1 ? plan : this.#keep(narrowPlan(plan, quoteMint));
+  }
+
+  #keep(plan: MarketPlan): MarketPlan {
+    this.#plans.delete(plan.mint);
+    this.#plans.set(plan.mint, plan);
+    if (this.#plans.size > maxPlans) {
+      const oldest = this.#plans.keys().next();
+      if (oldest.done !== true) this.#plans.delete(oldest.value);
+    }
+    return plan;
+  }
+}
+
+function placeIn(venues: readonly Venue[]): (known: KnownPool) => readonly PoolPlace[] {
+  return ({ venue: name, address }) => {
+    const venue = venues.find((one) => one.name === name);
+    return venue === undefined || !isAddress(address) ? [] : [{ venue, address, vaults: [] }];
+  };
+}
+
+const changesItsQuoteCoin = { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' } as const;
+
+function decided(assembled: AssembledMarket): DecidedMarket {
+  return assembled.kind === 'more' ? changesItsQuoteCoin : assembled;
+}
+
+function byAddress(addresses: readonly string[], accounts: readonly (AccountBytes | null)[]): ReadonlyMap<string, AccountBytes> {
+  return new Map(accounts.flatMap((account, at) => (account === null ? [] : [[addresses[at]!, account] as const])));
+}
+
+function only(addresses: readonly string[], accounts: ReadonlyMap<string, AccountBytes>): ReadonlyMap<string, AccountBytes> {
+  return new Map(
+    addresses.flatMap((address) => {
+      const account = accounts.get(address);
+      return account === undefined ? [] : [[address, account] as const];
+    }),
+  );
+}
