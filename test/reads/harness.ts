@@ -71,7 +71,7 @@ export class BookHarness {
   readonly health: MarketHealth;
   /** Pools of the directory, by mint. */
   readonly known = new Map<string, readonly KnownPool[]>();
-  readonly directory: PoolLookup = { poolsOf: async (mint) => this.known.get(mint) ?? [] };
+  readonly directory: { poolsOf: PoolLookup['poolsOf'] } = { poolsOf: async (mint) => this.known.get(mint) ?? [] };
   readonly book: TokenBook;
   linkUp = true;
   epoch = 'epoch-one-xx';

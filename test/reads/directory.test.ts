@@ -1,0 +1,65 @@
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { KnownPool } from '@sluice/shared/pools/directory.ts';
+import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { poolData } from '../simnet/programs/pump-amm/state.ts';
+import { mintData, tokenAccountData } from '../simnet/programs/token-state.ts';
+import { address, quietChain } from '../simnet/support/test-chain.ts';
+import { BookHarness } from './harness.ts';
+
+const chain = quietChain();
+const mint = address('coin of another origin');
+const [vaultOf, zero] = [(pool: string, of: string): string => associatedTokenAddress(pool, of, tokenProgram), 0n];
+let harness: BookHarness;
+let accounts: Map<string, { readonly owner: string; readonly data: Uint8Array }>;
+
+beforeEach(() => {
+  harness = new BookHarness(chain);
+  accounts = new Map([[mint, { owner: tokenProgram, data: mintData(6, 1_000_000_000_000n, null) }]]);
+  harness.node.lie = (at, told) => {
+    const own = accounts.get(at);
+    if (own === undefined) return told;
+    return { owner: own.owner, lamports: 1_000_000, data: [Buffer.from(own.data).toString('base64'), 'base64'], executable: false };
+  };
+});
+
+/** A pool whose address does not follow from its mint, as somebody opened it. */
+function putPool(name: string, quote: bigint, { baseMint = mint, owner = amm.programId } = {}): KnownPool {
+  const pool = address(name);
+  const [baseVault, quoteVault] = [vaultOf(pool, baseMint), vaultOf(pool, wrappedSolMint)];
+  const data = poolData({
+    ...{ bump: 255, index: 7, creator: address('somebody'), baseMint, quoteMint: wrappedSolMint, lpMint: address('lp') },
+    ...{ baseVault, quoteVault, lpSupply: zero, coinCreator: address('somebody'), mayhem: false, cashback: false, virtualQuote: zero },
+    ...{ creatorFeeBps: zero, canEditCreatorFee: false, holderReward: false },
+  });
+  accounts.set(pool, { owner, data });
+  accounts.set(baseVault, { owner: tokenProgram, data: tokenAccountData(baseMint, pool, 1_000_000_000n) });
+  accounts.set(quoteVault, { owner: tokenProgram, data: tokenAccountData(wrappedSolMint, pool, quote) });
+  return { venue: 'pump-amm', address: pool, quoteMint: wrappedSolMint, depthSol: 1, slot: 1 };
+}
+
+test('a pool whose address does not follow from its mint is found by the directory', async () => {
+  expect(await harness.info(mint)).toMatchObject({ poolAddress: null });
+  const other = new BookHarness(chain);
+  other.node.lie = harness.node.lie;
+  const [shallow, deep] = [putPool('shallow', 2_000_000_000n), putPool('deep', 50_000_000_000n)];
+  // What the directory says of the depth does not count.
+  other.known.set(mint, [{ ...shallow, depthSol: 900 }, deep]);
+  expect(await other.info(mint)).toMatchObject({ venue: 'pump-amm', poolAddress: deep.address, priceSol: 0.05 });
+});
+
+test('an entry of the directory counts for nothing if the account at its address is not a pool of this mint', async () => {
+  const forged = putPool('forged', 90_000_000_000n, { owner: tokenProgram });
+  const ofAnother = putPool('of another', 90_000_000_000n, { baseMint: address('another coin') });
+  const missing: KnownPool = { ...forged, address: address('nothing there') };
+  const senseless: KnownPool = { ...forged, address: 'no address' };
+  harness.known.set(mint, [forged, ofAnother, missing, senseless, { ...forged, venue: 'raydium-cpmm' }]);
+  expect(await harness.info(mint)).toMatchObject({ poolAddress: null, priceSol: null });
+});
+
+test('a token is read without the directory if that does not answer', async () => {
+  harness.directory.poolsOf = () => Promise.reject(new Error('away'));
+  putPool('unknown', 1_000_000_000n);
+  expect(await harness.info(mint)).toMatchObject({ poolAddress: null });
+});
