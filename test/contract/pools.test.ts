@@ -44,7 +44,7 @@ const pool = (number: number, depthSol: number, changes: Partial<PoolSighting> =
   slot: 10,
   ...changes,
 });
-const known = ({ mint: _, ...rest }: PoolSighting): KnownPool => rest;
+const known = ({ venue, address, quoteMint, depthSol, slot }: PoolSighting): KnownPool => ({ venue, address, quoteMint, depthSol, slot });
 
 describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (kind) => {
   it('lists the pools of a mint, deepest first, and none for other mints', async () => {

@@ -61,8 +61,13 @@ const events = [
   newTokenEvent(created, { poolAddress: addressOf(11), reserves: reserves(0n) }),
   tradeEvent(traded, { pool: 'pump-amm', poolAddress: addressOf(12), slot: 20, reserves: reserves(4_000_000_000n) }),
   tradeEvent(traded, {
-    ...{ pool: 'pump-amm', poolAddress: addressOf(13), slot: 21, quoteMint: usdcMint },
-    ...{ reserves: reserves(900_000_000n), priceQuote: 1, priceSol: 0.01 },
+    pool: 'pump-amm',
+    poolAddress: addressOf(13),
+    slot: 21,
+    quoteMint: usdcMint,
+    reserves: reserves(900_000_000n),
+    priceQuote: 1,
+    priceSol: 0.01,
   }),
   migrationEvent(migrated, { poolAddress: addressOf(14), quoteAmount: '84000000000' }),
 ];

@@ -29,9 +29,22 @@ function putPool(name: string, quote: bigint, { baseMint = mint, owner = amm.pro
   const pool = address(name);
   const [baseVault, quoteVault] = [vaultOf(pool, baseMint), vaultOf(pool, wrappedSolMint)];
   const data = poolData({
-    ...{ bump: 255, index: 7, creator: address('somebody'), baseMint, quoteMint: wrappedSolMint, lpMint: address('lp') },
-    ...{ baseVault, quoteVault, lpSupply: zero, coinCreator: address('somebody'), mayhem: false, cashback: false, virtualQuote: zero },
-    ...{ creatorFeeBps: zero, canEditCreatorFee: false, holderReward: false },
+    bump: 255,
+    index: 7,
+    creator: address('somebody'),
+    baseMint,
+    quoteMint: wrappedSolMint,
+    lpMint: address('lp'),
+    baseVault,
+    quoteVault,
+    lpSupply: zero,
+    coinCreator: address('somebody'),
+    mayhem: false,
+    cashback: false,
+    virtualQuote: zero,
+    creatorFeeBps: zero,
+    canEditCreatorFee: false,
+    holderReward: false,
   });
   accounts.set(pool, { owner, data });
   accounts.set(baseVault, { owner: tokenProgram, data: tokenAccountData(baseMint, pool, 1_000_000_000n) });
