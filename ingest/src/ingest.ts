@@ -232,7 +232,7 @@ function pubSubSource(urls: readonly string[], log: Logger): Source {
     urls,
     programs: venues,
     accounts: [solUsdcWhirlpool],
-    logTextPrefixes: venues.flatMap(({ logText }) => (logText === null ? [] : [`Program log: ${logText.prefix}`])),
+    logTextPrefixes: venues.flatMap(({ textPrefix }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`])),
     log,
   });
 }

@@ -6,6 +6,7 @@ import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/sha
 import { describe, expect, it } from 'vitest';
 import { type AnchorRecord, pumpAccounts, pumpAmmAccounts } from './anchor.ts';
 import { fixtureAccount, fixtureJson, fixtureNames, fixturesNote, fixturesPresent } from './fixtures.ts';
+import { decodeEvent, decodeAccount } from '../support/decoded.ts';
 
 const sol = wrappedSolMint;
 
@@ -18,7 +19,7 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
   it('CreateEvent of 356 bytes, with the flag of holder-reward coins', () => {
     const data = recordedEvent('pump_create_v2_2026-10-08');
     expect(data).toHaveLength(356);
-    expect(pump.decodeEvent(data)).toEqual({
+    expect(decodeEvent(pump, data)).toEqual({
       kind: 'decoded',
       event: {
         type: 'created',
@@ -48,7 +49,7 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
     const data = recordedEvent('pumpswap_sell_2026-10-08');
     expect(data).toHaveLength(441);
     // Before: 201,507,997,683,183 tokens and 72,941,752,249 lamports in the vaults, 15,421,472,586 virtual.
-    expect(pumpAmm.decodeEvent(data)).toEqual({
+    expect(decodeEvent(pumpAmm, data)).toEqual({
       kind: 'decoded',
       event: {
         type: 'trade',
@@ -132,7 +133,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
       const { owner, data } = fixtureAccount(name);
       expect(owner).toBe(pump.programId);
       expect(data).toHaveLength(length);
-      expect(pump.decodeAccount(data)).toEqual({
+      expect(decodeAccount(pump, data)).toEqual({
         kind: 'decoded',
         account: {
           type: 'curve',
@@ -162,7 +163,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
     const { owner, data } = fixtureAccount('pumpswap_pool_0_2026-09');
     expect(owner).toBe(pumpAmm.programId);
     expect(data).toHaveLength(301);
-    expect(pumpAmm.decodeAccount(data)).toEqual({
+    expect(decodeAccount(pumpAmm, data)).toEqual({
       kind: 'decoded',
       account: {
         type: 'pool',
@@ -187,9 +188,9 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
   });
 
   it('configuration accounts are known by name, and no account of ours is unknown', () => {
-    expect(pump.decodeAccount(fixtureAccount('pump_global_2026-09-12').data)).toEqual({ kind: 'ignored', name: 'Global' });
-    expect(pump.decodeAccount(fixtureAccount('pump_fee_config_2026-10-08').data)).toEqual({ kind: 'ignored', name: 'FeeConfig' });
-    expect(pumpAmm.decodeAccount(fixtureAccount('pumpswap_global_config_2026-10-08').data)).toEqual({
+    expect(decodeAccount(pump, fixtureAccount('pump_global_2026-09-12').data)).toEqual({ kind: 'ignored', name: 'Global' });
+    expect(decodeAccount(pump, fixtureAccount('pump_fee_config_2026-10-08').data)).toEqual({ kind: 'ignored', name: 'FeeConfig' });
+    expect(decodeAccount(pumpAmm, fixtureAccount('pumpswap_global_config_2026-10-08').data)).toEqual({
       kind: 'ignored',
       name: 'GlobalConfig',
     });

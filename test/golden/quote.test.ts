@@ -2,7 +2,7 @@ import { BN } from '@coral-xyz/anchor';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { decodeFeeConfig, type FeeConfig } from '@sluice/shared/venues/fee-config.ts';
+import { decodeFeeConfig, type FeeConfig } from '@sluice/shared/venues/pump-fees/fee-config.ts';
 import { decodeGlobalConfig, type PumpAmmSettings } from '@sluice/shared/venues/pump-amm/settings.ts';
 import { quotePool, type PoolState } from '@sluice/shared/venues/pump-amm/quote.ts';
 import { decodeGlobal } from '@sluice/shared/venues/pump/settings.ts';
@@ -15,21 +15,21 @@ import {
   mayhemSolVault,
 } from '@sluice/shared/venues/pump/program.ts';
 import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
-import { priceImpactBps, type Quote, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
-import { venueByProgram } from '@sluice/shared/venues/registry.ts';
-import type { CurveAccount, DecodedEvent, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import { priceImpactBps, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
+import type { QuotedCurve } from '@sluice/shared/venues/pump/decode.ts';
 import { describe, expect, it } from 'vitest';
 import { ammFees } from '../simnet/programs/genesis-fees.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { accountInfo } from '../simnet/support/web3.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
+import { decodeEvent, decodeWith, plainQuote, type PlainQuote, type PlainTrade } from '../support/decoded.ts';
 
 /** Recorded trades of the network: the quote on the reserves before them is the trade, to the unit. */
 const anybody = 'Hh9UQQzb9SKguRpUMZbDLo2MnRzKktGkCjDcjWq8PNf7';
 
-function given(outcome: QuoteOutcome): Quote {
+function given(outcome: QuoteOutcome): PlainQuote {
   if (!outcome.ok) throw new Error(outcome.fault);
-  return outcome.quote;
+  return plainQuote(outcome.quote);
 }
 
 function settingsOf<T>(decoded: { kind: 'decoded'; settings: T } | { kind: 'malformed'; reason: string }): T {
@@ -37,19 +37,19 @@ function settingsOf<T>(decoded: { kind: 'decoded'; settings: T } | { kind: 'malf
   return decoded.settings;
 }
 
-function tradesOf(name: string): VenueTrade[] {
+function tradesOf(name: string): PlainTrade[] {
   const transaction = readTransaction(fixtureTransaction(name));
   if (transaction.kind === 'malformed') throw new Error(transaction.reason);
-  const trades: VenueTrade[] = [];
+  const trades: PlainTrade[] = [];
   readLogs(transaction.logs, (programId, _path, data) => {
-    const decoded: DecodedEvent | undefined = venueByProgram.get(programId)?.decodeEvent(data);
+    const decoded = decodeWith(programId, data);
     if (decoded?.kind === 'decoded' && decoded.event.type === 'trade') trades.push(decoded.event);
   });
   return trades;
 }
 
 /** The curve as it stood before this trade. */
-function curveBefore(trade: VenueTrade, parts: Partial<CurveAccount> = {}): CurveAccount {
+function curveBefore(trade: PlainTrade, parts: Partial<QuotedCurve> = {}): QuotedCurve {
   const { reserves, baseAmount, quoteAmount } = trade;
   const sign = trade.side === 'buy' ? 1n : -1n;
   return {
@@ -78,7 +78,7 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
     return accountInfo({ owner, data, lamports: 1n, executable: false });
   }
 
-  function stateOf(curve: CurveAccount): CurveState {
+  function stateOf(curve: QuotedCurve): CurveState {
     return {
       curve,
       settings: settingsOf(decodeGlobal(fixtureAccount('pump_global_2026-09-12').data)),
@@ -120,7 +120,8 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
     // The instruction paid 14,074,074 of the protocol fee to the buyback, and the rest, a lamport more, to the fee recipient.
     expect(quote.buyback).toEqual({ amount: 14_074_074n, bps: 5_000 });
     // A tenth of the reserves that the price follows from.
-    expect(priceImpactBps(quote)).toBe(988);
+    const { virtualBase: priceBase, virtualQuote: priceQuote } = quote.before;
+    expect(priceImpactBps({ ...quote, priceBase, priceQuote })).toBe(988);
   });
 
   it('the SDK reckons the same tokens for these 3 SOL', () => {
@@ -268,7 +269,7 @@ describe('pools: trades of 2026-10-08', () => {
   it.skipIf(!fixturesPresent)(`sell of a holder-reward coin (${fixturesNote})`, () => {
     const recorded = fixtureJson('events/events_2026-10.json') as readonly { readonly event: string; readonly event_b64: string }[];
     const bytes = Buffer.from(recorded.find(({ event }) => event === 'SellEvent')!.event_b64, 'base64');
-    const decoded = pumpAmm.decodeEvent(bytes);
+    const decoded = decodeEvent(pumpAmm, bytes);
     if (decoded.kind !== 'decoded' || decoded.event.type !== 'trade') throw new Error('no trade');
     const trade = decoded.event;
     const state = poolState({

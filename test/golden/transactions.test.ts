@@ -4,9 +4,9 @@ import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
-import type { DecodedEvent, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureNames, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
+import { decodeEvent, type PlainDecoded, type PlainTrade } from '../support/decoded.ts';
 
 const pumpId = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
 const sol = 'So11111111111111111111111111111111111111112';
@@ -45,11 +45,11 @@ function fromInner(transaction: TransactionView): Seen[] {
 }
 
 /** path → decoded event of our venues, as the logs have them. */
-function events(name: string): Record<string, DecodedEvent> {
-  const decoded: Record<string, DecodedEvent> = {};
+function events(name: string): Record<string, PlainDecoded> {
+  const decoded: Record<string, PlainDecoded> = {};
   for (const { programId, path, data } of fromLogs(view(name))) {
     const venue = venueByProgram.get(programId);
-    if (venue !== undefined) decoded[path] = venue.decodeEvent(Buffer.from(data, 'hex'));
+    if (venue !== undefined) decoded[path] = decodeEvent(venue, Buffer.from(data, 'hex'));
   }
   return decoded;
 }
@@ -313,7 +313,7 @@ describe.skipIf(!fixturesPresent)(`what the buyer paid (${fixturesNote})`, () =>
   for (const { name, path, top, from, rent, paid } of cases) {
     it(`${name}: amount and total fees are exactly the lamports that left the wallet`, () => {
       const decoded = events(name)[path]!;
-      const trade = (decoded.kind === 'decoded' ? decoded.event : null) as VenueTrade;
+      const trade = (decoded.kind === 'decoded' ? decoded.event : null) as PlainTrade;
       expect(trade.quoteAmount + trade.fees.total).toBe(paid);
       const sent = sentWithin(name, top, from, trade.trader);
       expect(sent.reduce((sum, lamports) => sum + lamports, 0n) - rent).toBe(paid);

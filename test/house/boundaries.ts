@@ -124,6 +124,10 @@ function isPure(path: string): boolean {
   return pureFolders.some((folder) => path.startsWith(folder));
 }
 
+/** Folders beside the venues that hold what several of them use. */
+const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);
+
 function venueOf(path: string): string | null {
-  return /^shared\/src\/venues\/([^/]+)\//.exec(path)?.[1] ?? null;
+  const folder = /^shared\/src\/venues\/([^/]+)\//.exec(path)?.[1] ?? null;
+  return folder === null || venueLibraries.has(folder) ? null : folder;
 }

@@ -68,7 +68,7 @@ describe('encodeEvent', () => {
     const [event] = fc.sample(trade, { numRuns: 1, seed: 3 }) as [TradeEvent];
     encodeEvent(event);
     Object.assign(event.ts, { received: event.ts.received + 1 });
-    Object.assign(event.reserves, { realQuote: `${event.reserves.realQuote}1` });
+    Object.assign(event.reserves!, { realQuote: `${event.reserves!.realQuote}1` });
     expectSameBytes(event);
   });
 

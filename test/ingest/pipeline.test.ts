@@ -28,6 +28,7 @@ import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { logsSighting } from './sightings.ts';
+import { decodeEvent } from '../support/decoded.ts';
 
 const nowMs = 1_791_485_924_000;
 const solUsd = { price: 150, slot: 9, atMs: nowMs };
@@ -432,7 +433,7 @@ describe('pools', () => {
       timestamp: 42,
       quoteMint: addressBytes(usdcMint),
     });
-    expect(pumpVenue.decodeEvent(bytes)).toMatchObject({
+    expect(decodeEvent(pumpVenue, bytes)).toMatchObject({
       event: { type: 'migrated', quoteMint: usdcMint, quoteAmount: 12_000_000_000n, fee: 0n },
     });
   });

@@ -5,7 +5,8 @@ import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/s
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { tradeEvent, tradePrice } from '@sluice/ingest/pipeline/normalize.ts';
+import { tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
+import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {
   addressOf,
@@ -182,7 +183,7 @@ describe('the account of a pool', () => {
     changed(harness, 5n, 100);
     expect(harness.calls).toEqual([]);
     // Waiting fees were swept out of the vault: what left it came back to the virtual part.
-    const { virtualQuote, realBase } = lastPrice(harness).reserves;
+    const { virtualQuote, realBase } = lastPrice(harness).reserves!;
     accounts.set(poolAddress, poolJson(1_000n));
     accounts.set(addressOf('base vault'), vaultJson(mint, pool, BigInt(realBase)));
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, BigInt(virtualQuote) - 1_000n));
@@ -301,15 +302,13 @@ describe('reserves without a price', () => {
       supply: 10n ** 15n,
       flipped: false,
     } as const;
-    const none = { amount: 0n, bps: 0 };
-    const fees = { protocol: none, creator: none, lp: none, cashback: none, holderRewards: none, total: 0n };
-    const reserves = { virtualBase: 0n, virtualQuote: 5n, realBase: 0n, realQuote: 5n };
+    const state = stateOfReserves({ virtualBase: 0n, virtualQuote: 5n, realBase: 0n, realQuote: 5n });
     const amounts = { baseAmount: 10n ** 6n, quoteAmount: 2n * 10n ** 9n };
-    const trade = { side: 'buy', trader: addressOf('trader'), ...amounts, reserves, fees, timestamp } as const;
+    const trade: MarketTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, fees: [], feeTotal: 0n, timestamp };
     expect(tradeEvent(seen, '0', market, trade, null, false)).toMatchObject({ priceQuote: 2, priceSol: 2 });
     const priceless = tradeEvent(seen, '0', market, { ...trade, quoteAmount: 0n }, null, false);
     expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
-    expect(tradePrice(priceless, reserves, null)).toBeNull();
+    expect(tradePrice(priceless, trade, null)).toBeNull();
     expect([...Value.Errors(eventSchemas.trade, priceless)]).toEqual([]);
     const { json, msgpack } = encodeEvent(priceless);
     expect(JSON.parse(Buffer.from(json).toString())).toEqual(priceless);

@@ -18,7 +18,9 @@ const asText = (event: Buffer): string => `Program log: ${textPrefix}${event.toS
 const readsText: Venue = {
   ...pump,
   eventAuthority: null,
-  logText: { prefix: textPrefix, decode: (text) => pump.decodeEvent(Buffer.from(text.slice(textPrefix.length), 'base64')) },
+  textPrefix,
+  decode: ({ text, ...context }, emit) =>
+    pump.decode({ ...context, text: null, data: Buffer.from(text!.slice(textPrefix.length), 'base64'), instruction: () => null }, emit),
 };
 
 function harnessOf(venue: Venue, answer: unknown): Harness {
@@ -112,7 +114,7 @@ describe('a venue that reads text', () => {
   });
 
   it('gets no text that another program logs', () => {
-    const harness = harnessOf({ ...pumpAmm, eventAuthority: null, logText: readsText.logText }, null);
+    const harness = harnessOf({ ...pumpAmm, eventAuthority: null, textPrefix: readsText.textPrefix }, null);
     take(harness, logs);
     expect(harness.events).toEqual([]);
   });

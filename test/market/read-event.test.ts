@@ -47,7 +47,7 @@ function eventOf({ realQuote, simulated, curveCompleted, ...fields }: typeof tra
     ...(simulated ? { simulated: true } : {}),
     ...(curveCompleted ? { curveCompleted: true } : {}),
   });
-  return { ...event, reserves: { ...event.reserves, realQuote: String(realQuote) } };
+  return { ...event, reserves: { ...event.reserves!, realQuote: String(realQuote) } };
 }
 
 describe('reading events for the market', () => {
@@ -82,7 +82,7 @@ describe('reading events for the market', () => {
           completesCurve: event.curveCompleted === true,
         });
         expect(read.json).toBe(notJson);
-        if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(Number(event.reserves.realQuote) / 1e9, 6);
+        if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(Number(event.reserves!.realQuote) / 1e9, 6);
         else if (event.quoteMint !== usdcMint) expect(read.trade.depthSol).toBe(0);
       }),
       { numRuns: 500 },

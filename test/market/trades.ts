@@ -39,7 +39,7 @@ export function tradeOf(shape: TradeShape): TradeEvent {
     priceUsd,
     ...(shape.completes === true ? { curveCompleted: true } : {}),
   });
-  return { ...event, reserves: { ...event.reserves, realQuote: String(BigInt(Math.round(depthSol * 1e9))) } };
+  return { ...event, reserves: { ...event.reserves!, realQuote: String(BigInt(Math.round(depthSol * 1e9))) } };
 }
 
 /** An entry of the log at an offset. */

@@ -8,12 +8,12 @@ import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
-import type { TradeFees, VenueEvent } from '@sluice/shared/venues/venue.ts';
 import { expect } from 'vitest';
 import { minimumBalance } from '../simnet/ledger/rent.ts';
 import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
+import { decodeWith, plainQuote, type FeesByKind, type PlainEvent } from '../support/decoded.ts';
 
 /** Trades built and signed by one wallet, sent to whatever executes them, and compared with their quotes to the lamport. */
 const buyer = wallet('built', 'buyer');
@@ -113,10 +113,10 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
   return { ...world.send(assembleTransaction(built.message, [signMessage(buyer, built.message)])), quote, built, before };
 }
 
-function eventsIn({ logs }: Executed): readonly VenueEvent[] {
-  const events: VenueEvent[] = [];
+function eventsIn({ logs }: Executed): readonly PlainEvent[] {
+  const events: PlainEvent[] = [];
   readLogs(logs, (programId, _path, data) => {
-    const decoded = venueByProgram.get(programId)?.decodeEvent(data);
+    const decoded = decodeWith(programId, data);
     if (decoded?.kind === 'decoded') events.push(decoded.event);
   });
   return events;
@@ -148,7 +148,7 @@ function besideTrade(world: World, { built, before }: SentTrade): bigint {
 }
 
 /** Of a coin without a creator the program names the rate that nobody is paid. */
-function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: TradeFees): unknown {
+function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: FeesByKind): unknown {
   const parts = { protocol, creator, lp, cashback, holderRewards };
   return { ...Object.fromEntries(Object.entries(parts).map(([name, { amount }]) => [name, { amount }])), total };
 }
@@ -160,7 +160,7 @@ export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade
   const { quote, logs, built } = sent;
   expect(sent.failed, logs.join('\n')).toBe(false);
   const event = eventsIn(sent).find(({ type }) => type === 'trade');
-  const { baseAmount, quoteAmount, fees, after } = quote;
+  const { baseAmount, quoteAmount, fees, after } = plainQuote(quote);
   expect(event).toMatchObject({ side: quote.side, trader: user, baseAmount, quoteAmount, fees: amountsOf(fees), reserves: after });
   const sign = quote.side === 'buy' ? 1n : -1n;
   expect(tokensHeld(world, coin) - tokens).toBe(sign * baseAmount);

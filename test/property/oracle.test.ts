@@ -2,7 +2,7 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
 import { pump } from '@sluice/shared/venues/pump/index.ts';
-import type { DecodedEvent, FeePart, Venue } from '@sluice/shared/venues/venue.ts';
+import type { FeePart, Venue } from '@sluice/shared/venues/venue.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,6 +16,7 @@ import {
   pumpIdl,
 } from '../golden/anchor.ts';
 import { encodeWith } from './encode.ts';
+import { decodeAccount, decodeEvent, type PlainDecoded } from '../support/decoded.ts';
 
 /** Anchor 0.32.1 with the IDLs of pump-sdk 2.0.0 writes and reads the records; ours must read the same. */
 const runs = { seed: 20261121, numRuns: 1500 };
@@ -104,7 +105,7 @@ function tailParts(trade: Trade): { readonly name: string; readonly bytes: numbe
 }
 
 /** What the decoder must say of a trade whose layout lacks the last `lacking` parts. */
-function expectedTrade(t: Trade, lacking: number): DecodedEvent {
+function expectedTrade(t: Trade, lacking: number): PlainDecoded {
   const protocol = lacking >= 10 ? fee(0n, 0n) : fee(t.fee_basis_points, t.fee);
   const creator = lacking >= 9 ? fee(0n, 0n) : fee(t.creator_fee_basis_points, t.creator_fee);
   const cashback = lacking >= 5 ? fee(0n, 0n) : fee(t.cashback_fee_basis_points, t.cashback);
@@ -147,7 +148,7 @@ describe('pump TradeEvent', () => {
       fc.property(tradeEvent, fc.uint8Array({ maxLength: 24 }), (trade, extra) => {
         const data = encodeWith('pump', 'events', 'TradeEvent', trade);
         const anchor = anchorEvent(pumpEvents, data);
-        const decoded = pump.decodeEvent(Buffer.concat([data, extra]));
+        const decoded = decodeEvent(pump, Buffer.concat([data, extra]));
         expect(decoded).toEqual(expectedTrade(trade, 0));
         expect(anchor['mint']!.toString()).toBe(address(trade.mint));
         expect(anchor['user']!.toString()).toBe(address(trade.user));
@@ -177,10 +178,10 @@ describe('pump TradeEvent', () => {
           full,
           parts.slice(0, lacking + 1).reduce((sum, part) => sum + part.bytes, 0),
         );
-        expect(pump.decodeEvent(older)).toEqual(expectedTrade(trade, lacking));
+        expect(decodeEvent(pump, older)).toEqual(expectedTrade(trade, lacking));
         const last = parts[lacking + 1]?.bytes ?? 121;
         const torn = cut(older, 1 + (inside % (last - 1)));
-        if (last > 1) expect(pump.decodeEvent(torn).kind).toBe('malformed');
+        if (last > 1) expect(decodeEvent(pump, torn).kind).toBe('malformed');
       }),
       runs,
     );
@@ -194,9 +195,9 @@ describe('pump TradeEvent', () => {
       copy.set(bytes, at);
       return copy;
     };
-    expect(pump.decodeEvent(torn(56, 2)).kind).toBe('malformed');
-    expect(pump.decodeEvent(torn(89, 0, 0, 0, 0, 0, 0, 0, 128)).kind).toBe('malformed');
-    expect(pump.decodeEvent(torn(105, 0, 0, 0, 0, 0, 0, 0, 0)).kind).toBe('malformed');
+    expect(decodeEvent(pump, torn(56, 2)).kind).toBe('malformed');
+    expect(decodeEvent(pump, torn(89, 0, 0, 0, 0, 0, 0, 0, 128)).kind).toBe('malformed');
+    expect(decodeEvent(pump, torn(105, 0, 0, 0, 0, 0, 0, 0, 0)).kind).toBe('malformed');
   });
 });
 
@@ -241,7 +242,7 @@ describe('pump CreateEvent', () => {
         );
         const otherQuote = lacking < 3 && Buffer.compare(c.quote_mint, zeroKey) !== 0;
         const first = lacking >= 7;
-        expect(pump.decodeEvent(data)).toEqual({
+        expect(decodeEvent(pump, data)).toEqual({
           kind: 'decoded',
           event: {
             type: 'created',
@@ -281,11 +282,11 @@ describe('pump CreateEvent', () => {
     const data = encodeWith('pump', 'events', 'CreateEvent', { ...create, name: 'abcd' });
     const broken = Buffer.from(data);
     broken.set([0xff, 0xfe, 0xc3, 0x28], 12);
-    const decoded = pump.decodeEvent(broken);
+    const decoded = decodeEvent(pump, broken);
     expect(decoded).toMatchObject({ kind: 'decoded', event: { name: '\ufffd\ufffd\ufffd(' } });
     const endless = Buffer.from(data);
     endless.writeUInt32LE(0xffff_ffff, 8);
-    expect(pump.decodeEvent(endless).kind).toBe('malformed');
+    expect(decodeEvent(pump, endless).kind).toBe('malformed');
   });
 });
 
@@ -323,7 +324,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
           ];
           const data = Buffer.concat([Buffer.from('6fb06d8b316cd5fb', 'hex'), user, mint, curve, quote, ...numbers.map(u64Bytes)]);
           expect(data).toHaveLength(232);
-          expect(pump.decodeEvent(data)).toEqual({
+          expect(decodeEvent(pump, data)).toEqual({
             kind: 'decoded',
             event: {
               type: 'trade',
@@ -347,7 +348,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
               timestamp: 1_791_485_924,
             },
           });
-          expect(pump.decodeEvent(cut(data, 1)).kind).toBe('malformed');
+          expect(decodeEvent(pump, cut(data, 1)).kind).toBe('malformed');
         },
       ),
       { ...runs, numRuns: 300 },
@@ -355,7 +356,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
   });
 
   it('events of that upgrade which tell no trade are known by name', () => {
-    const named = (venue: Venue, hex: string): unknown => venue.decodeEvent(Buffer.from(`${hex}00`, 'hex'));
+    const named = (venue: Venue, hex: string): unknown => decodeEvent(venue, Buffer.from(`${hex}00`, 'hex'));
     expect(named(pump, '742b4dbd117a482b')).toEqual({ kind: 'ignored', name: 'SweepBondingCurveFeeEvent' });
     expect(named(pump, 'a943276d6686b6e8')).toEqual({ kind: 'ignored', name: 'SetQuoteControlMintReservesEvent' });
     expect(named(pump, '43fbb3b6575ca921')).toEqual({ kind: 'ignored', name: 'SetQuoteControlReservesAdminEvent' });
@@ -392,7 +393,7 @@ describe('pump, other events', () => {
     fc.assert(
       fc.property(complete, migration, mayhem, bool, (c, m, v, older) => {
         const lacking = older ? 32 : 0;
-        expect(pump.decodeEvent(cut(encodeWith('pump', 'events', 'CompleteEvent', c), lacking))).toEqual({
+        expect(decodeEvent(pump, cut(encodeWith('pump', 'events', 'CompleteEvent', c), lacking))).toEqual({
           kind: 'decoded',
           event: {
             type: 'completed',
@@ -402,7 +403,7 @@ describe('pump, other events', () => {
             timestamp: c.timestamp,
           },
         });
-        expect(pump.decodeEvent(cut(encodeWith('pump', 'events', 'CompletePumpAmmMigrationEvent', m), lacking))).toEqual({
+        expect(decodeEvent(pump, cut(encodeWith('pump', 'events', 'CompletePumpAmmMigrationEvent', m), lacking))).toEqual({
           kind: 'decoded',
           event: {
             type: 'migrated',
@@ -417,7 +418,7 @@ describe('pump, other events', () => {
             timestamp: m.timestamp,
           },
         });
-        expect(pump.decodeEvent(encodeWith('pump', 'events', 'UpdateMayhemVirtualParamsEvent', v))).toEqual({
+        expect(decodeEvent(pump, encodeWith('pump', 'events', 'UpdateMayhemVirtualParamsEvent', v))).toEqual({
           kind: 'decoded',
           event: {
             type: 'reserves',
@@ -548,7 +549,7 @@ function expectedAmm(
   t: Pick<AmmTrade, CommonField>,
   amounts_: AmmAmounts,
   has: { holders: boolean; supply: boolean; virtual: boolean; buyback: boolean; cashback: boolean; creator: boolean },
-): DecodedEvent | 'malformed' {
+): PlainDecoded | 'malformed' {
   const { side, baseAmount, quoteAmount, realBase, realQuote, total } = amounts_;
   const virtualQuote = realQuote + (has.virtual ? t.virtual_quote_reserves : 0n);
   const kept = Buffer.compare(t.protocol_fee_recipient, zeroKey) === 0;
@@ -582,8 +583,8 @@ function expectedAmm(
   };
 }
 
-function check(venue: Venue, data: Uint8Array, expected: DecodedEvent | 'malformed'): void {
-  const decoded = venue.decodeEvent(data);
+function check(venue: Venue, data: Uint8Array, expected: PlainDecoded | 'malformed'): void {
+  const decoded = decodeEvent(venue, data);
   if (expected === 'malformed') expect(decoded.kind).toBe('malformed');
   else expect(decoded).toEqual(expected);
 }
@@ -677,7 +678,7 @@ describe('PumpSwap trades', () => {
     });
     fc.assert(
       fc.property(fc.record(boost), bought, (i, b) => {
-        expect(pumpAmm.decodeEvent(encodeWith('pump-amm', 'events', 'InitBoostEvent', i))).toEqual({
+        expect(decodeEvent(pumpAmm, encodeWith('pump-amm', 'events', 'InitBoostEvent', i))).toEqual({
           kind: 'decoded',
           event: {
             type: 'reserves',
@@ -694,7 +695,7 @@ describe('PumpSwap trades', () => {
           },
         });
         const data = encodeWith('pump-amm', 'events', 'BoostBuyAndBurnEvent', b);
-        expect(pumpAmm.decodeEvent(data)).toEqual({
+        expect(decodeEvent(pumpAmm, data)).toEqual({
           kind: 'decoded',
           event: {
             type: 'reserves',
@@ -710,9 +711,9 @@ describe('PumpSwap trades', () => {
             timestamp: b.timestamp,
           },
         });
-        expect(pumpAmm.decodeEvent(data.subarray(0, data.length - 1)).kind).toBe('malformed');
+        expect(decodeEvent(pumpAmm, data.subarray(0, data.length - 1)).kind).toBe('malformed');
         const empty = { ...b, virtual_quote_reserves: -b.real_quote_reserves_after };
-        expect(pumpAmm.decodeEvent(encodeWith('pump-amm', 'events', 'BoostBuyAndBurnEvent', empty)).kind).toBe('malformed');
+        expect(decodeEvent(pumpAmm, encodeWith('pump-amm', 'events', 'BoostBuyAndBurnEvent', empty)).kind).toBe('malformed');
       }),
       { ...runs, numRuns: 300 },
     );
@@ -774,7 +775,7 @@ describe('PumpSwap trades', () => {
       virtual_quote_reserves: 17_584_317_180n,
       base_supply: 998_385_152_426_951n,
     });
-    expect(pumpAmm.decodeEvent(data)).toMatchObject({
+    expect(decodeEvent(pumpAmm, data)).toMatchObject({
       event: {
         quoteAmount: 202_732n,
         fees: { total: 2_232n, lp: { amount: 406n }, protocol: { amount: 102n }, creator: { amount: 1_724n } },
@@ -810,7 +811,7 @@ describe('PumpSwap trades', () => {
       virtual_quote_reserves: 17_584_418_739n,
       base_supply: 999_833_451_684_198n,
     });
-    expect(pumpAmm.decodeEvent(data)).toMatchObject({
+    expect(decodeEvent(pumpAmm, data)).toMatchObject({
       event: {
         quoteAmount: 9_977_328n,
         fees: { total: 109_752n },
@@ -850,7 +851,7 @@ describe('PumpSwap trades', () => {
       virtual_quote_reserves: 301_716_155_377n,
       base_supply: 930_775_381_733_199n,
     });
-    expect(pumpAmm.decodeEvent(data)).toMatchObject({
+    expect(decodeEvent(pumpAmm, data)).toMatchObject({
       event: {
         quoteAmount: 5_082_174_814n,
         fees: { total: 114_348_935n },
@@ -894,7 +895,8 @@ describe('PumpSwap trades', () => {
         expect(anchorEvent(pumpAmmEvents, full)['pool_base_amount']!.toString(10)).toBe(p.pool_base_amount.toString());
         const parts = [0, 1, 9, 1, 32];
         expect(
-          pumpAmm.decodeEvent(
+          decodeEvent(
+            pumpAmm,
             cut(
               full,
               parts.slice(0, lacking + 1).reduce((sum, bytes) => sum + bytes, 0),
@@ -956,7 +958,7 @@ describe('accounts', () => {
         full.copy(padded, 0, 0, kept);
         const anchor = pumpAccounts.decode<AnchorRecord>('BondingCurve', padded);
         const quote = anchor['quote_mint']!.toString();
-        expect(pump.decodeAccount(data)).toEqual({
+        expect(decodeAccount(pump, data)).toEqual({
           kind: 'decoded',
           account: {
             type: 'curve',
@@ -1012,7 +1014,7 @@ describe('accounts', () => {
         full.copy(padded, 0, 0, kept);
         const anchor = pumpAmmAccounts.decode<AnchorRecord>('Pool', padded);
         const quote = anchor['quote_mint']!.toString();
-        expect(pumpAmm.decodeAccount(data)).toEqual({
+        expect(decodeAccount(pumpAmm, data)).toEqual({
           kind: 'decoded',
           account: {
             type: 'pool',
@@ -1057,7 +1059,7 @@ describe('the whole IDL', () => {
   ] as const) {
     it(`${venue.name}: no event and no account is unknown, and each ignored one bears its name`, () => {
       for (const { name, discriminator } of idl.events!) {
-        const decoded = venue.decodeEvent(Uint8Array.from(discriminator));
+        const decoded = decodeEvent(venue, Uint8Array.from(discriminator));
         if (decodedEvents.has(name)) expect(decoded.kind, name).toBe('malformed');
         else expect(decoded).toEqual({ kind: 'ignored', name });
       }
@@ -1067,7 +1069,7 @@ describe('the whole IDL', () => {
         if (ours) expect(decoded.kind, name).toBe('malformed');
         else expect(decoded).toEqual({ kind: 'ignored', name });
       }
-      expect(venue.decodeEvent(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9))).toEqual({ kind: 'unknown', discriminator: '0102030405060708' });
+      expect(decodeEvent(venue, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9))).toEqual({ kind: 'unknown', discriminator: '0102030405060708' });
       expect(venue.decodeAccount(new Uint8Array(7)).kind).toBe('malformed');
     });
   }

@@ -1,16 +1,17 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeFeeConfig, type FeeConfig } from '@sluice/shared/venues/fee-config.ts';
-import { feeOf, splitExactIn } from '@sluice/shared/venues/fee-math.ts';
+import { decodeFeeConfig, type FeeConfig } from '@sluice/shared/venues/pump-fees/fee-config.ts';
+import { feeOf, splitExactIn } from '@sluice/shared/venues/pump-fees/fee-math.ts';
 import { quoteCurve, type CurveState } from '@sluice/shared/venues/pump/quote.ts';
 import { decodeGlobal } from '@sluice/shared/venues/pump/settings.ts';
 import { quotePool, type PoolState } from '@sluice/shared/venues/pump-amm/quote.ts';
 import { decodeGlobalConfig } from '@sluice/shared/venues/pump-amm/settings.ts';
-import { maxU64, priceImpactBps, slippageBounds, type Quote, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
+import { maxU64, priceImpactBps, slippageBounds, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
 import { partOf, partsPerMillion, rawAmount, rawOfText } from '@sluice/gateway/quote/amounts.ts';
 import { sellFor } from '@sluice/gateway/quote/inverse.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { plainQuote, type PlainQuote } from '../support/decoded.ts';
 
 /** What holds of every quote, whatever the state. */
 const runs = { seed: 20261121, numRuns: 5_000 };
@@ -111,8 +112,8 @@ const quoteOf: fc.Arbitrary<QuoteOf> = fc.oneof(
 );
 const trade: fc.Arbitrary<QuotedTrade> = fc.record({ exact: fc.constantFrom('quoteIn', 'baseOut', 'baseIn'), amount: size(60) });
 
-function ifGiven(outcome: QuoteOutcome, check: (quote: Quote) => void): void {
-  if (outcome.ok) check(outcome.quote);
+function ifGiven(outcome: QuoteOutcome, check: (quote: PlainQuote) => void): void {
+  if (outcome.ok) check(plainQuote(outcome.quote));
 }
 
 describe('selling for a sum', () => {
@@ -214,7 +215,7 @@ describe('quotes', () => {
           if (bought.cut) return;
           given++;
           // What the sum lacks of the next token's cost is a few units of rounding, or less than that token's price.
-          const { virtualBase, virtualQuote } = cost.quote.after;
+          const { virtualBase, virtualQuote } = cost.quote.after!;
           const more = quote({ exact: 'baseOut', amount: bought.baseAmount + 1n + (4n * virtualBase) / virtualQuote });
           if (more.ok && !more.quote.cut) expect(more.quote.traderQuote).toBeGreaterThan(bought.traderQuote - 4n);
         });

@@ -7,12 +7,12 @@ import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/we
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import { quotePool, quoting as ammQuoting, type PoolState } from '@sluice/shared/venues/pump-amm/quote.ts';
 import { decodeGlobalConfig } from '@sluice/shared/venues/pump-amm/settings.ts';
-import { decodeFeeConfig } from '@sluice/shared/venues/fee-config.ts';
+import { decodeFeeConfig } from '@sluice/shared/venues/pump-fees/fee-config.ts';
 import { poolAuthorityAddress } from '@sluice/shared/venues/pump/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import { quoting as curveQuoting } from '@sluice/shared/venues/pump/quote.ts';
 import type { AccountBytes, QuoteOutcome, QuotedPool } from '@sluice/shared/venues/quoting.ts';
-import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
+import { decodeAccount as decodePumpAmmAccount } from '@sluice/shared/venues/pump-amm/decode.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { feeConfigData } from '../simnet/programs/fee-schedule.ts';
@@ -20,6 +20,7 @@ import { ammConfigData } from '../simnet/programs/pump-amm/state.ts';
 import { globalData } from '../simnet/programs/pump/state.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { encodeWith } from './encode.ts';
+import { plainQuote, type FeesByKind } from '../support/decoded.ts';
 
 /**
  * Quotes against the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools,
@@ -216,7 +217,7 @@ describe('curves equal @pump-fun/pump-sdk', () => {
             quoteMint: bondingCurve.quoteMint,
           }),
         );
-        const { quote } = outcome;
+        const quote = plainQuote(outcome.quote);
         expect(quote.traderQuote).toBeLessThanOrEqual(amount);
         if (quote.cut) {
           cutShort++;
@@ -243,8 +244,7 @@ describe('curves equal @pump-fun/pump-sdk', () => {
   });
 });
 
-type Fees = Extract<QuoteOutcome, { ok: true }>['quote']['fees'];
-const rateOfCreator = ({ creator, cashback, holderRewards }: Fees): number => Math.max(creator.bps, cashback.bps, holderRewards.bps);
+const rateOfCreator = ({ creator, cashback, holderRewards }: FeesByKind): number => Math.max(creator.bps, cashback.bps, holderRewards.bps);
 
 /** Documentation of `buy_exact_sol_in` in the IDL, step by step: tokens, net, fees. */
 function documented(
@@ -403,7 +403,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
   });
 
   function stateOf(one: PoolCase, bytes: Uint8Array, settingsBytes: Uint8Array): PoolState {
-    const pool = pumpAmm.decodeAccount(bytes);
+    const pool = decodePumpAmmAccount(bytes);
     const settings = decodeGlobalConfig(settingsBytes);
     const config = decodeFeeConfig(one.config);
     if (pool.kind !== 'decoded' || pool.account.type !== 'pool' || settings.kind !== 'decoded' || config.kind !== 'decoded') {

@@ -23,6 +23,7 @@ import {
   eventsOf,
   type QuotedCoin,
 } from '../support/quoted-trades.ts';
+import { plainQuote } from '../support/decoded.ts';
 
 /** Quotes against the simulated chain, whose programs were written apart: a trade does exactly what its quote said, and a bound one unit tighter refuses it. */
 const tradesEach = 60;
@@ -36,7 +37,8 @@ function poolOf(chain: SimChain, mint: string): { readonly name: 'pump' | 'pump-
   return { name: open.venue.name as 'pump' | 'pump-amm', pool: open.pool };
 }
 
-function expectSame(quote: Quote, record: ReturnType<typeof tradeOnChain>): void {
+function expectSame(given: Quote, record: ReturnType<typeof tradeOnChain>): void {
+  const quote = plainQuote(given);
   expect(record.err, record.logs.join('\n')).toBeNull();
   const trade = tradeIn(record);
   expect([trade.side, trade.baseAmount, trade.quoteAmount, trade.fees]).toEqual([
@@ -81,7 +83,7 @@ function liveThrough(chain: SimChain, coin: QuotedCoin, boost: boolean): { reado
   const { pool } = poolOf(chain, coin.mint);
   const last = pool.quote(rest);
   if (!last.ok) throw new Error(last.fault);
-  expect(last.quote).toMatchObject({ cut: true, completes: true, baseAmount: pool.reserves.realBase });
+  expect(last.quote).toMatchObject({ cut: true, completes: true, baseAmount: pool.reserves!.realBase });
   expect(last.quote.traderQuote).toBeLessThan(rest.amount);
   expectSame(last.quote, tradeOnChain(chain, coin, 'pump', rest, last.quote.baseAmount));
   expect(() => poolOf(chain, coin.mint)).toThrow('no open pool');

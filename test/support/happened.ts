@@ -1,8 +1,9 @@
 import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
-import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
 import type { TransactionRecord } from '../simnet/chain.ts';
 import type { Simnet } from '../simnet/simnet.ts';
+import { decodeWith } from './decoded.ts';
 
 const eventAuthorities = new Map(
   venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
@@ -41,7 +42,7 @@ export function happenedIn(record: TransactionRecord): Happened[] {
   if (record.err !== null) return [];
   const found: Happened[] = [];
   readInnerEvents(viewOf(record, decoded.instructions), eventAuthorities, (programId, path, data) => {
-    const outcome = venueByProgram.get(programId)?.decodeEvent(data);
+    const outcome = decodeWith(programId, data);
     const type = outcome?.kind === 'decoded' ? outcome.event.type : null;
     const kind = happenedKinds.find((name) => kinds[name] === type);
     if (kind !== undefined) found.push({ id: `${signature}:${path}`, kind, slot: record.slot, cut: record.logs.includes('Log truncated') });

@@ -3,8 +3,6 @@ import { readLogs } from '@sluice/shared/solana/logs.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
-import { venueByProgram } from '@sluice/shared/venues/registry.ts';
-import type { VenueEvent, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { TransactionRecord } from '../simnet/chain.ts';
 import { createV2, migrateV2, poolTrade, tradeV2, type NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/market/wallets.ts';
@@ -21,6 +19,7 @@ import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { accountBytes } from '../simnet/support/account-bytes.ts';
 import { land } from '../simnet/support/test-chain.ts';
+import { decodeWith, type PlainEvent, type PlainTrade } from './decoded.ts';
 
 /** A chain without a market, and trades on it by one wallet: what a quote promised is what it does, or not. */
 const lamportsPerSol = 1_000_000_000n;
@@ -134,16 +133,16 @@ function instructionOf(
 }
 
 /** What the venues' events of a transaction say. */
-export function eventsOf(record: TransactionRecord): readonly VenueEvent[] {
-  const events: VenueEvent[] = [];
+export function eventsOf(record: TransactionRecord): readonly PlainEvent[] {
+  const events: PlainEvent[] = [];
   readLogs(record.logs, (programId, _path, data) => {
-    const decoded = venueByProgram.get(programId)?.decodeEvent(data);
+    const decoded = decodeWith(programId, data);
     if (decoded?.kind === 'decoded') events.push(decoded.event);
   });
   return events;
 }
 
-export function tradeIn(record: TransactionRecord): VenueTrade {
+export function tradeIn(record: TransactionRecord): PlainTrade {
   const trade = eventsOf(record).find((event) => event.type === 'trade');
   if (trade === undefined) throw new Error(record.logs.join('\n'));
   return trade;

@@ -50,25 +50,35 @@ function readerCode({ name, event, purpose, fields: names }: FieldReader, fields
 }
 
 /** Reads an event up to the last field that is requested. An object inside the event is read to its end: the next field follows it. */
-function readObject(draft: Draft, fields: readonly Field[], path: string, type: string): void {
+function readObject(draft: Draft, fields: readonly Field[], path: string, type: string, condition: string | null = null): void {
   for (const field of fields) {
     if (path === '' && draft.missing.size === 0) return;
-    readField(draft, field, path, `${type}['${field.name}']`);
+    readField(draft, field, path, `${type}['${field.name}']`, condition);
   }
 }
 
-function readField(draft: Draft, { name, kind, optional }: Field, path: string, type: string): void {
+/** `condition`: name of the variable that tells whether the object around the field is there; null where it always is. */
+function readField(draft: Draft, { name, kind, optional }: Field, path: string, type: string, condition: string | null): void {
   const own = path === '' ? name : `${path}.${name}`;
-  const line = (text: string): void => void draft.lines.push(`  ${text}`);
+  const line = (text: string): void => void draft.lines.push(`  ${condition === null ? '' : `if (${condition}) `}${text}`);
   if (draft.missing.delete(own)) {
     const member = own
       .split('.')
       .map((part, index) => (index === 0 ? part : capitalized(part)))
       .join('');
-    draft.members.push({ name: member, type: optional ? 'boolean' : type });
-    line(`const ${member} = fields.${methodOf(kind, optional, type)}('${name}')${castOf(kind, type)};`);
+    const read = `fields.${methodOf(kind, optional, type)}('${name}')${castOf(kind, type)}`;
+    draft.members.push({ name: member, type: `${optional ? 'boolean' : type}${condition === null ? '' : ' | null'}` });
+    draft.lines.push(`  const ${member} = ${condition === null ? read : `${condition} ? ${read} : null`};`);
   } else if ([...draft.missing].some((one) => one.startsWith(`${own}.`))) {
-    if (kind.kind !== 'object' || optional) throw new Error(`${type}: a reader can enter an object only where it is always present.`);
+    if (kind.kind === 'nullable' && kind.of.kind === 'object' && !optional && condition === null) {
+      const present = `has${capitalized(name)}`;
+      line(`const ${present} = fields.enterOrNull('${name}');`);
+      readObject(draft, kind.of.fields, own, `NonNullable<${type}>`, present);
+      return;
+    }
+    if (kind.kind !== 'object' || optional || condition !== null) {
+      throw new Error(`${type}: a reader can enter an object only if it is always present, or null at the top level.`);
+    }
     line(`fields.enter('${name}');`);
     readObject(draft, kind.fields, own, type);
   } else line(`fields.${optional ? 'skipOptional' : 'skip'}('${name}');`);

@@ -73,7 +73,11 @@ function partFunction({ name, fields }: SharedPart, writer: ValueWriter): string
     ...leaves.map(({ last, type }) => `let ${last}: ${type} | undefined;\n`),
     `let ${name}Part: Part = { json: '', msgpack: '' };\n\n`,
     `function write${capitalized(name)}(event: WrittenEvent): Part {\n`,
-    `${ifAll(leaves.map(({ last, path }) => `${last} === ${path}`))}\n`,
+    `${ifAll([
+      // Of an object that is null all values are undefined, as they are before the first event.
+      ...(leaves.every(({ path }) => path.includes('?')) ? [`${name}Part.json !== ''`] : []),
+      ...leaves.map(({ last, path }) => `${last} === ${path}`),
+    ])}\n`,
     `    return ${name}Part;\n  }\n`,
     ...leaves.map(({ last, path }) => `  ${last} = ${path};\n`),
     ...forms(writer),

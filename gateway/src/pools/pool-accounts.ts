@@ -47,6 +47,8 @@ function vaultReserves(pool: string, account: PoolAccount, accounts: ReadonlyMap
     const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
     return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
   };
+  // A price of its own does not follow from what the vaults hold.
+  if (account.price !== null) return null;
   const base = balance(account.baseVault, account.baseMint);
   const quote = balance(account.quoteVault, account.quoteMint);
   if (base === null || quote === null) return null;

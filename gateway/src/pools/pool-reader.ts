@@ -10,12 +10,12 @@ import { assembleMarket, narrowPlan, planMarket, type AssembledMarket, type Mark
 
 /** Plans of markets that are kept, 1.3 KB each; the oldest go. */
 const maxPlans = 4_096;
-/** Reads of one market in a row: the second if its quote coin had to be learnt, the third if that changed meanwhile. */
-const maxReads = 3;
+/** Reads of one market in a row: one to learn its quote coin, two for accounts that a pool's own account names, one in case these moved. */
+const maxReads = 4;
 /** Pools of the directory that are read for one mint beside the derived ones: the deepest. With them, one read stays below 100 accounts. */
 const maxOtherPlaces = 8;
 
-export type DecidedMarket = Exclude<AssembledMarket, { kind: 'more' }>;
+export type DecidedMarket = Exclude<AssembledMarket, { kind: 'more' | 'further' }>;
 
 /** The programs' settings, as they were read with some market. */
 export interface SettingsRead {
@@ -88,6 +88,10 @@ export class PoolReader {
         plan = this.#keep(planMarket(mint, [assembled.quoteMint], this.#options.venues));
         continue;
       }
+      if (assembled.kind === 'further' && left > 1) {
+        plan = this.#keep(assembled.plan);
+        continue;
+      }
       // An endpoint that names another quote coin contradicts the one that counts, so nothing more is read for it.
       const disputed = read.disputed.map((other) => ({
         slot: other.slot,
@@ -149,10 +153,10 @@ function placeIn(venues: readonly Venue[]): (known: KnownPool) => readonly PoolP
   };
 }
 
-const changesItsQuoteCoin = { kind: 'malformed', venue: 'any', reason: 'its quote coin changes with every read' } as const;
+const changesItsQuoteCoin = { kind: 'malformed', venue: 'any', reason: 'its quote coin or accounts change with every read' } as const;
 
 function decided(assembled: AssembledMarket): DecidedMarket {
-  return assembled.kind === 'more' ? changesItsQuoteCoin : assembled;
+  return assembled.kind === 'more' || assembled.kind === 'further' ? changesItsQuoteCoin : assembled;
 }
 
 function byAddress(addresses: readonly string[], accounts: readonly (AccountBytes | null)[]): ReadonlyMap<string, AccountBytes> {

@@ -30,6 +30,8 @@ export type AssembledMarket =
   | { readonly kind: 'no_mint' }
   /** Its pools are against a coin whose accounts were not among these: they are to be read too. */
   | { readonly kind: 'more'; readonly quoteMint: string }
+  /** A pool needs further accounts, which its own account names: they are to be read too. */
+  | { readonly kind: 'further'; readonly plan: MarketPlan }
   | { readonly kind: 'malformed'; readonly venue: string; readonly reason: string };
 
 /** Where the pools of one coin with some quote coins are. */
@@ -46,7 +48,8 @@ export function planMarket(mint: string, quoteMints: readonly string[], venues: 
   const pools = venues.flatMap((venue) =>
     quoteMints.flatMap((quoteMint) => {
       const { quoting } = venue;
-      return quoting === null ? [] : [{ venue, quoteMint, addresses: quoting.accountsOf(mint, quoteMint) }];
+      const addresses = quoting?.accountsOf(mint, quoteMint) ?? null;
+      return addresses === null ? [] : [{ venue, quoteMint, addresses }];
     }),
   );
   return planOf(mint, quoteMints, pools);
@@ -61,13 +64,24 @@ export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): Mark
   );
 }
 
+/** The same with further accounts of one of its pools. */
+function widenPlan({ mint, quoteMints, pools }: MarketPlan, pool: string, further: readonly string[]): MarketPlan {
+  const wider = pools.map((one) => (one.addresses[0] === pool ? { ...one, addresses: withFurther(one.addresses, further) } : one));
+  return planOf(mint, quoteMints, wider);
+}
+
+function withFurther([pool, ...others]: QuoteAccounts, further: readonly string[]): QuoteAccounts {
+  return [pool, ...new Set([...others, ...further])];
+}
+
 function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['pools']): MarketPlan {
   const unusual = quoteMints.filter((quoteMint) => !quoteCoins.has(quoteMint));
   return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
 }
 
 /** Puts a market together from accounts of one moment. Never throws. */
-export function assembleMarket({ mint, quoteMints, pools }: MarketPlan, accounts: AccountLookup): AssembledMarket {
+export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
+  const { mint, quoteMints, pools } = plan;
   const decoded = mintAt(accounts, mint);
   if (decoded === null) return { kind: 'no_mint' };
   const coin = { address: mint, decimals: decoded.decimals, supply: decoded.supply };
@@ -78,6 +92,7 @@ export function assembleMarket({ mint, quoteMints, pools }: MarketPlan, accounts
     const result = venue.quoting!.open(coin, addresses, accounts);
     if (result.kind === 'malformed') return { kind: 'malformed', venue: venue.name, reason: result.reason };
     if (result.kind === 'absent') continue;
+    if (result.kind === 'more') return { kind: 'further', plan: widenPlan(plan, addresses[0], result.addresses) };
     const { quoteMint } = result.pool;
     if (!quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
     let quoteDecimals = quoteCoins.get(quoteMint)?.decimals;

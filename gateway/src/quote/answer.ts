@@ -1,7 +1,8 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { priceImpactBps, type Quote } from '@sluice/shared/venues/quoting.ts';
-import type { FeePart } from '@sluice/shared/venues/venue.ts';
+import { feeOfKind } from '@sluice/shared/venues/fee.ts';
+import type { FeeKind } from '@sluice/shared/venues/venue.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 
 export interface QuoteTerms {
@@ -19,7 +20,11 @@ export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, qu
   const isBuy = quote.side === 'buy';
   const [inDecimals, outDecimals] = isBuy ? [quoteDecimals, baseDecimals] : [baseDecimals, quoteDecimals];
   const [inAmount, outAmount] = isBuy ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote];
-  const { protocol, creator, lp, cashback, holderRewards, total } = quote.fees;
+  const { fees, feeTotal } = quote;
+  const fee = (kind: FeeKind): { readonly amount: string; readonly bps: number } => {
+    const { amount, bps } = feeOfKind(fees, kind);
+    return { amount: String(amount), bps };
+  };
   return {
     inAmount: String(inAmount),
     inDecimals,
@@ -34,20 +39,16 @@ export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, qu
     price: toUi(quote.traderQuote, quoteDecimals) / toUi(quote.baseAmount, baseDecimals),
     priceImpactPct: priceImpactBps(quote) / 100,
     fees: {
-      protocol: feePart(protocol),
-      creator: feePart(creator),
-      lp: feePart(lp),
-      cashback: feePart(cashback),
-      holderRewards: feePart(holderRewards),
-      buyback: feePart(quote.buyback),
-      total: String(total),
+      protocol: fee('protocol'),
+      creator: fee('creator'),
+      lp: fee('lp'),
+      cashback: fee('cashback'),
+      holderRewards: fee('holderRewards'),
+      buyback: fee('buyback'),
+      total: String(feeTotal),
       decimals: quoteDecimals,
-      totalUi: toUi(total, quoteDecimals),
+      totalUi: toUi(feeTotal, quoteDecimals),
       ...(tipLamports === 0n ? {} : { tip: String(tipLamports), tipUi: toUi(tipLamports, solDecimals) }),
     },
   };
-}
-
-function feePart({ amount, bps }: FeePart): { readonly amount: string; readonly bps: number } {
-  return { amount: String(amount), bps };
 }

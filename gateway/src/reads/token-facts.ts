@@ -86,6 +86,7 @@ export function creatorOf({ curve, pools }: TokenFacts): string | null {
 export function flagsOf({ curve, pools }: TokenFacts): TokenFlags | null {
   const account = curve?.account ?? pools[0]?.account;
   if (account === undefined) return null;
-  const { mayhemMode, cashback, holderReward, creatorFeeBps } = account;
-  return { mayhemMode, cashback, holderReward, creatorFeeBps };
+  const { traits, creatorFeeBps } = account;
+  const has = (trait: keyof TokenFlags): boolean => traits.includes(trait);
+  return { mayhemMode: has('mayhemMode'), cashback: has('cashback'), holderReward: has('holderReward'), creatorFeeBps };
 }

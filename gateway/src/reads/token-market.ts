@@ -138,7 +138,7 @@ export class TokenMarket {
   }
 
   #noteCurve({ poolAddress, reserves }: PriceEvent): void {
-    if (this.curve !== null && poolAddress === this.curve.address) this.curve.realBase = BigInt(reserves.realBase);
+    if (this.curve !== null && poolAddress === this.curve.address && reserves !== null) this.curve.realBase = BigInt(reserves.realBase);
   }
 
   /** By the rule that the record of the market goes by. */
@@ -152,7 +152,7 @@ export class TokenMarket {
       mainTradedS: this.#tradedS || Math.floor(main.atMs / 1000),
       curveOver: this.#isCurveOver,
     };
-    const depthSol = depthInSol(Number(event.reserves.realQuote), event.quoteMint, event.priceQuote, event.priceSol);
+    const depthSol = depthInSol(Number(event.reserves?.realQuote ?? 0), event.quoteMint, event.priceQuote, event.priceSol);
     return isMainPool(head, { pool: event.pool, poolAddress: event.poolAddress, depthSol, atS: secondOf(event) });
   }
 

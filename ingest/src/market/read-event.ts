@@ -87,7 +87,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
     priceQuote,
     priceSol,
     priceUsd: fields.priceUsd,
-    depthSol: depthInSol(Number(fields.reservesRealQuote), quoteMint, priceQuote, priceSol),
+    depthSol: depthInSol(Number(fields.reservesRealQuote ?? 0), quoteMint, priceQuote, priceSol),
     isBuy: fields.side === 'buy',
     base: fields.tokenAmount,
     quote: fields.quoteUiAmount,
@@ -112,7 +112,7 @@ function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): Market
 
 function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
   const isTrade = event.type === 'trade';
-  const realQuote = isTrade ? event.reserves.realQuote : event.quoteAmount;
+  const realQuote = isTrade ? (event.reserves?.realQuote ?? '0') : event.quoteAmount;
   return {
     kind: event.type,
     id: event.id,

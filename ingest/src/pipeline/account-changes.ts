@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import type { PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
@@ -49,8 +50,9 @@ export class AccountChanges {
   }
 
   tell({ pool, state, account }: AccountChange): void {
-    if (account.type === 'pool') void this.#tellPool(pool, account, state.slot);
-    else if (pool.token !== null) this.#emitter.account(pool, state, account.reserves);
+    if (account.type === 'pool' && account.price !== null) this.#emitter.account(pool, state, account.price);
+    else if (account.type === 'pool') void this.#tellPool(pool, account, state.slot);
+    else if (pool.token !== null) this.#emitter.account(pool, state, stateOfReserves(account.reserves));
     else void this.#tellNameless(pool, state, account.reserves);
   }
 
@@ -78,8 +80,8 @@ export class AccountChanges {
     const outcome = own.owner === pool.venue.programId ? pool.venue.decodeAccount(own.data) : null;
     const [realBase, realQuote] = [balanceOf(base, pool.address), balanceOf(quote, pool.address)];
     if (outcome?.kind !== 'decoded' || outcome.account.type !== 'pool' || realBase === null || realQuote === null) return false;
-    const reserves = { virtualBase: realBase, virtualQuote: realQuote + outcome.account.virtualQuote, realBase, realQuote };
-    if (!isTold(pool, own.slot, reserves)) this.#emitter.account(pool, own, reserves);
+    const shown = stateOfReserves({ virtualBase: realBase, virtualQuote: realQuote + outcome.account.virtualQuote, realBase, realQuote });
+    if (!isTold(pool, own.slot, shown)) this.#emitter.account(pool, own, shown);
     return true;
   }
 
@@ -106,7 +108,8 @@ export class AccountChanges {
     this.#lookUps--;
     this.#busy.delete(pool.address);
     if (pool.token === null) this.#nameless.set(pool.address, performance.now() + namelessForMs);
-    if (!isTold(pool, state.slot, reserves)) this.#emitter.account(pool, state, reserves);
+    const shown = stateOfReserves(reserves);
+    if (!isTold(pool, state.slot, shown)) this.#emitter.account(pool, state, shown);
   }
 
   /** The coin is the one whose curve has this address: anybody can send a curve other coins, nobody can make them its own. */

@@ -1,4 +1,5 @@
-import type { PoolReserves, VenueAccount } from '@sluice/shared/venues/venue.ts';
+import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import type { PriceState, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { Pool } from './pools.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
@@ -63,11 +64,11 @@ export class AccountTicks {
 /** A pool's account does not show its reserves: after a price of the same slot there is nothing to be looked up. */
 function isAccountTold({ pool, state, account }: AccountChange): boolean {
   return account.type === 'curve'
-    ? isTold(pool, state.slot, account.reserves)
+    ? isTold(pool, state.slot, stateOfReserves(account.reserves))
     : pool.tickSlot === state.slot || isLate(state.slot, pool.tickSlot);
 }
 
-/** Whether the last price of a pool is newer than these reserves, or follows from them. */
-export function isTold(pool: Pool, slot: number, reserves: PoolReserves): boolean {
-  return isLate(slot, pool.tickSlot) || (pool.tickBase === reserves.virtualBase && pool.tickQuote === reserves.virtualQuote);
+/** Whether the last price of a pool is newer than this state, or the same. */
+export function isTold(pool: Pool, slot: number, { priceBase, priceQuote }: PriceState): boolean {
+  return isLate(slot, pool.tickSlot) || (pool.tickBase === priceBase && pool.tickQuote === priceQuote);
 }

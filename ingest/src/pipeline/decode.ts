@@ -1,7 +1,8 @@
-import { readInnerEvents, readInstructions, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import { readInnerEvents, readInstructions, type TokenBalance, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
 import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/logs.ts';
-import type { DecodedAccount, DecodedEvent, Venue, VenueAccount, VenueEvent } from '@sluice/shared/venues/venue.ts';
+import type { DecodeContext, DecodedAccount, EmittingInstruction, Venue, VenueAccount, VenueEvent } from '@sluice/shared/venues/venue.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
+import { emittingInstruction } from './emitting-instruction.ts';
 import type { AccountState, LogsSighting, Sighting, WholeSighting } from '../sources/sighting.ts';
 
 /** Events of one transaction in the order in which the program emitted them. */
@@ -85,6 +86,29 @@ const dataAt = 14;
 /** Bytes of an undecodable event that a report shows. */
 const maxSampleBytes = 192;
 
+/** The one record that is being decoded. It is used again for each: a context for each would be an allocation for each. */
+class Context implements DecodeContext {
+  data: Uint8Array = noBytes;
+  text: string | null = null;
+  path = '';
+  /** Null while a sighting of logs is read. */
+  view: TransactionView | null = null;
+
+  get feePayer(): string | null {
+    return this.view?.feePayer ?? null;
+  }
+
+  get tokenBalances(): readonly TokenBalance[] | null {
+    return this.view?.tokenBalances ?? null;
+  }
+
+  instruction(): EmittingInstruction | null {
+    return this.view === null ? null : emittingInstruction(this.view, this.path);
+  }
+}
+
+const noBytes = new Uint8Array(0);
+
 /** Decodes sightings into the events of venues, and counts the outcomes. */
 export class Decoder {
   readonly counts = new Map<string, VenueCounts>();
@@ -102,6 +126,11 @@ export class Decoder {
   readonly #hidden = new Set<string>();
   readonly #byInstructions = new Set<string>();
   #sawHidden = false;
+  readonly #context = new Context();
+  readonly #emit: (event: VenueEvent) => void;
+  #venue: Venue | null = null;
+  /** Events of the record that is being decoded. */
+  #emitted = 0;
   #events: LocatedEvent[] = [];
   #signature = '';
   #counted: Counted | null = null;
@@ -122,7 +151,12 @@ export class Decoder {
     this.#onFault = onFault;
     this.#wants = (programId) => this.#venues.has(programId);
     this.#onEvent = (programId, path, data) => this.#decode(programId, path, data);
-    this.#readsText = venues.some(({ logText }) => logText !== null);
+    this.#emit = (event) => {
+      const { path } = this.#context;
+      const further = this.#emitted++;
+      this.#events.push({ venue: this.#venue!, path: further === 0 ? path : `${path}-${further}`, event });
+    };
+    this.#readsText = venues.some(({ textPrefix }) => textPrefix !== null);
     this.#listeners = this.#listenersForLogs();
   }
 
@@ -165,13 +199,12 @@ export class Decoder {
   }
 
   #textListeners(collect: Collect): LogListeners {
-    const textPrefix = (programId: string): string | null => this.#venues.get(programId)?.logText?.prefix ?? null;
+    const textPrefix = (programId: string): string | null => this.#venues.get(programId)?.textPrefix ?? null;
     return this.#readsText ? { onText: collect, textPrefix } : {};
   }
 
   #readLogs(sighting: LogsSighting, counted: Counted | null): ReadSighting {
-    const events = this.#begin(sighting.signature, counted);
-    this.#sawHidden = false;
+    const events = this.#begin(sighting.signature, null, counted);
     const { truncated, malformed, empty } = readLogs(sighting.logs, this.#onEvent, this.#wants, this.#listeners);
     if (counted !== null) this.noteCounted(counted);
     const { signature, slot, commitment, receivedUs } = sighting;
@@ -190,7 +223,7 @@ export class Decoder {
   #readWhole(whole: WholeSighting, counted: Counted | null): Reading {
     const { transaction: view, signature, slot, commitment, receivedUs, late } = whole;
     if (view.err !== null) return { kind: 'failed' };
-    const events = this.#begin(signature, counted);
+    const events = this.#begin(signature, view, counted);
     const { feePayer, blockTime } = view;
     const transaction: DecodedTransaction = { signature, slot, commitment, receivedUs, feePayer, blockTime, late, events };
     const emitted: Emitted[] = [];
@@ -208,6 +241,7 @@ export class Decoder {
     }
     this.refusedLookAlikes += inner.refused;
     for (const { programId, path, data } of emitted) this.#decode(programId, path, data);
+    if (this.#sawHidden) return { kind: 'unusable', transaction, reason: inner.unreadable ?? hiddenTrades };
     if (counted !== null) this.noteCounted(counted);
     return { kind: 'read', transaction, fault, quiet: this.#pathCount === 0 };
   }
@@ -222,8 +256,10 @@ export class Decoder {
     return isComplete(readLogs(view.logs, collect, onlyLogs, this.#textListeners(collect)));
   }
 
-  #begin(signature: string, counted: Counted | null): LocatedEvent[] {
+  #begin(signature: string, view: TransactionView | null, counted: Counted | null): LocatedEvent[] {
     this.#signature = signature;
+    this.#context.view = view;
+    this.#sawHidden = false;
     this.#counted = counted;
     this.#slices = 0;
     this.#pathCount = 0;
@@ -234,9 +270,18 @@ export class Decoder {
   #decode(programId: string, path: string, data: Uint8Array | string): void {
     const venue = this.#venues.get(programId);
     if (venue === undefined) return;
+    const context = this.#context;
+    context.path = path;
+    context.data = typeof data === 'string' ? noBytes : data;
+    context.text = typeof data === 'string' ? data : null;
+    this.#venue = venue;
+    this.#emitted = 0;
+    const outcome = venue.decode(context, this.#emit);
+    if (outcome.kind === 'incomplete') {
+      this.#sawHidden = true;
+      return;
+    }
     this.#paths[this.#pathCount++] = path;
-    const outcome: DecodedEvent = typeof data === 'string' ? venue.logText!.decode(data) : venue.decodeEvent(data);
-    if (outcome.kind === 'decoded') this.#events.push({ venue, path, event: outcome.event });
     if (this.#counted !== null && this.#counted.paths.has(path)) return;
     this.counts.get(venue.name)![outcome.kind]++;
     if (outcome.kind === 'decoded' || outcome.kind === 'ignored') return;

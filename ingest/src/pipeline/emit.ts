@@ -1,18 +1,19 @@
 import type {
   ChangedReserves,
   CurveMigrated,
-  PoolReserves,
+  PriceState,
   ReservesChanged,
   TokenCreated,
   Venue,
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
+import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
   accountPrice,
-  flipReserves,
+  flipPrice,
   marketTrade,
   migrationEvent,
   newTokenEvent,
@@ -70,8 +71,8 @@ export class Emitter {
     this.counts.trades++;
     this.#publish(told);
     if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were told
-    const price = tradePrice(told, trade.reserves, solUsd);
-    if (price !== null) this.#tell(pool, transaction.slot, event.reserves, price);
+    const price = tradePrice(told, trade, solUsd);
+    if (price !== null) this.#tell(pool, transaction.slot, event, price);
   }
 
   creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
@@ -102,13 +103,13 @@ export class Emitter {
     const { supply } = pool.token!;
     if (supply !== null) pool.token!.supply = supply > event.burned ? supply - event.burned : 0n;
     if (event.reserves.virtualBase !== null && !isLate(transaction.slot, pool.tickSlot)) pool.tradedBase = event.reserves.virtualBase;
-    const reserves = wholeReserves(event.reserves, pool);
-    if (reserves === null) {
+    const state = priceStateOf(event.reserves, pool);
+    if (state === null) {
       this.counts.untoldChanges++;
       return;
     }
     const { signature, slot, commitment, receivedUs, blockTime, late } = transaction;
-    this.#tick(pool, reserves, {
+    this.#tick(pool, state, {
       id: `${signature}:${path}.price`,
       signature,
       slot,
@@ -120,10 +121,10 @@ export class Emitter {
     });
   }
 
-  /** An account shows reserves that no trade has told. */
-  account(pool: Pool, { address, slot, receivedUs }: AccountState, reserves: PoolReserves): void {
-    this.#tick(pool, reserves, {
-      id: `${address}:${slot}:${reserves.virtualBase}-${reserves.virtualQuote}`,
+  /** An account shows a price that follows from no trade. */
+  account(pool: Pool, { address, slot, receivedUs }: AccountState, state: PriceState): void {
+    this.#tick(pool, state, {
+      id: `${address}:${slot}:${state.priceBase}-${state.priceQuote}`,
       signature: null,
       slot,
       blockTime: null,
@@ -134,21 +135,21 @@ export class Emitter {
     });
   }
 
-  #tick(pool: Pool, reserves: PoolReserves, seen: TickSighting): void {
+  #tick(pool: Pool, state: PriceState, seen: TickSighting): void {
     if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) {
       this.counts.untoldChanges++;
       return;
     }
     if (isLate(seen.slot, pool.tickSlot)) return;
-    const shown = pool.flipped ? flipReserves(reserves) : reserves;
+    const shown = pool.flipped ? flipPrice(state) : state;
     const price = accountPrice(seen, marketOf(pool), shown, this.#solUsdAt(seen.receivedUs));
-    if (price !== null) this.#tell(pool, seen.slot, reserves, price);
+    if (price !== null) this.#tell(pool, seen.slot, state, price);
   }
 
-  #tell(pool: Pool, slot: number, reserves: PoolReserves, price: PublishableEvent): void {
+  #tell(pool: Pool, slot: number, state: PriceState, price: PublishableEvent): void {
     pool.tickSlot = slot;
-    pool.tickBase = reserves.virtualBase;
-    pool.tickQuote = reserves.virtualQuote;
+    pool.tickBase = state.priceBase;
+    pool.tickQuote = state.priceQuote;
     this.counts.prices++;
     this.#publish(price);
   }
@@ -156,7 +157,7 @@ export class Emitter {
   /** On a curve the base reserve moves by what is traded and by nothing else. */
   #checkContinuity(pool: Pool, { mint, pool: namedPool, side, baseAmount, reserves }: VenueTrade, slot: number): void {
     // The part of a buy behind a curve's end names the pool, and its reserves are those that the pool opens with.
-    if (mint === null || namedPool !== null || isLate(slot, pool.tickSlot)) return;
+    if (mint === null || namedPool !== null || reserves === null || isLate(slot, pool.tickSlot)) return;
     const moved = side === 'buy' ? -baseAmount : baseAmount;
     if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
     pool.tradedBase = reserves.virtualBase;
@@ -181,10 +182,10 @@ function learnSupply(pool: Pool, { mint, supply }: VenueTrade): void {
 }
 
 /** A base reserve that the event does not tell is the last one known; null where none is. */
-function wholeReserves({ virtualBase, virtualQuote, realBase, realQuote }: ChangedReserves, pool: Pool): PoolReserves | null {
+function priceStateOf({ virtualBase, virtualQuote, realBase, realQuote }: ChangedReserves, pool: Pool): PriceState | null {
   const lastBase = pool.tickBase >= 0n ? pool.tickBase : pool.openedBase;
-  if (virtualBase !== null && realBase !== null) return { virtualBase, virtualQuote, realBase, realQuote };
-  return lastBase < 0n ? null : { virtualBase: lastBase, virtualQuote, realBase: lastBase, realQuote };
+  if (virtualBase !== null && realBase !== null) return stateOfReserves({ virtualBase, virtualQuote, realBase, realQuote });
+  return lastBase < 0n ? null : stateOfReserves({ virtualBase: lastBase, virtualQuote, realBase: lastBase, realQuote });
 }
 
 function marketOf({ venue, address, token, quote, flipped }: Pool): Market {

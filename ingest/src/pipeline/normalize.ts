@@ -1,6 +1,8 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { CurveMigrated, FeePart, PoolReserves, TokenCreated, TradeFees, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import { feeOfKind } from '@sluice/shared/venues/fee.ts';
+import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import type { CurveMigrated, Fee, FeePart, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type {
   Commitment,
   Fees,
@@ -40,41 +42,58 @@ export interface Market {
 }
 
 /** A trade in terms of token and money; turned around where the program has the money as its base. */
-export interface MarketTrade {
+export interface MarketTrade extends PriceState {
   readonly side: 'buy' | 'sell';
   readonly trader: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
-  readonly reserves: PoolReserves;
-  readonly fees: TradeFees;
+  /** All in the money. */
+  readonly fees: readonly Fee[];
+  readonly feeTotal: bigint;
   readonly timestamp: number | null;
 }
 
 export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
-  if (!flipped) return trade;
-  // The program took its fees in the token: they are told in the money at the rate of this trade.
-  const inMoney = (amount: bigint): bigint => (trade.quoteAmount === 0n ? 0n : (amount * trade.baseAmount) / trade.quoteAmount);
-  const part = ({ amount, bps }: FeePart): FeePart => ({ amount: inMoney(amount), bps });
-  const { protocol, creator, lp, cashback, holderRewards, total } = trade.fees;
+  const { side, trader, baseAmount, quoteAmount, timestamp } = trade;
+  const moneyCoin = flipped ? 'base' : 'quote';
+  if (!flipped && trade.fees.every(({ coin }) => coin === moneyCoin)) return trade;
+  const [tokens, money] = flipped ? [quoteAmount, baseAmount] : [baseAmount, quoteAmount];
+  // Fees that were taken in the token are published in the money, at the rate of this trade.
+  const inMoney = (amount: bigint): bigint => (tokens === 0n ? 0n : (amount * money) / tokens);
+  const fees = trade.fees.map((fee): Fee => {
+    const { kind, amount, bps, coin } = fee;
+    return coin === moneyCoin ? fee : { kind, amount: inMoney(amount), bps, coin: moneyCoin };
+  });
+  // `feeTotal` counts what was charged in the program's quote coin; what was charged in its base coin comes from the list.
+  const ofBase = trade.fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
+  const feeTotal = flipped ? inMoney(trade.feeTotal) + ofBase : trade.feeTotal + inMoney(ofBase);
+  const state = flipped ? flipPrice(trade) : trade;
   return {
-    side: trade.side === 'buy' ? 'sell' : 'buy',
-    trader: trade.trader,
-    baseAmount: trade.quoteAmount,
-    quoteAmount: trade.baseAmount,
-    reserves: flipReserves(trade.reserves),
-    fees: {
-      protocol: part(protocol),
-      creator: part(creator),
-      lp: part(lp),
-      cashback: part(cashback),
-      holderRewards: part(holderRewards),
-      total: inMoney(total),
-    },
-    timestamp: trade.timestamp,
+    side: flipped ? (side === 'buy' ? 'sell' : 'buy') : side,
+    trader,
+    baseAmount: tokens,
+    quoteAmount: money,
+    priceQuote: state.priceQuote,
+    priceBase: state.priceBase,
+    reserves: state.reserves,
+    depth: state.depth,
+    fees,
+    feeTotal,
+    timestamp,
   };
 }
 
-export function flipReserves(reserves: PoolReserves): PoolReserves {
+/** The same state with base and quote exchanged. */
+export function flipPrice({ priceQuote, priceBase, reserves, depth }: PriceState): PriceState {
+  return {
+    priceQuote: priceBase,
+    priceBase: priceQuote,
+    reserves: reserves === null ? null : flipReserves(reserves),
+    depth: depth === null || priceQuote === 0n ? null : (depth * priceBase) / priceQuote,
+  };
+}
+
+function flipReserves(reserves: PoolReserves): PoolReserves {
   return {
     virtualBase: reserves.virtualQuote,
     virtualQuote: reserves.virtualBase,
@@ -94,8 +113,7 @@ export function tradeEvent(
 ): TradeEvent {
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
   const price =
-    priceOf(trade.reserves, baseDecimals, quoteDecimals) ??
-    priceOfAmounts(trade.baseAmount, baseDecimals, trade.quoteAmount, quoteDecimals);
+    priceOf(trade, baseDecimals, quoteDecimals) ?? priceOfAmounts(trade.baseAmount, baseDecimals, trade.quoteAmount, quoteDecimals);
   const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, supply, baseDecimals, solUsd);
   const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
   const event: TradeEvent = {
@@ -125,8 +143,8 @@ export function tradeEvent(
     priceUsd,
     marketCapSol,
     marketCapUsd,
-    fees: wireFees(trade.fees),
-    reserves: wireReserves(trade.reserves),
+    fees: wireFees(trade),
+    reserves: trade.reserves === null ? null : wireReserves(trade.reserves),
   };
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
@@ -134,9 +152,9 @@ export function tradeEvent(
   return event;
 }
 
-/** The tick of a trade; null where the reserves make no price. */
-export function tradePrice(trade: TradeEvent, reserves: PoolReserves, solUsd: SolUsdAt | null): PriceEvent | null {
-  if (trade.priceQuote === null || reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
+/** The tick of a trade; null if the pool's state makes no price. */
+export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: MarketTrade, solUsd: SolUsdAt | null): PriceEvent | null {
+  if (trade.priceQuote === null || priceBase <= 0n || priceQuote <= 0n) return null;
   const event: PriceEvent = {
     type: 'price',
     id: `${trade.id}.price`,
@@ -175,9 +193,9 @@ export interface TickSighting {
   readonly simulated: boolean;
 }
 
-/** The tick of reserves that changed without a trade we know of; null where they make no price. */
-export function accountPrice(seen: TickSighting, market: Market, reserves: PoolReserves, solUsd: SolUsdAt | null): PriceEvent | null {
-  const price = priceOf(reserves, market.baseDecimals, market.quoteDecimals);
+/** The tick of a pool that changed without a trade we know of; null if its state makes no price. */
+export function accountPrice(seen: TickSighting, market: Market, state: PriceState, solUsd: SolUsdAt | null): PriceEvent | null {
+  const price = priceOf(state, market.baseDecimals, market.quoteDecimals);
   if (price === null) return null;
   const event: PriceEvent = {
     type: 'price',
@@ -195,7 +213,7 @@ export function accountPrice(seen: TickSighting, market: Market, reserves: PoolR
     ...valuation(price, market.quoteMint, market.supply, market.baseDecimals, solUsd),
     priceQuote: price,
     solUsd,
-    reserves: wireReserves(reserves),
+    reserves: state.reserves === null ? null : wireReserves(state.reserves),
   };
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
@@ -214,7 +232,13 @@ export function newTokenEvent(
 ): NewTokenEvent {
   const reserves = buys.at(-1)?.reserves ?? created.reserves;
   const { baseDecimals, quoteDecimals, quoteMint } = market;
-  const values: Valuation = valuation(priceOf(reserves, baseDecimals, quoteDecimals), quoteMint, created.supply, baseDecimals, solUsd);
+  const values: Valuation = valuation(
+    priceOf(stateOfReserves(reserves), baseDecimals, quoteDecimals),
+    quoteMint,
+    created.supply,
+    baseDecimals,
+    solUsd,
+  );
   const event: NewTokenEvent = {
     type: 'newToken',
     id: `${seen.signature}:${path}`,
@@ -240,9 +264,9 @@ export function newTokenEvent(
     ...values,
     reserves: wireReserves(reserves),
     flags: {
-      mayhemMode: created.mayhemMode,
-      cashback: created.cashback,
-      holderReward: created.holderReward,
+      mayhemMode: created.traits.includes('mayhemMode'),
+      cashback: created.traits.includes('cashback'),
+      holderReward: created.traits.includes('holderReward'),
       creatorFeeBps: created.creatorFeeBps,
     },
   };
@@ -307,14 +331,14 @@ function wireFee(part: FeePart): Fees['protocol'] {
   return part.amount === 0n && part.bps === 0 ? noFee : { amount: part.amount.toString(), bps: part.bps };
 }
 
-function wireFees(fees: TradeFees): Fees {
+function wireFees({ fees, feeTotal }: MarketTrade): Fees {
   return {
-    protocol: wireFee(fees.protocol),
-    creator: wireFee(fees.creator),
-    lp: wireFee(fees.lp),
-    cashback: wireFee(fees.cashback),
-    holderRewards: wireFee(fees.holderRewards),
-    total: fees.total.toString(),
+    protocol: wireFee(feeOfKind(fees, 'protocol')),
+    creator: wireFee(feeOfKind(fees, 'creator')),
+    lp: wireFee(feeOfKind(fees, 'lp')),
+    cashback: wireFee(feeOfKind(fees, 'cashback')),
+    holderRewards: wireFee(feeOfKind(fees, 'holderRewards')),
+    total: feeTotal.toString(),
   };
 }
 

@@ -34,7 +34,7 @@ export interface Pool {
   curveSupply: bigint | null;
   /** Base reserve that the pool was opened with; -1 where that was not seen. */
   openedBase: bigint;
-  /** Slot and reserves of the last price told. */
+  /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
   tickSlot: number;
   tickBase: bigint;
   tickQuote: bigint;
@@ -120,7 +120,7 @@ export class PoolBook {
     const token = pool.token!;
     token.decimals = event.decimals;
     token.supply = event.supply;
-    token.supplyByMint = event.mayhemMode;
+    token.supplyByMint = event.supplyByMint;
     token.tokenProgram = event.tokenProgram ?? token.tokenProgram;
     pool.quote = this.token(event.quoteMint);
     return pool;
@@ -131,7 +131,7 @@ export class PoolBook {
     const [base, quote] = pool.flipped ? [pool.quote!, pool.token!] : [pool.token!, pool.quote!];
     base.decimals ??= event.baseDecimals;
     quote.decimals ??= event.quoteDecimals;
-    pool.openedBase = event.reserves.realBase;
+    if (event.reserves !== null) pool.openedBase = event.reserves.realBase;
     return pool;
   }
 
@@ -145,7 +145,7 @@ export class PoolBook {
   learnAccount(venue: Venue, address: string, account: VenueAccount): Pool {
     if (account.type === 'pool') {
       const known = this.#learnPair(venue, address, account.baseMint, account.quoteMint);
-      if (account.mayhemMode) known.token!.supplyByMint = true;
+      if (account.supplyByMint) known.token!.supplyByMint = true;
       return known;
     }
     const pool = this.poolAt(venue, address);

@@ -1,6 +1,6 @@
 import { inSol, inUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
+import type { PriceState } from '@sluice/shared/venues/venue.ts';
 import type { SolUsd } from './sol-usd.ts';
 
 /** An older SOL/USD price is worth less than none. */
@@ -28,10 +28,14 @@ export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
   return ageMs > solUsdStaleAfterMs ? null : { price: solUsd.price, slot: solUsd.slot, ageMs };
 }
 
-/** Quote coins for one token by the reserves, which hold for trades of any size; null where a reserve is empty. */
-export function priceOf(reserves: PoolReserves, baseDecimals: number, quoteDecimals: number): number | null {
-  if (reserves.virtualBase <= 0n || reserves.virtualQuote <= 0n) return null;
-  return ratio(reserves.virtualQuote, quoteDecimals, reserves.virtualBase, baseDecimals);
+/** Quote coins for one token by the pool's state, which holds for trades of any size; null if it makes no price. */
+export function priceOf(
+  { priceQuote, priceBase }: Pick<PriceState, 'priceQuote' | 'priceBase'>,
+  baseDecimals: number,
+  quoteDecimals: number,
+): number | null {
+  if (priceBase <= 0n || priceQuote <= 0n) return null;
+  return ratio(priceQuote, quoteDecimals, priceBase, baseDecimals);
 }
 
 /** The same by two amounts that changed hands; null where one of them is nothing. */

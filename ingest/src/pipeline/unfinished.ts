@@ -200,7 +200,7 @@ function certainOf(events: readonly LocatedEvent[]): LocatedEvent[] {
     if (!('mint' in event) || event.mint === null) return true;
     const { mint } = event;
     if (event.type === 'created') open.add(mint);
-    else if (event.type === 'trade' && event.side === 'buy' && event.reserves.realBase <= 0n) {
+    else if (event.type === 'trade' && event.side === 'buy' && event.reserves !== null && event.reserves.realBase <= 0n) {
       if (!events.some((other) => other.event.type === 'completed' && other.event.mint === mint)) open.add(mint);
     }
     return !open.has(mint);

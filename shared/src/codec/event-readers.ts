@@ -26,7 +26,7 @@ export interface MarketTradeFields {
   readonly priceQuote: TradeEvent['priceQuote'];
   readonly priceSol: TradeEvent['priceSol'];
   readonly priceUsd: TradeEvent['priceUsd'];
-  readonly reservesRealQuote: TradeEvent['reserves']['realQuote'];
+  readonly reservesRealQuote: NonNullable<TradeEvent['reserves']>['realQuote'] | null;
   readonly curveCompleted: boolean;
 }
 
@@ -63,11 +63,11 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
   fields.skip('marketCapSol');
   fields.skip('marketCapUsd');
   fields.skip('fees');
-  fields.enter('reserves');
-  fields.skip('virtualBase');
-  fields.skip('virtualQuote');
-  fields.skip('realBase');
-  const reservesRealQuote = fields.text('realQuote');
+  const hasReserves = fields.enterOrNull('reserves');
+  if (hasReserves) fields.skip('virtualBase');
+  if (hasReserves) fields.skip('virtualQuote');
+  if (hasReserves) fields.skip('realBase');
+  const reservesRealQuote = hasReserves ? fields.text('realQuote') : null;
   const curveCompleted = fields.flag('curveCompleted');
   if (fields.failed) return null;
   return {

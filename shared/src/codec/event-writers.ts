@@ -213,27 +213,20 @@ let reservesPart: Part = { json: '', msgpack: '' };
 
 function writeReserves(event: WrittenEvent): Part {
   if (
-    lastReservesVirtualBase === event.reserves.virtualBase &&
-    lastReservesVirtualQuote === event.reserves.virtualQuote &&
-    lastReservesRealBase === event.reserves.realBase &&
-    lastReservesRealQuote === event.reserves.realQuote
+    reservesPart.json !== '' &&
+    lastReservesVirtualBase === event.reserves?.virtualBase &&
+    lastReservesVirtualQuote === event.reserves?.virtualQuote &&
+    lastReservesRealBase === event.reserves?.realBase &&
+    lastReservesRealQuote === event.reserves?.realQuote
   ) {
     return reservesPart;
   }
-  lastReservesVirtualBase = event.reserves.virtualBase;
-  lastReservesVirtualQuote = event.reserves.virtualQuote;
-  lastReservesRealBase = event.reserves.realBase;
-  lastReservesRealQuote = event.reserves.realQuote;
-  const json = `"reserves":{"virtualBase":"${event.reserves.virtualBase}","virtualQuote":"${event.reserves.virtualQuote}","realBase":"${event.reserves.realBase}","realQuote":"${event.reserves.realQuote}"}`;
-  const msgpack =
-    '\xa8reserves\x84\xabvirtualBase' +
-    packText(event.reserves.virtualBase) +
-    '\xacvirtualQuote' +
-    packText(event.reserves.virtualQuote) +
-    '\xa8realBase' +
-    packText(event.reserves.realBase) +
-    '\xa9realQuote' +
-    packText(event.reserves.realQuote);
+  lastReservesVirtualBase = event.reserves?.virtualBase;
+  lastReservesVirtualQuote = event.reserves?.virtualQuote;
+  lastReservesRealBase = event.reserves?.realBase;
+  lastReservesRealQuote = event.reserves?.realQuote;
+  const json = `"reserves":${event.reserves === null ? 'null' : reservesJson(event.reserves)}`;
+  const msgpack = '\xa8reserves' + (event.reserves === null ? nil : reservesMsgpack(event.reserves));
   reservesPart = { json, msgpack };
   return reservesPart;
 }
@@ -244,4 +237,21 @@ function solUsdJson(solUsd: NonNullable<PriceEvent['solUsd']>): string {
 
 function solUsdMsgpack(solUsd: NonNullable<PriceEvent['solUsd']>): string {
   return '\x83\xa5price' + packNumber(solUsd.price) + '\xa4slot' + packNumber(solUsd.slot) + '\xa5ageMs' + packNumber(solUsd.ageMs);
+}
+
+function reservesJson(reserves: NonNullable<WrittenEvent['reserves']>): string {
+  return `{"virtualBase":"${reserves.virtualBase}","virtualQuote":"${reserves.virtualQuote}","realBase":"${reserves.realBase}","realQuote":"${reserves.realQuote}"}`;
+}
+
+function reservesMsgpack(reserves: NonNullable<WrittenEvent['reserves']>): string {
+  return (
+    '\x84\xabvirtualBase' +
+    packText(reserves.virtualBase) +
+    '\xacvirtualQuote' +
+    packText(reserves.virtualQuote) +
+    '\xa8realBase' +
+    packText(reserves.realBase) +
+    '\xa9realQuote' +
+    packText(reserves.realQuote)
+  );
 }

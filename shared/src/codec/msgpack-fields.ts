@@ -69,6 +69,17 @@ export class MsgpackFields {
     this.#enterMap();
   }
 
+  /** The same for a map that may be null: false if it is. */
+  enterOrNull(name: string): boolean {
+    this.#key(name);
+    if (this.#bytes[this.#at] === nil) {
+      this.#at++;
+      return false;
+    }
+    this.#enterMap();
+    return true;
+  }
+
   skip(name: string): void {
     this.#key(name);
     this.#skipValue(0);

@@ -1,5 +1,5 @@
 import type { BuiltTrade, TradeOrder } from './trading.ts';
-import type { FeePart, PoolReserves, TradeFees } from './venue.ts';
+import type { Fee, PoolReserves } from './venue.ts';
 
 /**
  * Quotes: what a trade gives and costs, in the integers of the program, rounded as it rounds. Pure; whoever keeps the state of
@@ -27,17 +27,22 @@ export interface VenueQuoting {
   /** Settings of the program, the same for all its pools and seldom changed. */
   readonly settings: readonly string[];
   /**
-   * Every account beside the settings and the mint that the quote of this pair may need; the pool comes first. Derives addresses
-   * (about 0.1 ms each): callers keep them. Throws TypeError where an argument is no address.
+   * Accounts beside the settings and the mint that the quote of this pair needs; the pool comes first. Null if the pool's address does not
+   * follow from the pair: then the pool must be known. Derives addresses (about 0.1 ms each): callers keep them. Throws TypeError where an
+   * argument is no address.
    */
-  accountsOf(mint: string, quoteMint: string): QuoteAccounts;
-  /** Puts the state of a pool together: `addresses` are those that `accountsOf` gave, `accounts` knows them and the settings. */
+  accountsOf(mint: string, quoteMint: string): QuoteAccounts | null;
+  /**
+   * Puts the state of a pool together. `addresses` are those that were read, the pool first, and `accounts` knows them and the settings. If
+   * the pool needs others, `open` names them: the caller reads all of them again, in one call, so that they are of one slot.
+   */
   open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup): OpenedPool;
 }
 
-/** `absent`: there is no such pool. */
+/** `absent`: there is no such pool. `more`: these accounts are needed too, and were not among those that were read. */
 export type OpenedPool =
   | { readonly kind: 'open'; readonly pool: QuotedPool }
+  | { readonly kind: 'more'; readonly addresses: readonly string[] }
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed'; readonly reason: string };
 
@@ -49,10 +54,11 @@ export interface QuotedPool {
   readonly curve: boolean;
   /** Everything was sold: nothing trades here any more. */
   readonly complete: boolean;
-  readonly reserves: PoolReserves;
+  /** Null if the price does not follow from reserves. */
+  readonly reserves: PoolReserves | null;
   /** What this trade would do now. */
   readonly quote: (trade: QuotedTrade) => QuoteOutcome;
-  /** The instruction of a trade, from the same state. Throws TypeError where an address of the order is none. */
+  /** The instruction of a trade, from the same state. Throws TypeError if an address of the order is none, or if the venue signs no trades. */
   readonly build: (order: TradeOrder) => BuiltTrade;
 }
 
@@ -73,11 +79,15 @@ export interface Quote {
   readonly quoteAmount: bigint;
   /** What the trader pays in all (buy) or receives (sell). */
   readonly traderQuote: bigint;
-  readonly fees: TradeFees;
-  /** Part of the protocol fee, not beside it. */
-  readonly buyback: FeePart;
-  readonly before: PoolReserves;
-  readonly after: PoolReserves;
+  readonly fees: readonly Fee[];
+  /** What the trader pays (buy) or does not receive (sell) in the quote coin beside `quoteAmount`. */
+  readonly feeTotal: bigint;
+  /** The pool's price before the trade: raw quote for raw base, exactly `priceQuote / priceBase`. */
+  readonly priceQuote: bigint;
+  readonly priceBase: bigint;
+  /** Null if the price does not follow from reserves. */
+  readonly before: PoolReserves | null;
+  readonly after: PoolReserves | null;
   /** The curve had no more than this; less is spent than was offered. */
   readonly cut: boolean;
   /** This buy completes the curve. */
@@ -91,7 +101,11 @@ const basisPoints = 10_000n;
  * Least to get and most to give, rounded so that the bound is never looser than the slippage says. What the trader named is
  * exact, and so bounds itself.
  */
-export function slippageBounds(trade: QuotedTrade, quote: Quote, slippageBps: bigint): { readonly minOut: bigint; readonly maxIn: bigint } {
+export function slippageBounds(
+  trade: QuotedTrade,
+  quote: Pick<Quote, 'baseAmount' | 'traderQuote'>,
+  slippageBps: bigint,
+): { readonly minOut: bigint; readonly maxIn: bigint } {
   const least = (amount: bigint): bigint => (amount * (basisPoints - slippageBps) + basisPoints - 1n) / basisPoints;
   if (trade.exact === 'quoteIn') return { minOut: least(quote.baseAmount), maxIn: trade.amount };
   if (trade.exact === 'baseIn') return { minOut: least(quote.traderQuote), maxIn: trade.amount };
@@ -100,9 +114,15 @@ export function slippageBounds(trade: QuotedTrade, quote: Quote, slippageBps: bi
 }
 
 /** How much worse than the pool's price before it the trade is on average, fees apart; basis points, rounded up. */
-export function priceImpactBps({ side, baseAmount, quoteAmount, before }: Quote): number {
-  const atPrice = baseAmount * before.virtualQuote;
-  const worse = side === 'buy' ? quoteAmount * before.virtualBase - atPrice : atPrice - quoteAmount * before.virtualBase;
+export function priceImpactBps({
+  side,
+  baseAmount,
+  quoteAmount,
+  priceQuote,
+  priceBase,
+}: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'priceQuote' | 'priceBase'>): number {
+  const atPrice = baseAmount * priceQuote;
+  const worse = side === 'buy' ? quoteAmount * priceBase - atPrice : atPrice - quoteAmount * priceBase;
   if (worse <= 0n || atPrice === 0n) return 0;
   return Number((worse * basisPoints + atPrice - 1n) / atPrice);
 }

@@ -53,9 +53,6 @@ export interface BuiltTrade {
   readonly computeUnits: number;
 }
 
-/** Bytes of the traders' volume accumulators. */
-export const volumeAccumulatorBytes = 137;
-
 /** Bytes of a token account. */
 export const tokenAccountBytes = 165;
 /** One of Token-2022 that is associated has the extension of an immutable owner. */

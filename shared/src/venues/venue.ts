@@ -1,36 +1,35 @@
+import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '../solana/inner-events.ts';
 import type { VenueName } from '../wire/events.ts';
 import type { VenueQuoting } from './quoting.ts';
 import type { VenueSigning } from './signing.ts';
 import type { TradeFault } from './trading.ts';
 
 /**
- * What a venue tells about its program. Everything here is pure: no I/O, no clock, no logger; no function throws on any
- * bytes. Addresses are base58 strings, amounts raw integers.
+ * One program of the chain: how it reveals trades, what its bytes mean, what a trade would give. Everything here is pure: no I/O, no clock,
+ * no logger; no function throws on any bytes. Addresses are base58 strings, amounts raw integers.
  */
 export interface Venue {
   readonly name: VenueName;
   readonly programId: string;
   /**
-   * The simplest form that shows all trades of the program. `logs`: `Program data:` lines, or text that `logText` reads. `cpi`: self-CPI
-   * events. `instructions`: the instructions themselves. Of a program that does not log its trades, ingest fetches every transaction whole.
+   * The simplest form that shows all trades of the program. `logs`: `Program data:` lines, or text that begins with `textPrefix`. `cpi`:
+   * self-CPI events. `instructions`: the instructions themselves. Of a program that does not log its trades, ingest fetches every
+   * transaction whole.
    */
   readonly reveals: 'logs' | 'cpi' | 'instructions';
-  /** Reads trades from plain `Program log:` lines; null for a program that logs none. Requires `logs`, and no event authority. */
-  readonly logText: LogText | null;
+  /** First characters of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
+  readonly textPrefix: string | null;
   /** Account that signs the program's self-CPI events; null if the program has none. */
   readonly eventAuthority: string | null;
   /** Prefixes (bytes at offset 0) of the accounts to subscribe to with `programSubscribe`; empty for none. */
   readonly watchedAccountPrefixes: readonly Uint8Array[];
-  /**
-   * Decodes one event: 8-byte discriminator and Borsh body, as logged or sent by self-CPI (without the CPI tag). Of a venue that reveals its
-   * trades by `instructions`, the data of one instruction.
-   */
-  decodeEvent(data: Uint8Array): DecodedEvent;
+  /** Decodes one record of the program and emits its events, in order. */
+  decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array): DecodedAccount;
-  /** The pool of a mint where the address follows from the mint alone (bonding curves); otherwise null. */
+  /** The pool of a mint if the address follows from the mint alone (bonding curves); otherwise null. */
   poolOfMint(mint: string): string | null;
-  /** Every pool of a mint whose address follows from it, with the accounts to read its reserves from; empty for text that is no address. */
+  /** Every pool of a mint whose address follows from it, with the accounts that hold its reserves; empty for text that is no address. */
   derivedPools(mint: string): readonly DerivedPool[];
   /** Part of a bonding curve's tokens that was sold, percent, by what is left; null where the venue has no curves. */
   curveProgress(realBase: bigint): number | null;
@@ -42,12 +41,40 @@ export interface Venue {
   tradeFault(code: number): TradeFault;
 }
 
-export interface LogText {
-  /** First characters of the text, behind `Program log: `. Other text never reaches the venue. */
-  readonly prefix: string;
-  /** Decodes one text, with its prefix. */
-  decode(text: string): DecodedEvent;
+/** A record that a program emitted, with what its transaction shows around it. Valid during the call of `decode` only. */
+export interface DecodeContext {
+  /**
+   * An event: 8-byte discriminator and Borsh body, as logged or sent by self-CPI (without the CPI tag). Of a venue that reveals its trades by
+   * `instructions`, the data of one instruction. Empty for text.
+   */
+  readonly data: Uint8Array;
+  /** Logged text with its prefix; null for bytes. */
+  readonly text: string | null;
+  /** The instruction that emitted it; null if the sighting shows logs only. */
+  instruction(): EmittingInstruction | null;
+  /** Null if the sighting shows logs only. */
+  readonly feePayer: string | null;
+  /** Null if the sighting shows logs only, or the node did not record them. */
+  readonly tokenBalances: readonly TokenBalance[] | null;
 }
+
+export interface EmittingInstruction extends TransactionInstruction {
+  /** All inner instructions of the same top-level instruction, in order. */
+  readonly inner: readonly TransactionInnerInstruction[];
+  /** Its index in `inner`; -1 for the top-level instruction itself. */
+  readonly at: number;
+}
+
+/**
+ * `ignored`: known and of no interest. `unknown`: a discriminator never seen. `malformed`: too short or senseless. `incomplete`: the event
+ * needs its instruction, and the sighting shows logs only; ingest then fetches the whole transaction.
+ */
+export type DecodeOutcome =
+  | { readonly kind: 'decoded' }
+  | { readonly kind: 'incomplete' }
+  | { readonly kind: 'ignored'; readonly name: string }
+  | { readonly kind: 'unknown'; readonly discriminator: string }
+  | { readonly kind: 'malformed'; readonly reason: string };
 
 /** A pool whose address follows from the mint. Whether it exists, its account shows. */
 export interface DerivedPool {
@@ -55,13 +82,6 @@ export interface DerivedPool {
   /** Where its base coin may stand (one account for each token program), then its quote coin; empty where its own account tells its reserves. */
   readonly vaults: readonly string[];
 }
-
-/** `ignored`: known and of no interest. `unknown`: a discriminator never seen. `malformed`: too short or senseless. */
-export type DecodedEvent =
-  | { readonly kind: 'decoded'; readonly event: VenueEvent }
-  | { readonly kind: 'ignored'; readonly name: string }
-  | { readonly kind: 'unknown'; readonly discriminator: string }
-  | { readonly kind: 'malformed'; readonly reason: string };
 
 export type DecodedAccount =
   | { readonly kind: 'decoded'; readonly account: VenueAccount }
@@ -72,7 +92,7 @@ export type DecodedAccount =
 export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | CurveCompleted | CurveMigrated | ReservesChanged;
 export type VenueAccount = CurveAccount | PoolAccount;
 
-/** Price is virtualQuote / virtualBase; real* are what can leave the pool. All after the event. */
+/** The price follows from virtualQuote / virtualBase; real* are what can leave the pool. All after the event. */
 export interface PoolReserves {
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
@@ -80,23 +100,33 @@ export interface PoolReserves {
   readonly realQuote: bigint;
 }
 
+/** State of a pool after an event, as far as its price goes. */
+export interface PriceState {
+  /** Raw quote for raw base, exactly `priceQuote / priceBase`. Senseless where either is not above 0. */
+  readonly priceQuote: bigint;
+  readonly priceBase: bigint;
+  /** Null for a pool whose price does not follow from reserves. */
+  readonly reserves: PoolReserves | null;
+  /** Raw quote that sellers get before the price has fallen by 1 %, fees apart. Null if unknown, or if it follows from `reserves`. */
+  readonly depth: bigint | null;
+}
+
+/** `buyback` is a share of the protocol fee. Each of the others is charged beside the amount that went through the pool. */
+export type FeeKind = 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'buyback';
+
 export interface FeePart {
   readonly amount: bigint;
+  /** Rounded, if the event names no rate. */
   readonly bps: number;
 }
 
-/** Fees in the quote coin, each charged beside the amount that went through the pool. */
-export interface TradeFees {
-  readonly protocol: FeePart;
-  readonly creator: FeePart;
-  readonly lp: FeePart;
-  readonly cashback: FeePart;
-  readonly holderRewards: FeePart;
-  /** What the trader paid (buy) or did not receive (sell) beside the amount through the pool. */
-  readonly total: bigint;
+/** Events often name no mints, so a fee names the side of the pair that it was charged in. */
+export interface Fee extends FeePart {
+  readonly kind: FeeKind;
+  readonly coin: 'base' | 'quote';
 }
 
-export interface VenueTrade {
+export interface VenueTrade extends PriceState {
   readonly type: 'trade';
   /** Null where the event names no pool: then it is `poolOfMint(mint)`. */
   readonly pool: string | null;
@@ -105,11 +135,13 @@ export interface VenueTrade {
   /** Null where it must be read from the pool. */
   readonly quoteMint: string | null;
   readonly side: 'buy' | 'sell';
+  /** The user account of the swap instruction. */
   readonly trader: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
-  readonly reserves: PoolReserves;
-  readonly fees: TradeFees;
+  readonly fees: readonly Fee[];
+  /** What the trader paid (buy) or did not receive (sell) in the quote coin beside the amount through the pool. */
+  readonly feeTotal: bigint;
   /** Base supply where the event tells it. */
   readonly supply: bigint | null;
   /** Unix seconds by the chain clock; null where the event has none. */
@@ -131,9 +163,10 @@ export interface TokenCreated {
   readonly supply: bigint;
   readonly decimals: number;
   readonly reserves: PoolReserves;
-  readonly mayhemMode: boolean;
-  readonly cashback: boolean;
-  readonly holderReward: boolean;
+  /** Names of what is special about the coin, by its venue. */
+  readonly traits: readonly string[];
+  /** Only the mint's account tells the true supply. */
+  readonly supplyByMint: boolean;
   readonly creatorFeeBps: number;
   readonly timestamp: number | null;
 }
@@ -146,7 +179,8 @@ export interface PoolCreated {
   readonly quoteMint: string;
   readonly baseDecimals: number;
   readonly quoteDecimals: number;
-  readonly reserves: PoolReserves;
+  /** Null for a pool whose price does not follow from reserves. */
+  readonly reserves: PoolReserves | null;
   readonly creator: string;
   readonly timestamp: number | null;
 }
@@ -198,32 +232,33 @@ export interface CurveAccount {
   readonly type: 'curve';
   readonly quoteMint: string;
   readonly reserves: PoolReserves;
-  /** Null where the account does not tell the true supply: the mint's does. */
+  /** Null if `supplyByMint`. */
   readonly supply: bigint | null;
   readonly complete: boolean;
   readonly creator: string;
-  readonly mayhemMode: boolean;
-  readonly cashback: boolean;
-  readonly holderReward: boolean;
+  /** Names of what is special about the coin, by its venue. */
+  readonly traits: readonly string[];
+  /** Only the mint's account tells the true supply. */
+  readonly supplyByMint: boolean;
   readonly creatorFeeBps: number;
 }
 
-/** Pool whose reserves stand in vault accounts. */
+/** Pool as its account shows it. */
 export interface PoolAccount {
   readonly type: 'pool';
   readonly baseMint: string;
   readonly quoteMint: string;
   readonly baseVault: string;
   readonly quoteVault: string;
-  readonly lpMint: string;
-  readonly creator: string;
+  /** Creator of the coin; the zero address if there is none. */
   readonly coinCreator: string;
+  /** Null if the price follows from the balances of the vaults. */
+  readonly price: PriceState | null;
   /** Added to the quote vault's balance for the price; may be negative. */
   readonly virtualQuote: bigint;
-  /** Fees in the quote vault that wait to be paid out; `virtualQuote` is less by as much. */
-  readonly waitingFees: bigint;
-  readonly mayhemMode: boolean;
-  readonly cashback: boolean;
-  readonly holderReward: boolean;
+  /** Names of what is special about the coin, by its venue. */
+  readonly traits: readonly string[];
+  /** Only the mint's account tells the true supply. */
+  readonly supplyByMint: boolean;
   readonly creatorFeeBps: number;
 }

@@ -44,6 +44,8 @@ export const Reserves = Type.Object(
   { additionalProperties: false, description: 'Reserves after the event.' },
 );
 
+const ReservesOrNull = Nullable(Reserves, 'Null where the price of the venue does not follow from reserves (concentrated liquidity).');
+
 const priceQuote = Ui('Quote coins for one token.');
 const valuation = {
   priceQuote: Nullable(priceQuote, 'Null where neither the reserves nor the amounts make a price; then there is no price event either.'),
@@ -85,7 +87,7 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   ...valuation,
   fees: Fees,
-  reserves: Reserves,
+  reserves: ReservesOrNull,
   curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
 });
 
@@ -106,7 +108,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
     ),
     'The SOL/USD price behind the USD numbers; null where unknown.',
   ),
-  reserves: Reserves,
+  reserves: ReservesOrNull,
 });
 
 const InitialBuy = Type.Object(

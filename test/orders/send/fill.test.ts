@@ -3,12 +3,11 @@ import type { OrderTerms } from '@sluice/gateway/orders/model/order.ts';
 import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { venueByProgram } from '@sluice/shared/venues/registry.ts';
-import type { VenueTrade } from '@sluice/shared/venues/venue.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixturesNote, fixturesPresent, fixtureTransaction } from '../../golden/fixtures.ts';
 import { moveToPool, tokensOf } from '../../support/quoted-trades.ts';
 import { buyer, startWorld, type Prepared, type World } from './sending-world.ts';
+import { decodeWith, type PlainTrade } from '../../support/decoded.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -51,7 +50,7 @@ test('on the curve and on its pool, in every encoding: amounts to the lamport, r
           baseAmount: quote.baseAmount,
           quoteAmount: quote.quoteAmount,
           traderQuote: quote.traderQuote,
-          venueFees: quote.fees.total,
+          venueFees: quote.feeTotal,
           networkFee: record.fee,
           slot: record.slot,
           blockTime: record.blockTime,
@@ -107,9 +106,9 @@ describe.skipIf(!fixturesPresent)(`mainnet (${fixturesNote})`, () => {
     const answer = fixtureTransaction(name);
     const view = readTransaction(answer);
     if (view.kind === 'malformed') throw new Error(view.reason);
-    const trades: VenueTrade[] = [];
+    const trades: PlainTrade[] = [];
     readLogs(view.logs, (programId, _path, data) => {
-      const decoded = venueByProgram.get(programId)?.decodeEvent(data);
+      const decoded = decodeWith(programId, data);
       if (decoded?.kind === 'decoded' && decoded.event.type === 'trade') trades.push(decoded.event);
     });
     const [trade] = trades;

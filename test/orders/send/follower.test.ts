@@ -63,7 +63,7 @@ test('an order is followed from its first block to the finalized one, with its f
     baseAmount: quote.baseAmount,
     quoteAmount: quote.quoteAmount,
     traderQuote: quote.traderQuote,
-    venueFees: quote.fees.total,
+    venueFees: quote.feeTotal,
     networkFee: record.fee,
     otherLamports: made,
     slot: record.slot,

@@ -35,7 +35,7 @@ export interface TradedWorld {
 
 export function reservesIn(result: AssembledMarket): string {
   if (result.kind !== 'market') return result.kind;
-  return result.market.pools.map(({ venue, pool }) => `${venue.name} ${pool.complete} ${Object.values(pool.reserves).join()}`).join('; ');
+  return result.market.pools.map(({ venue, pool }) => `${venue.name} ${pool.complete} ${Object.values(pool.reserves!).join()}`).join('; ');
 }
 
 /** Slots by which what was read is older than the slot that it states; 0 or less where it is not. */

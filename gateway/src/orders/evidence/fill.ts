@@ -1,6 +1,7 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
 import { readLogs, type EventSink } from '@sluice/shared/solana/logs.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { decodeData } from '@sluice/shared/venues/decode-data.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { OrderFill, OrderTerms } from '../model/order.ts';
@@ -53,16 +54,17 @@ function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Tr
   let malformed: string | null = null;
   const onEvent: EventSink = (programId, _path, data) => {
     const venue = venueByProgram.get(programId);
-    const decoded = venue?.decodeEvent(data);
-    if (venue === undefined || decoded === undefined) return;
-    if (decoded.kind === 'malformed') malformed = `an event of ${venue.name}: ${decoded.reason}`;
-    if (decoded.kind !== 'decoded' || decoded.event.type !== 'trade' || !isOurs(decoded.event, terms)) return;
-    const { baseAmount, quoteAmount, fees } = decoded.event;
+    if (venue === undefined) return;
+    const { outcome, events } = decodeData(venue, data);
+    if (outcome.kind === 'malformed') malformed = `an event of ${venue.name}: ${outcome.reason}`;
+    const trade = events.find((event): event is VenueTrade => event.type === 'trade' && isOurs(event, terms));
+    if (trade === undefined) return;
+    const { baseAmount, quoteAmount, feeTotal } = trade;
     sum = {
       venue,
       baseAmount: (sum?.baseAmount ?? 0n) + baseAmount,
       quoteAmount: (sum?.quoteAmount ?? 0n) + quoteAmount,
-      fees: (sum?.fees ?? 0n) + fees.total,
+      fees: (sum?.fees ?? 0n) + feeTotal,
     };
   };
   const log = readLogs(view.logs, onEvent, (programId) => venueByProgram.has(programId));

@@ -38,13 +38,13 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
 }
 
 function fillOf({ quoted, priorityFeeLamports, slot }: PreparedTrade): OrderFill {
-  const { baseAmount, quoteAmount, traderQuote, fees } = quoted.quote;
+  const { baseAmount, quoteAmount, traderQuote, feeTotal } = quoted.quote;
   return {
     pool: quoted.venue.name,
     baseAmount,
     quoteAmount,
     traderQuote,
-    venueFees: fees.total,
+    venueFees: feeTotal,
     networkFee: lamportsOfSignature + priorityFeeLamports,
     otherLamports: 0n,
     slot,

@@ -1,4 +1,5 @@
 import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { decodeData } from '@sluice/shared/venues/decode-data.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
@@ -27,14 +28,15 @@ export function simulatedAmounts(
   const log = readLogs(
     logs,
     (programId, _path, data) => {
-      const decoded = venueByProgram.get(programId)?.decodeEvent(data);
-      if (decoded?.kind !== 'decoded' || decoded.event.type !== 'trade') return;
-      const { trader, side, mint, pool, baseAmount: base, quoteAmount, fees } = decoded.event;
+      const venue = venueByProgram.get(programId);
+      const event = venue === undefined ? undefined : decodeData(venue, data).events[0];
+      if (event?.type !== 'trade') return;
+      const { trader, side, mint, pool, baseAmount: base, quoteAmount, feeTotal } = event;
       const isOurs = mint === null ? pool === expected.poolAddress : mint === expected.mint;
       if (trader !== expected.trader || side !== expected.side || !isOurs) return;
       found = true;
       baseAmount += base;
-      traderQuote += side === 'buy' ? quoteAmount + fees.total : quoteAmount - fees.total;
+      traderQuote += side === 'buy' ? quoteAmount + feeTotal : quoteAmount - feeTotal;
     },
     (programId) => venueByProgram.has(programId),
   );

@@ -46,8 +46,7 @@ function createOf(event: NewTokenEvent): DialectCreate {
 }
 
 function tradeOf(event: TradeEvent): DialectTrade {
-  const inSol = event.quoteMint === wrappedSolMint;
-  const { reserves, baseDecimals, quoteDecimals } = event;
+  const { reserves } = event;
   const solAmount = event.solAmount ?? (event.priceSol === null ? null : event.tokenAmount * event.priceSol);
   const base = {
     signature: event.signature ?? '',
@@ -57,9 +56,18 @@ function tradeOf(event: TradeEvent): DialectTrade {
     tokenAmount: event.tokenAmount,
     ...optional('solAmount', solAmount),
   } as const;
-  const reservesOfVenue = curveVenues.has(event.pool)
+  const ofVenue = reserves === null ? {} : reservesOfVenue(event, reserves);
+  return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', event.marketCapSol), ...commonFields(event) };
+}
+
+function reservesOfVenue(
+  { pool, poolAddress, quoteMint, baseDecimals, quoteDecimals }: TradeEvent,
+  reserves: NonNullable<TradeEvent['reserves']>,
+) {
+  const inSol = quoteMint === wrappedSolMint;
+  return curveVenues.has(pool)
     ? {
-        bondingCurveKey: event.poolAddress,
+        bondingCurveKey: poolAddress,
         vTokensInBondingCurve: toUi(BigInt(reserves.virtualBase), baseDecimals),
         ...(inSol ? { vSolInBondingCurve: toUi(BigInt(reserves.virtualQuote), quoteDecimals) } : {}),
       }
@@ -67,7 +75,6 @@ function tradeOf(event: TradeEvent): DialectTrade {
         tokensInPool: toUi(BigInt(reserves.realBase), baseDecimals),
         ...(inSol ? { solInPool: toUi(BigInt(reserves.realQuote), quoteDecimals) } : {}),
       };
-  return { pool: event.pool, ...base, ...reservesOfVenue, ...optional('marketCapSol', event.marketCapSol), ...commonFields(event) };
 }
 
 function migrateOf(event: MigrationEvent): DialectMigrate {

@@ -1,11 +1,27 @@
 import { encodeBase58 } from '../../solana/base58.ts';
 import { BorshReader, discriminatorLength, hasPrefix, isZeroKey } from '../../solana/bytes.ts';
 import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
-import { creatorPart, noFee, readFee } from '../fees.ts';
-import { malformed, undecodedAccount, undecodedEvent } from '../outcome.ts';
-import type { DecodedAccount, DecodedEvent, FeePart } from '../venue.ts';
+import { creatorPart, feeList, noFee, readFee, traitsOf } from '../pump-fees/fees.ts';
+import { decoded, malformed, undecodedAccount, undecodedEvent, type UndecodedAccount } from '../outcome.ts';
+import type { DecodeContext, DecodeOutcome, FeePart, PoolAccount, VenueEvent } from '../venue.ts';
 import { pool as poolAt, poolMinLength, tradeMinLength } from './layout.ts';
 import { accountDiscriminators, eventDiscriminators, ignoredEvents } from './program.ts';
+
+type Emit = (event: VenueEvent) => void;
+
+/** Pool as its account shows it. */
+export interface PumpAmmPool extends PoolAccount {
+  readonly lpMint: string;
+  readonly creator: string;
+  /** Fees in the quote vault that wait to be paid out; `virtualQuote` is less by as much. */
+  readonly waitingFees: bigint;
+  readonly mayhemMode: boolean;
+  readonly cashback: boolean;
+  readonly holderReward: boolean;
+}
+
+/** What a quote and an instruction depend on. */
+export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price'>;
 
 interface TradeTail {
   creatorFee: FeePart;
@@ -53,7 +69,7 @@ function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
  * What went through the pool is, of a sell, `quote_amount_out`. Of a buy it is `quote_amount_in_with_lp_fee` less the LP fee:
  * `quote_amount_in` and `user_quote_amount_in` are that and what the user paid, but in `buy_exact_quote_in` the other way round.
  */
-function decodeTrade(data: Uint8Array, isBuy: boolean): DecodedEvent {
+function decodeTrade(data: Uint8Array, isBuy: boolean, emit: Emit): DecodeOutcome {
   if (data.length < tradeMinLength) return malformed('trade event too short');
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
@@ -80,29 +96,31 @@ function decodeTrade(data: Uint8Array, isBuy: boolean): DecodedEvent {
   const pricedQuote = isBuy ? quoteBefore + vaultDelta : quoteBefore - vaultDelta;
   // The v2 instructions leave fees in the vault until they are swept, and take them off the virtual part: no liquidity.
   const stayed = feesStay ? protocol.amount - buyback + creatorFee.amount : 0n;
-  if (realBase <= 0n || pricedQuote < 0n || pricedQuote + virtualQuote <= 0n)
-    return malformed('trade event with more traded than there was');
+  const pricingQuote = pricedQuote + virtualQuote;
+  if (realBase <= 0n || pricedQuote < 0n || pricingQuote <= 0n) return malformed('trade event with more traded than there was');
   if (quoteAmount < 0n || total < 0n || stayed < 0n) return malformed('trade event with negative fees');
-  return {
-    kind: 'decoded',
-    event: {
-      type: 'trade',
-      pool,
-      mint: null,
-      quoteMint: null,
-      side: isBuy ? 'buy' : 'sell',
-      trader,
-      baseAmount,
-      quoteAmount,
-      reserves: { virtualBase: realBase, virtualQuote: pricedQuote + virtualQuote, realBase, realQuote: pricedQuote + stayed },
-      fees: { protocol, creator: creatorPart(creatorFee, holderRewards), lp, cashback, holderRewards, total },
-      supply,
-      timestamp,
-    },
-  };
+  emit({
+    type: 'trade',
+    pool,
+    mint: null,
+    quoteMint: null,
+    side: isBuy ? 'buy' : 'sell',
+    trader,
+    baseAmount,
+    quoteAmount,
+    priceQuote: pricingQuote,
+    priceBase: realBase,
+    reserves: { virtualBase: realBase, virtualQuote: pricingQuote, realBase, realQuote: pricedQuote + stayed },
+    depth: null,
+    fees: feeList({ protocol, creator: creatorPart(creatorFee, holderRewards), lp, cashback, holderRewards }),
+    feeTotal: total,
+    supply,
+    timestamp,
+  });
+  return decoded;
 }
 
-function decodeCreatePool(data: Uint8Array): DecodedEvent {
+function decodeCreatePool(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
   reader.skip(2); // index
@@ -119,24 +137,22 @@ function decodeCreatePool(data: Uint8Array): DecodedEvent {
   reader.skip(96); // lp_mint and the user's token accounts
   if (reader.failed) return malformed('CreatePoolEvent ends inside a field or has a senseless one');
   if (realBase === 0n || realQuote === 0n) return malformed('CreatePoolEvent without reserves');
-  return {
-    kind: 'decoded',
-    event: {
-      type: 'poolCreated',
-      pool,
-      baseMint,
-      quoteMint,
-      baseDecimals,
-      quoteDecimals,
-      reserves: { virtualBase: realBase, virtualQuote: realQuote, realBase, realQuote },
-      creator,
-      timestamp,
-    },
-  };
+  emit({
+    type: 'poolCreated',
+    pool,
+    baseMint,
+    quoteMint,
+    baseDecimals,
+    quoteDecimals,
+    reserves: { virtualBase: realBase, virtualQuote: realQuote, realBase, realQuote },
+    creator,
+    timestamp,
+  });
+  return decoded;
 }
 
 /** A part of a new pool's quote coins went to its boost vault and is counted as virtual from now on. The base is not touched. */
-function decodeInitBoost(data: Uint8Array): DecodedEvent {
+function decodeInitBoost(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
   const mint = reader.address();
@@ -148,11 +164,12 @@ function decodeInitBoost(data: Uint8Array): DecodedEvent {
   const virtualQuote = realQuote + virtualPart;
   if (virtualQuote <= 0n) return malformed('InitBoostEvent without reserves');
   const reserves = { virtualBase: null, virtualQuote, realBase: null, realQuote };
-  return { kind: 'decoded', event: { type: 'reserves', pool, mint, reserves, burned: 0n, timestamp } };
+  emit({ type: 'reserves', pool, mint, reserves, burned: 0n, timestamp });
+  return decoded;
 }
 
 /** Coins of the boost vault bought tokens from the pool, which were burned. The virtual part stays what it was. */
-function decodeBoostBuy(data: Uint8Array): DecodedEvent {
+function decodeBoostBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
   const mint = reader.address();
@@ -168,17 +185,18 @@ function decodeBoostBuy(data: Uint8Array): DecodedEvent {
   const virtualQuote = realQuote + virtualPart;
   if (virtualQuote <= 0n || realBase === 0n) return malformed('BoostBuyAndBurnEvent without reserves');
   const reserves = { virtualBase: realBase, virtualQuote, realBase, realQuote };
-  return { kind: 'decoded', event: { type: 'reserves', pool, mint, reserves, burned, timestamp } };
+  emit({ type: 'reserves', pool, mint, reserves, burned, timestamp });
+  return decoded;
 }
 
-/** Decodes one event of the program: discriminator and Borsh body. Never throws. */
-export function decodeEvent(data: Uint8Array): DecodedEvent {
+/** Decodes one event of the program. */
+export function decode({ data }: DecodeContext, emit: Emit): DecodeOutcome {
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
-  if (hasPrefix(data, eventDiscriminators.buy)) return decodeTrade(data, true);
-  if (hasPrefix(data, eventDiscriminators.sell)) return decodeTrade(data, false);
-  if (hasPrefix(data, eventDiscriminators.createPool)) return decodeCreatePool(data);
-  if (hasPrefix(data, eventDiscriminators.boostBuyAndBurn)) return decodeBoostBuy(data);
-  if (hasPrefix(data, eventDiscriminators.initBoost)) return decodeInitBoost(data);
+  if (hasPrefix(data, eventDiscriminators.buy)) return decodeTrade(data, true, emit);
+  if (hasPrefix(data, eventDiscriminators.sell)) return decodeTrade(data, false, emit);
+  if (hasPrefix(data, eventDiscriminators.createPool)) return decodeCreatePool(data, emit);
+  if (hasPrefix(data, eventDiscriminators.boostBuyAndBurn)) return decodeBoostBuy(data, emit);
+  if (hasPrefix(data, eventDiscriminators.initBoost)) return decodeInitBoost(data, emit);
   return undecodedEvent(data, ignoredEvents);
 }
 
@@ -191,8 +209,10 @@ const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
   [accountDiscriminators.bondingCurve, 'BondingCurve'],
 ];
 
+type DecodedPool = UndecodedAccount | { readonly kind: 'decoded'; readonly account: PumpAmmPool };
+
 /** Fields that the account's layout does not reach to are zero, as the program reads them. */
-function decodePool(data: Uint8Array): DecodedAccount {
+function decodePool(data: Uint8Array): DecodedPool {
   const length = data.length;
   if (length < poolMinLength) return malformed('Pool too short');
   const view = new DataView(data.buffer, data.byteOffset, length);
@@ -200,6 +220,9 @@ function decodePool(data: Uint8Array): DecodedAccount {
   const flag = (at: number): boolean => length > at && data[at] === 1;
   const u64 = (at: number): bigint => (length >= at + 8 ? view.getBigUint64(at, true) : 0n);
   const quoteMint = key(poolAt.quoteMint);
+  const mayhemMode = flag(poolAt.mayhemMode);
+  const cashback = flag(poolAt.cashback);
+  const holderReward = flag(poolAt.holderReward);
   return {
     kind: 'decoded',
     account: {
@@ -211,21 +234,24 @@ function decodePool(data: Uint8Array): DecodedAccount {
       lpMint: key(poolAt.lpMint),
       creator: key(poolAt.creator),
       coinCreator: key(poolAt.coinCreator),
+      price: null,
       virtualQuote:
         length >= poolAt.virtualQuote + 16
           ? view.getBigUint64(poolAt.virtualQuote, true) | (view.getBigInt64(poolAt.virtualQuote + 8, true) << 64n)
           : 0n,
       waitingFees: u64(poolAt.protocolFeesWaiting) + u64(poolAt.creatorFeesWaiting),
-      mayhemMode: flag(poolAt.mayhemMode),
-      cashback: flag(poolAt.cashback),
-      holderReward: flag(poolAt.holderReward),
+      mayhemMode,
+      cashback,
+      holderReward,
+      traits: traitsOf({ mayhemMode, cashback, holderReward }),
+      supplyByMint: mayhemMode,
       creatorFeeBps: Number(u64(poolAt.creatorFeeBps)),
     },
   };
 }
 
 /** Decodes an account that the program owns. Never throws. */
-export function decodeAccount(data: Uint8Array): DecodedAccount {
+export function decodeAccount(data: Uint8Array): DecodedPool {
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
   if (hasPrefix(data, accountDiscriminators.pool)) return decodePool(data);
   return undecodedAccount(data, ignoredAccounts);

@@ -2,7 +2,7 @@ import { isAddress } from '../../solana/base58.ts';
 import { associatedTokenAddress } from '../../solana/pda.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '../../solana/well-known.ts';
 import type { DerivedPool, Venue } from '../venue.ts';
-import { decodeAccount, decodeEvent } from './decode.ts';
+import { decode, decodeAccount } from './decode.ts';
 import { accountDiscriminators, canonicalPoolAddress, eventAuthority, programId } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
@@ -27,10 +27,10 @@ export const pumpAmm: Venue = {
   name: 'pump-amm',
   programId,
   reveals: 'logs',
-  logText: null,
+  textPrefix: null,
   eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.pool],
-  decodeEvent,
+  decode,
   decodeAccount,
   poolOfMint: () => null,
   derivedPools: (mint) => (isAddress(mint) ? canonicalQuotes.map((quote) => canonicalPool(mint, quote)) : []),

@@ -2,16 +2,9 @@ import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction.ts';
 import { associatedTokenProgram, systemProgram, zeroAddress } from '../../solana/well-known.ts';
-import {
-  associatedAccountBytes,
-  madeAccount,
-  recipientAt,
-  volumeAccumulatorBytes,
-  type BuiltTrade,
-  type ProgramAccount,
-  type TradeOrder,
-} from '../trading.ts';
-import type { PoolAccount } from '../venue.ts';
+import { associatedAccountBytes, madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
+import type { QuotedAmmPool } from './decode.ts';
+import { volumeAccumulatorBytes } from '../pump-fees/fees.ts';
 import * as program from './program.ts';
 import type { PumpAmmSettings } from './settings.ts';
 
@@ -22,7 +15,7 @@ const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
 /** The pool of one moment, as far as its instructions depend on it. */
 export interface TradedPool {
   readonly address: string;
-  readonly pool: PoolAccount;
+  readonly pool: QuotedAmmPool;
   readonly settings: PumpAmmSettings;
   /** Bytes of the pool's account. */
   readonly bytes: number;

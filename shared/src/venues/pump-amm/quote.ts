@@ -1,9 +1,10 @@
 import { associatedTokenAddress } from '../../solana/pda.ts';
 import { decodeTokenAccount } from '../../solana/token-account.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '../../solana/well-known.ts';
-import { curveRates, decodeFeeConfig, type FeeConfig, type FeeRates } from '../fee-config.ts';
-import { feeOf, splitExactIn } from '../fee-math.ts';
-import { feesOfCoin } from '../fees.ts';
+import { amountOut } from '../kit/constant-product.ts';
+import { curveRates, decodeFeeConfig, type FeeConfig, type FeeRates } from '../pump-fees/fee-config.ts';
+import { feeOf, splitExactIn } from '../pump-fees/fee-math.ts';
+import { feesOfCoin } from '../pump-fees/fees.ts';
 import {
   decodedOnce,
   maxU64,
@@ -17,8 +18,8 @@ import {
   type QuoteOutcome,
   type VenueQuoting,
 } from '../quoting.ts';
-import type { PoolAccount, PoolReserves } from '../venue.ts';
-import { decodeAccount } from './decode.ts';
+import type { PoolReserves } from '../venue.ts';
+import { decodeAccount, type QuotedAmmPool } from './decode.ts';
 import { buildPoolTrade } from './instructions.ts';
 import { canonicalPoolAddress, feeConfig, feeProgram, globalConfig, mayhemTierSupply, programId } from './program.ts';
 import { decodeGlobalConfig, type PumpAmmSettings } from './settings.ts';
@@ -29,7 +30,7 @@ const feesIn = decodedOnce(decodeFeeConfig);
 
 /** Everything that a trade on a pool depends on. */
 export interface PoolState {
-  readonly pool: PoolAccount;
+  readonly pool: QuotedAmmPool;
   /** It is the pool that a curve moved to: others pay the flat fees. */
   readonly canonical: boolean;
   /** What the vaults hold. */
@@ -63,7 +64,7 @@ function withFees(base: bigint, quote: bigint, rates: FeeRates): Amounts {
 
 /** Null where the pool has not so much; base 0 where nothing is left of the sum. */
 function amountsOf(base: bigint, quote: bigint, { exact, amount }: QuotedTrade, rates: FeeRates): Amounts | null {
-  if (exact === 'baseIn') return withFees(amount, (quote * amount) / (base + amount), rates);
+  if (exact === 'baseIn') return withFees(amount, amountOut(amount, base, quote), rates);
   if (exact === 'baseOut') {
     const left = base - amount;
     return left <= 0n ? null : withFees(amount, (quote * amount + left - 1n) / left, rates);
@@ -71,7 +72,7 @@ function amountsOf(base: bigint, quote: bigint, { exact, amount }: QuotedTrade, 
   const split = splitExactIn(amount, [rates.lp, rates.protocol, rates.creator]);
   if (split === null) return withFees(0n, 0n, rates);
   const { net, fees } = split;
-  return { base: (base * (net - 1n)) / (quote + net - 1n), quote: net, lp: fees[0]!, protocol: fees[1]!, creator: fees[2]! };
+  return { base: amountOut(net - 1n, quote, base), quote: net, lp: fees[0]!, protocol: fees[1]!, creator: fees[2]! };
 }
 
 /**
@@ -112,6 +113,8 @@ export function quotePool(state: PoolState, trade: QuotedTrade): QuoteOutcome {
       quoteAmount: quote,
       traderQuote,
       ...feesOfCoin({ protocol, creator, lp, rates }, pool, settings.buybackBps),
+      priceQuote: before.virtualQuote,
+      priceBase: before.virtualBase,
       before,
       after,
       cut: false,

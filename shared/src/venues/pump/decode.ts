@@ -1,9 +1,9 @@
 import { encodeBase58 } from '../../solana/base58.ts';
 import { BorshReader, discriminatorLength, hasPrefix, isZeroKey } from '../../solana/bytes.ts';
 import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
-import { creatorPart, noFee, readFee } from '../fees.ts';
-import { malformed, undecodedAccount, undecodedEvent } from '../outcome.ts';
-import type { DecodedAccount, DecodedEvent, FeePart, PoolReserves, VenueEvent } from '../venue.ts';
+import { creatorPart, feeList, noFee, readFee, traitsOf } from '../pump-fees/fees.ts';
+import { decoded, malformed, undecodedAccount, undecodedEvent, type UndecodedAccount } from '../outcome.ts';
+import type { CurveAccount, DecodeContext, DecodeOutcome, FeePart, PoolReserves, VenueEvent } from '../venue.ts';
 import { curve, curveMinLength, shareholderLength, tradeMinLength } from './layout.ts';
 import {
   accountDiscriminators,
@@ -17,9 +17,17 @@ import {
   tokenDecimals,
 } from './program.ts';
 
-function decoded(event: VenueEvent): DecodedEvent {
-  return { kind: 'decoded', event };
+type Emit = (event: VenueEvent) => void;
+
+/** Bonding curve as its account shows it. */
+export interface PumpCurve extends CurveAccount {
+  readonly mayhemMode: boolean;
+  readonly cashback: boolean;
+  readonly holderReward: boolean;
 }
+
+/** What a quote and an instruction depend on. */
+export type QuotedCurve = Omit<PumpCurve, 'traits' | 'supplyByMint'>;
 
 interface TradeTail {
   protocol: FeePart;
@@ -59,7 +67,7 @@ function readTradeTail(reader: BorshReader): TradeTail {
   return tail; // creator_fee_unclaimed may follow (2026-10)
 }
 
-function decodeTrade(data: Uint8Array): DecodedEvent {
+function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
   if (data.length < tradeMinLength) return malformed('TradeEvent too short');
   const reader = new BorshReader(data, discriminatorLength);
   const mintAt = reader.at;
@@ -84,7 +92,7 @@ function decodeTrade(data: Uint8Array): DecodedEvent {
     realQuote: quote === null ? realSol : quote.real,
   };
   if (virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('TradeEvent without reserves');
-  return decoded({
+  emit({
     type: 'trade',
     pool: null,
     mint: encodeBase58(data, mintAt, 32),
@@ -93,18 +101,16 @@ function decodeTrade(data: Uint8Array): DecodedEvent {
     trader: encodeBase58(data, traderAt, 32),
     baseAmount,
     quoteAmount: quote === null ? solAmount : quote.amount,
+    priceQuote: reserves.virtualQuote,
+    priceBase: virtualBase,
     reserves,
-    fees: {
-      protocol,
-      creator: creatorPart(creatorFee, holderRewards),
-      lp: noFee,
-      cashback,
-      holderRewards,
-      total: protocol.amount + creatorFee.amount + cashback.amount,
-    },
+    depth: null,
+    fees: feeList({ protocol, creator: creatorPart(creatorFee, holderRewards), lp: noFee, cashback, holderRewards }),
+    feeTotal: protocol.amount + creatorFee.amount + cashback.amount,
     supply: null,
     timestamp,
   });
+  return decoded;
 }
 
 /** CreateEvent of 2024 ends after `user`; what it does not tell are the constants that every curve then began with. */
@@ -115,7 +121,7 @@ const firstReserves: PoolReserves = {
   realQuote: 0n,
 };
 
-function decodeCreate(data: Uint8Array): DecodedEvent {
+function decodeCreate(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const name = reader.text();
   const symbol = reader.text();
@@ -149,7 +155,7 @@ function decodeCreate(data: Uint8Array): DecodedEvent {
   const holderReward = reader.has(1) && reader.bool();
   if (reader.failed) return malformed('CreateEvent ends inside a field or has a senseless one');
   if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('CreateEvent without reserves');
-  return decoded({
+  emit({
     type: 'created',
     mint,
     quoteMint,
@@ -163,15 +169,15 @@ function decodeCreate(data: Uint8Array): DecodedEvent {
     supply,
     decimals: tokenDecimals,
     reserves,
-    mayhemMode,
-    cashback,
-    holderReward,
+    traits: traitsOf({ mayhemMode, cashback, holderReward }),
+    supplyByMint: mayhemMode,
     creatorFeeBps,
     timestamp,
   });
+  return decoded;
 }
 
-function decodeComplete(data: Uint8Array): DecodedEvent {
+function decodeComplete(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   reader.skip(32); // user
   const mint = reader.address();
@@ -179,10 +185,11 @@ function decodeComplete(data: Uint8Array): DecodedEvent {
   const timestamp = reader.timestamp();
   const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
   if (reader.failed) return malformed('CompleteEvent ends inside a field or has a senseless one');
-  return decoded({ type: 'completed', mint, pool, quoteMint, timestamp });
+  emit({ type: 'completed', mint, pool, quoteMint, timestamp });
+  return decoded;
 }
 
-function decodeMigration(data: Uint8Array): DecodedEvent {
+function decodeMigration(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   reader.skip(32); // user
   const mint = reader.address();
@@ -196,14 +203,15 @@ function decodeMigration(data: Uint8Array): DecodedEvent {
   // The event names lamports whatever the quote coin is. Where it is not SOL the migrator pays them, and the curve's coins all move.
   const fee = quoteMint === wrappedSolMint ? paidFee : 0n;
   if (reader.failed) return malformed('CompletePumpAmmMigrationEvent ends inside a field or has a senseless one');
-  return decoded({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
+  emit({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
+  return decoded;
 }
 
 /**
  * The buy that emptied a curve may go on against the tokens meant for its pool, at the price the pool will open with (since
  * 2026-10-08). TradeEvent tells the curve's part, this the rest. What went through is read off the reserves.
  */
-function decodePostCompleteBuy(data: Uint8Array): DecodedEvent {
+function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const trader = reader.address();
   const mint = reader.address();
@@ -221,7 +229,7 @@ function decodePostCompleteBuy(data: Uint8Array): DecodedEvent {
   const virtualQuote = reader.u64();
   if (reader.failed) return malformed('PostCompleteBuyEvent ends inside a field or has a senseless one');
   if (virtualBase === 0n || virtualQuote < quoteBefore) return malformed('PostCompleteBuyEvent with more traded than there was');
-  return decoded({
+  emit({
     type: 'trade',
     pool,
     mint,
@@ -230,18 +238,23 @@ function decodePostCompleteBuy(data: Uint8Array): DecodedEvent {
     trader,
     baseAmount,
     quoteAmount: virtualQuote - quoteBefore,
+    priceQuote: virtualQuote,
+    priceBase: virtualBase,
     reserves: { virtualBase, virtualQuote, realBase: virtualBase, realQuote: virtualQuote },
-    fees: { protocol, creator, lp: noFee, cashback: noFee, holderRewards: noFee, total: protocol.amount + creator.amount },
+    depth: null,
+    fees: feeList({ protocol, creator, lp: noFee, cashback: noFee, holderRewards: noFee }),
+    feeTotal: protocol.amount + creator.amount,
     supply: null,
     timestamp,
   });
+  return decoded;
 }
 
 /**
  * New virtual reserves of a mayhem coin. The event has `sol_*` fields only: of a coin with another quote these may be 0, as in
  * its trades. The quote is then not told, and there is no price until the curve's account shows it.
  */
-function decodeMayhemParams(data: Uint8Array): DecodedEvent {
+function decodeMayhemParams(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
   const mint = reader.address();
@@ -249,18 +262,19 @@ function decodeMayhemParams(data: Uint8Array): DecodedEvent {
   const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
   if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has a senseless one');
   if (reserves.virtualBase === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
-  return decoded({ type: 'reserves', pool: null, mint, reserves, burned: 0n, timestamp });
+  emit({ type: 'reserves', pool: null, mint, reserves, burned: 0n, timestamp });
+  return decoded;
 }
 
-/** Decodes one event of the program: discriminator and Borsh body. Never throws. */
-export function decodeEvent(data: Uint8Array): DecodedEvent {
+/** Decodes one event of the program. */
+export function decode({ data }: DecodeContext, emit: Emit): DecodeOutcome {
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
-  if (hasPrefix(data, eventDiscriminators.trade)) return decodeTrade(data);
-  if (hasPrefix(data, eventDiscriminators.create)) return decodeCreate(data);
-  if (hasPrefix(data, eventDiscriminators.complete)) return decodeComplete(data);
-  if (hasPrefix(data, eventDiscriminators.completePumpAmmMigration)) return decodeMigration(data);
-  if (hasPrefix(data, eventDiscriminators.postCompleteBuy)) return decodePostCompleteBuy(data);
-  if (hasPrefix(data, eventDiscriminators.updateMayhemVirtualParams)) return decodeMayhemParams(data);
+  if (hasPrefix(data, eventDiscriminators.trade)) return decodeTrade(data, emit);
+  if (hasPrefix(data, eventDiscriminators.create)) return decodeCreate(data, emit);
+  if (hasPrefix(data, eventDiscriminators.complete)) return decodeComplete(data, emit);
+  if (hasPrefix(data, eventDiscriminators.completePumpAmmMigration)) return decodeMigration(data, emit);
+  if (hasPrefix(data, eventDiscriminators.postCompleteBuy)) return decodePostCompleteBuy(data, emit);
+  if (hasPrefix(data, eventDiscriminators.updateMayhemVirtualParams)) return decodeMayhemParams(data, emit);
   return undecodedEvent(data, ignoredEvents);
 }
 
@@ -273,8 +287,10 @@ const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
   [accountDiscriminators.userVolumeAccumulator, 'UserVolumeAccumulator'],
 ];
 
+type DecodedCurve = UndecodedAccount | { readonly kind: 'decoded'; readonly account: PumpCurve };
+
 /** Fields that the account's layout does not reach to are zero, as the program reads them. */
-function decodeCurve(data: Uint8Array): DecodedAccount {
+function decodeCurve(data: Uint8Array): DecodedCurve {
   const length = data.length;
   if (length < curveMinLength) return malformed('BondingCurve too short');
   const view = new DataView(data.buffer, data.byteOffset, length);
@@ -282,6 +298,8 @@ function decodeCurve(data: Uint8Array): DecodedAccount {
   const flag = (at: number): boolean => length > at && data[at] === 1;
   const quoteMint = key(curve.quoteMint);
   const mayhemMode = flag(curve.mayhemMode);
+  const cashback = flag(curve.cashback);
+  const holderReward = flag(curve.holderReward);
   return {
     kind: 'decoded',
     account: {
@@ -297,15 +315,17 @@ function decodeCurve(data: Uint8Array): DecodedAccount {
       complete: flag(curve.complete),
       creator: key(curve.creator),
       mayhemMode,
-      cashback: flag(curve.cashback),
-      holderReward: flag(curve.holderReward),
+      cashback,
+      holderReward,
+      traits: traitsOf({ mayhemMode, cashback, holderReward }),
+      supplyByMint: mayhemMode,
       creatorFeeBps: length >= curve.creatorFeeBps + 8 ? Number(view.getBigUint64(curve.creatorFeeBps, true)) : 0,
     },
   };
 }
 
 /** Decodes an account that the program owns. Never throws. */
-export function decodeAccount(data: Uint8Array): DecodedAccount {
+export function decodeAccount(data: Uint8Array): DecodedCurve {
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
   if (hasPrefix(data, accountDiscriminators.bondingCurve)) return decodeCurve(data);
   return undecodedAccount(data, ignoredAccounts);

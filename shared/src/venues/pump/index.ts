@@ -1,6 +1,6 @@
 import { isAddress } from '../../solana/base58.ts';
 import type { Venue } from '../venue.ts';
-import { decodeAccount, decodeEvent } from './decode.ts';
+import { decode, decodeAccount } from './decode.ts';
 import { accountDiscriminators, bondingCurveAddress, eventAuthority, initialRealToken, programId } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
@@ -11,10 +11,10 @@ export const pump: Venue = {
   name: 'pump',
   programId,
   reveals: 'logs',
-  logText: null,
+  textPrefix: null,
   eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.bondingCurve],
-  decodeEvent,
+  decode,
   decodeAccount,
   poolOfMint: (mint) => (isAddress(mint) ? bondingCurveAddress(mint) : null),
   derivedPools: (mint) => (isAddress(mint) ? [{ address: bondingCurveAddress(mint), vaults: [] }] : []),

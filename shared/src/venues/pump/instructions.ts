@@ -2,16 +2,9 @@ import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
-import {
-  associatedAccountBytes,
-  madeAccount,
-  recipientAt,
-  volumeAccumulatorBytes,
-  type BuiltTrade,
-  type ProgramAccount,
-  type TradeOrder,
-} from '../trading.ts';
-import type { CurveAccount } from '../venue.ts';
+import { associatedAccountBytes, madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
+import type { QuotedCurve } from './decode.ts';
+import { volumeAccumulatorBytes } from '../pump-fees/fees.ts';
 import * as program from './program.ts';
 import type { PumpSettings } from './settings.ts';
 
@@ -23,7 +16,7 @@ const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
 export interface TradedCurve {
   readonly mint: string;
   readonly address: string;
-  readonly curve: CurveAccount;
+  readonly curve: QuotedCurve;
   readonly settings: PumpSettings;
   /** Bytes of the curve's account. */
   readonly bytes: number;

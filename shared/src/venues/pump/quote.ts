@@ -1,7 +1,8 @@
 import { zeroAddress } from '../../solana/well-known.ts';
-import { curveRates, decodeFeeConfig, type FeeConfig } from '../fee-config.ts';
-import { feeOf, splitExactIn } from '../fee-math.ts';
-import { feesOfCoin } from '../fees.ts';
+import { amountOut } from '../kit/constant-product.ts';
+import { curveRates, decodeFeeConfig, type FeeConfig } from '../pump-fees/fee-config.ts';
+import { feeOf, splitExactIn } from '../pump-fees/fee-math.ts';
+import { feesOfCoin } from '../pump-fees/fees.ts';
 import {
   decodedOnce,
   maxU64,
@@ -15,8 +16,8 @@ import {
   type QuoteOutcome,
   type VenueQuoting,
 } from '../quoting.ts';
-import type { CurveAccount, PoolReserves } from '../venue.ts';
-import { decodeAccount } from './decode.ts';
+import type { PoolReserves } from '../venue.ts';
+import { decodeAccount, type QuotedCurve } from './decode.ts';
 import { buildCurveTrade } from './instructions.ts';
 import { bondingCurveAddress, feeConfig, feeProgram, globalAddress, initialSupply, programId } from './program.ts';
 import { decodeGlobal, type PumpSettings } from './settings.ts';
@@ -27,7 +28,7 @@ const feesIn = decodedOnce(decodeFeeConfig);
 
 /** Everything that a trade on a curve depends on. */
 export interface CurveState {
-  readonly curve: CurveAccount;
+  readonly curve: QuotedCurve;
   readonly settings: PumpSettings;
   readonly feeConfig: FeeConfig;
   /** Counts for the fees of mayhem coins only. */
@@ -73,7 +74,7 @@ function buyForQuote(reserves: PoolReserves, spendable: bigint, rates: Rates): A
   const split = splitExactIn(spendable, [rates.protocol, rates.creator]);
   if (split === null) return { side: 'buy', base: 0n, quote: 0n, protocol: 0n, creator: 0n, cut: false };
   const { net, fees } = split;
-  const base = ((net - 1n) * reserves.virtualBase) / (reserves.virtualQuote + net - 1n);
+  const base = amountOut(net - 1n, reserves.virtualQuote, reserves.virtualBase);
   if (base > reserves.realBase) {
     const rest = buyBase(reserves, reserves.realBase, rates);
     return rest === null ? null : { ...rest, cut: true };
@@ -84,7 +85,7 @@ function buyForQuote(reserves: PoolReserves, spendable: bigint, rates: Rates): A
 function amountsOf(reserves: PoolReserves, { exact, amount }: QuotedTrade, rates: Rates): Amounts | null {
   if (exact === 'quoteIn') return buyForQuote(reserves, amount, rates);
   if (exact === 'baseOut') return buyBase(reserves, amount, rates);
-  return withFees('sell', amount, (amount * reserves.virtualQuote) / (reserves.virtualBase + amount), rates, false);
+  return withFees('sell', amount, amountOut(amount, reserves.virtualBase, reserves.virtualQuote), rates, false);
 }
 
 /**
@@ -122,6 +123,8 @@ export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome 
       quoteAmount: quote,
       traderQuote,
       ...feesOfCoin(charged, curve, settings.buybackBps),
+      priceQuote: before.virtualQuote,
+      priceBase: before.virtualBase,
       before,
       after,
       cut,

@@ -1,5 +1,5 @@
 import { BorshReader, hasPrefix } from '../../solana/bytes.ts';
-import type { DecodedSettings } from '../fee-config.ts';
+import type { DecodedSettings } from '../pump-fees/fee-config.ts';
 import { globalMinLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 

@@ -1,5 +1,5 @@
-import { BorshReader, hasPrefix } from '../solana/bytes.ts';
-import { usdcMint, wrappedSolMint, zeroAddress } from '../solana/well-known.ts';
+import { BorshReader, hasPrefix } from '../../solana/bytes.ts';
+import { usdcMint, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 
 /**
  * FeeConfig of pump's fee program: what a trade on a bonding curve or a PumpSwap pool costs. Each of the two programs has one.
