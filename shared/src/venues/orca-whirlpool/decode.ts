@@ -1,8 +1,12 @@
 import { quotient } from '../../solana/amounts.ts';
 import { encodeBase58 } from '../../solana/base58.ts';
-import { hasPrefix } from '../../solana/bytes.ts';
-import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '../../solana/well-known.ts';
-import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
+import { discriminatorHex, discriminatorLength, hasPrefix } from '../../solana/bytes.ts';
+import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { decoded, malformed, undecodedEvent } from '../outcome.ts';
+import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, VenueEvent } from '../venue.ts';
+import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
+import { eventDiscriminators, ignoredEvents, swapInstructions } from './program.ts';
 
 /** A Whirlpool as its price needs it. */
 export interface Whirlpool {
@@ -21,15 +25,14 @@ const oneX128 = 1n << 128n;
 /** Reads a Whirlpool account; null when the bytes are none. Never throws. */
 export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
   if (data.length < whirlpoolLength || !hasPrefix(data, whirlpoolDiscriminator)) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
-  const u128 = (at: number): bigint => view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
+  const view = viewOf(data);
   return {
     mintA: encodeBase58(data, whirlpool.mintA, 32),
     mintB: encodeBase58(data, whirlpool.mintB, 32),
     vaultA: encodeBase58(data, whirlpool.vaultA, 32),
     vaultB: encodeBase58(data, whirlpool.vaultB, 32),
-    sqrtPriceX64: u128(whirlpool.sqrtPrice),
-    liquidity: u128(whirlpool.liquidity),
+    sqrtPriceX64: u128(view, whirlpool.sqrtPrice),
+    liquidity: u128(view, whirlpool.liquidity),
     tick: view.getInt32(whirlpool.tick, true),
   };
 }
@@ -46,4 +49,116 @@ export function usdcPerSol(pool: Whirlpool): number | null {
   if (mintA === wrappedSolMint && mintB === usdcMint) return whirlpoolPrice(pool, solDecimals, usdcDecimals);
   if (mintA !== usdcMint || mintB !== wrappedSolMint) return null;
   return quotient(oneX128 * 10n ** BigInt(solDecimals), sqrtPriceX64 ** 2n * 10n ** BigInt(usdcDecimals));
+}
+
+type Emit = (event: VenueEvent) => void;
+
+const basisPoints = 10_000n;
+
+function viewOf(data: Uint8Array): DataView {
+  return new DataView(data.buffer, data.byteOffset, data.length);
+}
+
+function u128(view: DataView, at: number): bigint {
+  return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
+}
+
+/** The user of the swap; null if it is no instruction that swaps on this pool. */
+function userOf({ accounts, data }: EmittingInstruction, pool: string): string | null {
+  const form = swapInstructions.find(({ discriminator }) => hasPrefix(data, discriminator));
+  return form === undefined || !accounts.includes(pool) ? null : (accounts[form.user] ?? null);
+}
+
+/** The event names no rate: the rate is the share of the input, rounded. */
+function feesOf(lp: bigint, protocol: bigint, input: bigint, coin: Fee['coin']): Fee[] {
+  const bpsOf = (amount: bigint): number => (input === 0n ? 0 : Number((amount * basisPoints + input / 2n) / input));
+  return [
+    { kind: 'lp', amount: lp, bps: bpsOf(lp), coin },
+    { kind: 'protocol', amount: protocol, bps: bpsOf(protocol), coin },
+  ];
+}
+
+/** A is the base and B the quote. Fees are taken from the input; a transfer fee of the input's mint never reaches the pool. */
+function decodeTraded(data: Uint8Array, emitting: EmittingInstruction | null, emit: Emit): DecodeOutcome {
+  if (data.length < tradedLength) return malformed('Traded too short');
+  const view = viewOf(data);
+  const direction = data[traded.aToB]!;
+  const [before, after] = [u128(view, traded.sqrtPriceBefore), u128(view, traded.sqrtPriceAfter)];
+  const [lp, protocol] = [view.getBigUint64(traded.lpFee, true), view.getBigUint64(traded.protocolFee, true)];
+  const received = view.getBigUint64(traded.input, true) - view.getBigUint64(traded.inputTransferFee, true);
+  const input = received - lp - protocol;
+  const output = view.getBigUint64(traded.output, true);
+  if (direction > 1 || after === 0n || input < 0n) return malformed('Traded has a senseless field');
+  if (emitting === null) return { kind: 'incomplete' };
+  const pool = encodeBase58(data, traded.pool, 32);
+  const trader = userOf(emitting, pool);
+  if (trader === null) return malformed('Traded by an instruction that swaps on no such pool');
+  const isSell = direction === 1;
+  const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
+  emit({
+    type: 'trade',
+    pool,
+    mint: null,
+    quoteMint: null,
+    side: isSell ? 'sell' : 'buy',
+    trader,
+    baseAmount,
+    quoteAmount,
+    ...stateOfSqrtPrice(after, liquidityMet(quoteAmount, before, after)),
+    fees: feesOf(lp, protocol, received, isSell ? 'base' : 'quote'),
+    feeTotal: isSell ? 0n : lp + protocol,
+    supply: null,
+    timestamp: null,
+  });
+  return decoded;
+}
+
+function decodeInitialized(data: Uint8Array, emit: Emit): DecodeOutcome {
+  if (data.length < initializedLength) return malformed('PoolInitialized too short');
+  const key = (at: number): string => encodeBase58(data, at, 32);
+  emit({
+    type: 'poolCreated',
+    pool: key(initialized.pool),
+    baseMint: key(initialized.mintA),
+    quoteMint: key(initialized.mintB),
+    baseDecimals: data[initialized.decimalsA]!,
+    quoteDecimals: data[initialized.decimalsB]!,
+    reserves: null,
+    creator: zeroAddress,
+    timestamp: null,
+  });
+  return decoded;
+}
+
+/** Decodes one event of the program. */
+export function decode(context: DecodeContext, emit: Emit): DecodeOutcome {
+  const { data } = context;
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (hasPrefix(data, eventDiscriminators.traded)) return decodeTraded(data, context.instruction(), emit);
+  if (hasPrefix(data, eventDiscriminators.poolInitialized)) return decodeInitialized(data, emit);
+  return undecodedEvent(data, ignoredEvents);
+}
+
+/** Decodes an account that the program owns. */
+export function decodeAccount(data: Uint8Array): DecodedAccount {
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (!hasPrefix(data, whirlpoolDiscriminator)) return { kind: 'unknown', discriminator: discriminatorHex(data) };
+  const pool = decodeWhirlpool(data);
+  if (pool === null || pool.sqrtPriceX64 === 0n) return malformed('Whirlpool too short, or without a price');
+  return {
+    kind: 'decoded',
+    account: {
+      type: 'pool',
+      baseMint: pool.mintA,
+      quoteMint: pool.mintB,
+      baseVault: pool.vaultA,
+      quoteVault: pool.vaultB,
+      coinCreator: zeroAddress,
+      price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
+      virtualQuote: 0n,
+      traits: [],
+      supplyByMint: true,
+      creatorFeeBps: 0,
+    },
+  };
 }

@@ -1,1 +1,24 @@
+import { anchorFault } from '../anchor-errors.ts';
+import type { Venue } from '../venue.ts';
+import { decode, decodeAccount } from './decode.ts';
+import { programId } from './program.ts';
+
 export { decodeWhirlpool, usdcPerSol, whirlpoolPrice } from './decode.ts';
+
+/** Orca Whirlpools. Prices move by swaps alone, and `Traded` shows each of them: no account is watched. */
+export const orcaWhirlpool: Venue = {
+  name: 'orca-whirlpool',
+  programId,
+  reveals: 'logs',
+  textPrefix: null,
+  eventAuthority: null,
+  watchedAccountPrefixes: [],
+  decode,
+  decodeAccount,
+  poolOfMint: () => null,
+  derivedPools: () => [],
+  curveProgress: () => null,
+  quoting: null,
+  signing: null,
+  tradeFault: anchorFault,
+};

@@ -1,0 +1,86 @@
+import { Decoder, hiddenTrades } from '@sluice/ingest/pipeline/decode.ts';
+import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
+import { readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import type { VenueTrade } from '@sluice/shared/venues/venue.ts';
+import { describe, expect, it } from 'vitest';
+import { fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
+
+interface ExpectedSwap {
+  readonly venue: string;
+  readonly pool: string;
+  readonly trader: string;
+  readonly amountIn: string;
+  readonly amountOut: string;
+  readonly executed: boolean;
+  readonly events?: readonly string[];
+}
+
+interface ExpectedFile {
+  readonly file: string;
+  readonly swaps: readonly ExpectedSwap[];
+}
+
+function viewOf(file: string): TransactionView {
+  const view = readTransaction((fixtureJson(`venues/${file}`) as { readonly result: unknown }).result);
+  if (view.kind === 'malformed') throw new Error(view.reason);
+  return view;
+}
+
+function readerOf(): Decoder {
+  return new Decoder(venues, (fault) => {
+    if (fault.venue === 'orca-whirlpool') throw new Error(`${fault.kind}: ${fault.detail}`);
+  });
+}
+
+const origin = { source: 'recording', slot: 1, commitment: 'confirmed', receivedUs: 1 } as const;
+
+function tradesIn(file: string): VenueTrade[] {
+  const transaction = viewOf(file);
+  const sighting: WholeSighting = { kind: 'whole', ...origin, signature: transaction.signature, transaction, late: false };
+  const reading = readerOf().read(sighting);
+  if (reading.kind !== 'read') return [];
+  const found = reading.transaction.events.flatMap(({ venue, event }) =>
+    venue.name === 'orca-whirlpool' && event.type === 'trade' ? [event] : [],
+  );
+  return found;
+}
+
+/** What left the trader and what was sent to him, from an event that counts the fees apart. */
+function moved({ side, baseAmount, quoteAmount, fees }: VenueTrade): readonly [bigint, bigint] {
+  const charged = fees.reduce((sum, { amount }) => sum + amount, 0n);
+  return side === 'sell' ? [baseAmount + charged, quoteAmount] : [quoteAmount + charged, baseAmount];
+}
+
+describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote})`, () => {
+  const files = fixturesPresent ? (fixtureJson('venues/expected.json') as readonly ExpectedFile[]) : [];
+  const withTrades = files.filter(({ swaps }) => swaps.some(({ venue }) => venue === 'orca-whirlpool'));
+
+  for (const { file, swaps } of withTrades) {
+    const expected = swaps.filter(({ venue, executed, events }) => venue === 'orca-whirlpool' && executed && (events?.length ?? 0) > 0);
+    it(`${file}: ${expected.length} trades`, () => {
+      const trades = tradesIn(file);
+      expect(trades.map(({ pool, trader }) => [pool, trader])).toEqual(expected.map(({ pool, trader }) => [pool, trader]));
+      expect(trades.map(moved)).toEqual(expected.map(({ amountIn, amountOut }) => [BigInt(amountIn), BigInt(amountOut)]));
+    });
+  }
+
+  it('the amounts of a trade lie at its price, and its depth is that of the liquidity it met', () => {
+    for (const { file } of withTrades) {
+      for (const { baseAmount, quoteAmount, priceQuote, priceBase, reserves, depth } of tradesIn(file)) {
+        const ratio = Number(quoteAmount) / Number(baseAmount) / (Number(priceQuote) / Number(priceBase));
+        expect(Math.abs(ratio - 1)).toBeLessThan(0.01);
+        expect(reserves).toBeNull();
+        expect(depth === null || depth > 0n).toBe(true);
+      }
+    }
+  });
+
+  it('logs alone do not name the trader: the transaction is fetched', () => {
+    const { logs, signature } = viewOf('orca-whirlpool/swap_via_dflow_5TXPbAPGpn4x.json');
+    const sighting: LogsSighting = { kind: 'logs', ...origin, signature, logs };
+    const { fault, transaction } = readerOf().read(sighting);
+    expect(fault).toBe(hiddenTrades);
+    expect(transaction.events).toEqual([]);
+  });
+});
