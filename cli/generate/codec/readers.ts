@@ -57,7 +57,7 @@ function readObject(draft: Draft, fields: readonly Field[], path: string, type: 
   }
 }
 
-/** `condition`: name of the variable that tells whether the object around the field is there; null where it always is. */
+/** `condition`: name of the variable that says whether the object around the field is there; null where it always is. */
 function readField(draft: Draft, { name, kind, optional }: Field, path: string, type: string, condition: string | null): void {
   const own = path === '' ? name : `${path}.${name}`;
   const line = (text: string): void => void draft.lines.push(`  ${condition === null ? '' : `if (${condition}) `}${text}`);
