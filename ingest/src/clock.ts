@@ -8,7 +8,7 @@ let last = 0;
 export function nowUs(): number {
   const monotonicUs = performance.now() * 1000;
   if (monotonicUs - anchoredAtMonotonicUs > reanchorEveryUs) {
-    // Date has milliseconds only: the origin gives the microseconds as long as the two agree.
+    // `Date` has milliseconds only. The origin gives the microseconds as long as the two agree.
     const byOrigin = performance.timeOrigin * 1000 + monotonicUs;
     const byDate = Date.now() * 1000;
     anchorUs = Math.abs(byOrigin - byDate) < 2000 ? byOrigin : byDate;

@@ -41,21 +41,21 @@ export type { IngestStats } from './stats.ts';
 const rpcTimeoutMs = 5_000;
 /** A block has five to ten megabytes. */
 const blockTimeoutMs = 10_000;
-/** Transactions of a gap that are asked for at one time, and how long each. */
+/** Concurrent requests for transactions of a gap, and the time for each. */
 const maxFilling = 64;
 const fillGiveUpAfterMs = 10_000;
 const genesisPauseMs = 500;
 const maxGenesisPauseMs = 5_000;
-/** How often held account changes are looked at. */
+/** How often account changes that are held back are checked. */
 const ticksEveryMs = 50;
-/** A process that sees the chain through no endpoint for this long leaves it to another to publish. */
+/** A process that sees the chain through no endpoint for this long leaves the lead to another. */
 const maxBlindMs = 1_500;
 const sightEveryMs = 50;
 const statusEveryMs = 1_000;
-/** How often clients are told of what is missing: each time all of them are. */
+/** How often losses are reported to clients; each report goes to all of them. */
 const unseenEveryMs = 5_000;
 const statusTtlMs = 5_000;
-/** Time that a close gives the bus to take what is left. */
+/** Time for the last events to reach the bus at a close. */
 const closeWithinMs = 3_000;
 
 export interface IngestOptions {
@@ -63,15 +63,15 @@ export interface IngestOptions {
   readonly config: Config;
   readonly bus: Bus;
   /**
-   * State of the market, kept right here. One of this process where none is given. Where the settings name Redis it is there, and
-   * a thread with connections of its own keeps it, in one of all ingest processes.
+   * State of the market, kept in this process; a new one if it is not given. If the settings name Redis, the state is there: of all ingest
+   * processes, one keeps it, in a thread with its own connections.
    */
   readonly market?: Market;
   /** Where sightings come from: all endpoints of the settings, by PubSub, if it is not given. */
   readonly source?: Source;
   /** Directory of pools; the same holds. */
   readonly pools?: PoolDirectory;
-  /** Off-chain metadata of new tokens. Where none is given it is fetched from the public internet. */
+  /** Off-chain metadata of new tokens; fetched from the public internet if it is not given. */
   readonly metadata?: TokenMetadataBook;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -90,9 +90,9 @@ export interface Ingest {
 }
 
 /**
- * Reads the chain through all endpoints of the settings at once and publishes the contract's events on the bus, unless
- * another process does: it then is ready to. Endpoints are connected, and connected again, from then on. Nothing is published before the
- * cluster told which it is: events of simnet must be labelled.
+ * Reads the chain through all endpoints of the settings and publishes the contract's events on the bus. If another process publishes, it is
+ * ready to take over. Endpoints are connected, and reconnected, from then on. Nothing is published before the genesis hash is known,
+ * because events of simnet must be labelled.
  */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { config, bus, metadata, log, signal } = options;
@@ -120,7 +120,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (genesis === null) return;
     const simulated = genesis.startsWith(simnetGenesisPrefix);
     const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, ended });
-    // The price comes first, so that the first trades have one; without an answer they have none.
+    // The SOL price comes first, so that the first trades can be valued.
     await solUsd.ask();
     if (ended.aborted) return;
     running = reading;
@@ -178,7 +178,7 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools'
   readonly ended: AbortSignal;
 }
 
-/** What reads one chain, not begun yet. */
+/** The parts that read one chain, not started yet. */
 function openReading(parts: ReadingParts): RunningParts {
   const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, log, ended } = parts;
   const { httpUrls, wsUrls } = config.rpc!;
@@ -210,7 +210,7 @@ function openReading(parts: ReadingParts): RunningParts {
     bus,
     publisher,
     pipeline,
-    // A client of its own: an endpoint that is slow with blocks is still asked first for all else.
+    // Its own client, so that an endpoint that is slow with blocks is still asked first for everything else.
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     slot: () => source.health().slot,
@@ -237,7 +237,7 @@ function pubSubSource(urls: readonly string[], log: Logger): Source {
   });
 }
 
-/** Beside the events where all is in this process; a thread where it is in Redis, for then its work need not delay them. */
+/** In this thread if the state is in this process. In its own thread if it is in Redis, so that its work delays no event. */
 function beginKeeper({
   config,
   bus,
@@ -249,7 +249,7 @@ function beginKeeper({
   return redisUrls === null ? new Keeper({ bus, market, pools, log }) : new ThreadedKeeper({ redisUrls, log });
 }
 
-/** Sets this process's status on the bus; says once that it cannot. */
+/** Sets this process's status on the bus; logs the first failure. */
 function statusTeller(bus: Bus, name: string, log: Logger, ended: AbortSignal): (now: IngestStats) => Promise<void> {
   let isSet = true;
   return async (now) => {
@@ -263,7 +263,7 @@ function statusTeller(bus: Bus, name: string, log: Logger, ended: AbortSignal): 
   };
 }
 
-/** `getGenesisHash`, asked until it is answered; null when it ended before. */
+/** Asks `getGenesisHash` until it is answered; null if the signal aborts before. */
 async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<string | null> {
   for (let attempt = 0; !ended.aborted; attempt++) {
     try {
@@ -279,14 +279,14 @@ async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<st
   return null;
 }
 
-/** Of what a process misses that does not lead, another has told the rest. */
+/** A process that does not lead drops its losses: the leader reports its own. */
 function tellUnseen(unseen: Unseen, publisher: Publisher): void {
   for (const lost of unseen.take()) {
     if (publisher.leads) publisher.push({ type: 'slots', alive: [], dead: [], lost, ts: { received: nowUs(), published: 0 } });
   }
 }
 
-/** Only a process that sees the chain should lead those that publish it. */
+/** Only a process that sees the chain should lead. */
 function standWhileSighted(publisher: Publisher, source: Source, completeUpTo: () => Promise<number | null>, ended: AbortSignal): void {
   publisher.stand(completeUpTo);
   let sawAtMs = performance.now();

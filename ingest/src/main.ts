@@ -14,7 +14,7 @@ const requires = {
   REDIS_URL: 'an ingest process of its own needs the bus that gateways read',
 };
 
-/** Ingest as a process of its own; SIGTERM and SIGINT end it. */
+/** Ingest as its own process. SIGTERM and SIGINT end it. */
 async function main(config: Config): Promise<void> {
   yieldEngineThreads();
   const log = createLog({ level: config.logLevel, name: 'ingest' });
@@ -36,7 +36,7 @@ async function main(config: Config): Promise<void> {
   log.info('ingest_ended');
 }
 
-/** `/metrics`, `/livez` and `/readyz`, where the settings name a port for them. */
+/** `/metrics`, `/livez` and `/readyz`, if the settings name a port for them. */
 async function tellOperations({ operations: { metrics: place, sharePort } }: Config, ingest: Ingest, log: Logger) {
   if (place === null) return null;
   const meter = new ProcessMeter();

@@ -2,9 +2,9 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { DecodeFault } from './pipeline/decode.ts';
 import type { IngestStats } from './stats.ts';
 
-/** One warning a kind of fault in this time, whatever the number of faults. */
+/** Each kind of fault is logged at most once in this time. */
 const faultEveryMs = 10_000;
-/** Kinds of fault kept apart: by venue, what it is, and its discriminator or reason. Further ones share a line of their venue. */
+/** Kinds of faults with a line of their own: by venue, kind, and discriminator or reason. Further ones share a line of their venue. */
 const maxFaults = 64;
 
 interface FaultLine {
@@ -14,7 +14,7 @@ interface FaultLine {
   toldAtMs: number;
 }
 
-/** Something that was not told, and will not be. */
+/** Something that was not published, and will not be. */
 export interface Loss {
   readonly kind: 'events' | 'transaction';
   readonly reason: string;
@@ -33,10 +33,10 @@ interface LossLine {
   readonly pools: Set<string>;
 }
 
-/** Signatures and pools that one line names; the line counts all. */
+/** Signatures and pools that one line names. The line counts all. */
 const maxNamed = 50;
 
-/** Tells the log, at a bounded rate, what could not be decoded and what was lost. */
+/** Logs, at a bounded rate, what could not be decoded and what was lost. */
 export class Report {
   readonly #log: Logger;
   readonly #faults = new Map<string, FaultLine>();
@@ -48,7 +48,7 @@ export class Report {
     this.#log = log;
   }
 
-  /** The newest fault of each kind, with how many there were. */
+  /** The newest fault of each kind, with their number. */
   get faults(): readonly (DecodeFault & { readonly total: number })[] {
     return [...this.#faults.values()].map(({ newest, total }) => ({ ...newest, total }));
   }
@@ -67,7 +67,7 @@ export class Report {
     return line;
   }
 
-  /** Counted where it happens; here it is kept to be named in the log. */
+  /** Losses are counted where they happen. Here they are collected for the log. */
   lose({ kind, reason, events, signature, pool }: Loss): void {
     const name = `${kind} ${reason}`;
     let line = this.#losses.get(name);

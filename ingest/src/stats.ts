@@ -11,42 +11,42 @@ import type { Report } from './report.ts';
 import type { SightingCounts, SightingRouter } from './sighting-router.ts';
 import type { EndpointHealth, Source, SourceCounts, SourceHealth } from './sources/source.ts';
 
-/** What an ingest process tells of itself: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
+/** Statistics of an ingest process: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
 export interface IngestStats {
   readonly instance: string;
   readonly uptimeMs: number;
-  /** Whether this process publishes; of several, one does. */
+  /** Whether this process publishes; one of several does. */
   readonly leads: boolean;
-  /** Whether the chain is the simulated one; null before the cluster told. */
+  /** Whether the chain is the simulated one; null before the genesis hash is known. */
   readonly simulated: boolean | null;
-  /** Newest slot told by any endpoint; 0 before the first. */
+  /** Newest slot that sources report; 0 before the first. */
   readonly slot: number;
-  /** Time since a newer slot was told; null before the first. */
+  /** Time since a newer slot was reported; null before the first. */
   readonly slotAgeMs: number | null;
-  /** The bus tells who leads, and takes what it is handed. */
+  /** The bus reports the leader, and accepts batches. */
   readonly busAnswers: boolean;
   readonly endpointsUp: number;
   readonly endpoints: readonly EndpointHealth[];
   readonly blindPeriods: number;
-  /** Null before the cluster told which it is. */
+  /** Null before the genesis hash is known. */
   readonly continuity: ContinuityStats | null;
   readonly notifications: SourceCounts;
   readonly sightings: SightingCounts;
   readonly pipeline: PipelineCounts & {
     readonly waiting: number;
     readonly pools: number;
-    /** Self-CPIs in fetched transactions that looked like a venue's event and are none. */
+    /** Self-CPIs in whole transactions that look like an event of a venue and are none. */
     readonly refusedLookAlikes: number;
   };
   readonly events: EmitCounts;
   readonly venues: Readonly<Record<string, { readonly events: VenueCounts; readonly accounts: VenueCounts }>>;
   readonly faults: readonly (DecodeFault & { readonly total: number })[];
   readonly publisher: PublisherCounts & { readonly buffered: number };
-  /** Off-chain metadata of new tokens: what was told, and how many tokens wait for theirs. */
+  /** Off-chain metadata of new tokens: published documents, and tokens that wait for theirs. */
   readonly metadata: MetadataCounts & { readonly waiting: number };
   /** State of the market and the candles made from it. */
   readonly market: KeeperStats;
-  /** Null before the first; `stale` where it is too old to value anything. */
+  /** Null before the first; `stale` if it is too old to use. */
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
 

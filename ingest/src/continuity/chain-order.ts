@@ -2,8 +2,8 @@ import type { Listed } from './listing.ts';
 import { Turns } from './turns.ts';
 
 /**
- * Several lists, each in chain order, as one in chain order without repeats. Within a slot the places in the block decide where they are
- * known; where not, each list keeps its order, and a transaction that stands in several lists divides them all alike. Others get their turns.
+ * Merges several lists, each in chain order, into one in chain order without repeats. Within a slot the indexes in the block decide, if
+ * they are known. Otherwise each list keeps its order, and transactions that are in several lists align them. Yields to the event loop.
  */
 export async function inChainOrder(lists: readonly (readonly Listed[])[]): Promise<Listed[]> {
   const turns = new Turns();
@@ -45,7 +45,7 @@ function oneSlot(runs: readonly (readonly Listed[])[]): readonly Listed[] {
   const cursors = runs.map(cursorOf);
   while (merged.length < count) {
     for (const cursor of cursors) skipTaken(cursor, taken);
-    // The next of a list that no other list still has before it; lists that contradict each other yield to the first.
+    // The next item of a list that no other list has further back. If lists contradict each other, the first one wins.
     const left = cursors.filter(({ run, at }) => at < run.length);
     const { run, at } = left.find((cursor) => left.every((other) => isNext(other, cursor.run[cursor.at]!.signature))) ?? left[0]!;
     taken.add(run[at]!.signature);
@@ -54,7 +54,7 @@ function oneSlot(runs: readonly (readonly Listed[])[]): readonly Listed[] {
   return merged;
 }
 
-/** A list, how far it is read, and where in it each signature is. */
+/** A list, the read position, and the index of each signature. */
 interface Cursor {
   readonly run: readonly Listed[];
   readonly places: ReadonlyMap<string, number>;
@@ -62,7 +62,7 @@ interface Cursor {
 }
 
 function cursorOf(run: readonly Listed[]): Cursor {
-  // One that is in it twice counts at its first place.
+  // If a signature appears twice, the first one wins.
   return { run, places: new Map(run.map(({ signature }, index) => [signature, index] as const).toReversed()), at: 0 };
 }
 
@@ -70,7 +70,7 @@ function skipTaken(cursor: Cursor, taken: ReadonlySet<string>): void {
   while (cursor.at < cursor.run.length && taken.has(cursor.run[cursor.at]!.signature)) cursor.at++;
 }
 
-/** True where the list does not have the signature, or has it next. */
+/** True if the list does not have the signature, or has it next. */
 function isNext({ places, at }: Cursor, signature: string): boolean {
   const place = places.get(signature);
   return place === undefined || place === at;

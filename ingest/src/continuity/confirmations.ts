@@ -1,30 +1,30 @@
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
-/** An endpoint that confirmed nothing for this long is not waited for: it was not asked, refuses to tell, or is away. */
+/** An endpoint that confirmed nothing for this long does not count: it was not asked, refuses, or is down. */
 const silentAfterMs = 3_000;
-/** Slots by which endpoints that are well may differ. Votes further below the newest believed count no more. */
+/** Slots by which healthy endpoints may differ. Votes further below the newest accepted slot no longer count. */
 const maxBehindSlots = 64;
-/** Slots that one endpoint may have confirmed without the others; beyond it its oldest are forgotten. */
+/** Slots that one endpoint may have confirmed without the others. Beyond it its oldest are dropped. */
 const maxOpenVotes = 256;
 
 interface Voter {
   heardAtMs: number;
-  /** Slots that it has confirmed and that are not decided, in the order in which it told them. */
+  /** Slots that it has confirmed and that are not decided, in the order in which it reported them. */
   readonly slots: Set<number>;
 }
 
 /**
- * The confirmed slots, out of what several endpoints tell: one counts once the majority of the endpoints that tell confirmed slots
- * at all has told it. One that tells a fork of its own, or nothing but inventions, is outvoted by two others; against one
- * other nobody can say which of the two is wrong, and what both have told counts. Pure.
+ * Counts the votes of endpoints for confirmed slots: a slot counts once the majority of the endpoints that report confirmed slots has
+ * reported it. Two others outvote an endpoint that reports a fork of its own or invents slots. With only one other, nobody can say which is
+ * wrong, so only what both report counts. Pure.
  */
 export class Confirmations {
-  /** Slots that an endpoint confirmed and too few others ever did. */
+  /** Slots that one endpoint confirmed and too few others. */
   outvoted = 0;
   readonly #voters = new Map<number, Voter>();
   #believed = 0;
 
-  /** True where a slot, told by an endpoint now, is believed by it. */
+  /** True if a slot that an endpoint reports now is thereby accepted. */
   take(endpoint: number, slot: number, nowMs: number): boolean {
     const voter = this.#voters.get(endpoint) ?? { heardAtMs: nowMs, slots: new Set() };
     this.#voters.set(endpoint, voter);

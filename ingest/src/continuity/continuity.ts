@@ -7,14 +7,14 @@ import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts'
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
 
 export interface ContinuityStats {
-  /** Genesis hash of the chain that all of this is about. */
+  /** Genesis hash of the chain. */
   readonly genesis: string;
   /** The highest slot up to which everything is known to be complete, and the newest confirmed one; 0 before any. */
   readonly watermark: number;
   readonly confirmed: number;
-  /** Slots that an endpoint confirmed and too few others ever did. */
+  /** Slots that one endpoint confirmed and too few others. */
   readonly outvoted: number;
-  /** By what became of them. */
+  /** Slots by their state. */
   readonly slots: SlotCounts;
   readonly gaps: GapCounts;
   readonly blocks: BlockCounts;
@@ -23,7 +23,7 @@ export interface ContinuityStats {
 
 export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<ForksParts, 'publish'>;
 
-/** Makes one unbroken stream of what sources report: it follows every slot, dead forks, and what was not seen. */
+/** Makes one complete stream of what sources report: follows every slot, handles dead forks, and fills gaps. */
 export class Continuity {
   readonly #ledger = new SlotLedger();
   readonly #confirmations = new Confirmations();
@@ -62,7 +62,7 @@ export class Continuity {
     return { genesis: this.#genesis, watermark, confirmed, outvoted, slots: counts, gaps, blocks, forks };
   }
 
-  /** To be called before anything is subscribed to. */
+  /** To be called before any subscription. */
   begin(): void {
     this.#filler.begin();
   }
@@ -71,13 +71,13 @@ export class Continuity {
     return this.#filler.run();
   }
 
-  /** An event that the pipeline made. */
+  /** Takes an event from the pipeline. */
   publish(event: PublishableEvent): void {
     this.#filler.note(event);
     this.#forks.publish(event);
   }
 
-  /** An endpoint began to work on a slot. */
+  /** A source reported a slot. */
   slot(slot: number, parent: number | null): void {
     this.#ledger.told(slot, parent);
   }
@@ -87,12 +87,12 @@ export class Continuity {
     if (this.#confirmations.take(endpoint, slot, performance.now())) this.#forks.apply(this.#ledger.confirm(slot));
   }
 
-  /** Sightings of a dead slot are of no interest. */
+  /** Sightings of a dead slot are ignored. */
   isDead(slot: number): boolean {
     return this.#ledger.isDead(slot);
   }
 
-  /** A transaction was seen in another slot than at first. */
+  /** Takes a sighting of a transaction in another slot than its first. */
   seenElsewhere(sighting: Sighting): void {
     this.#forks.hold(sighting);
   }

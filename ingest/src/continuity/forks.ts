@@ -4,17 +4,17 @@ import type { Outgoing, PublishableEvent } from '../publisher/outgoing.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 
-/** Slots whose pools are remembered until it is known whether they live: half an hour. Beyond it the oldest is let go. */
+/** Slots whose pools are remembered until they are decided: half an hour. Beyond it the oldest is dropped. */
 const maxSlots = 4_096;
-/** Sightings of transactions in another slot than at first, held until it is known which slot lives. Beyond it new ones are dropped, and counted. */
+/** Sightings of transactions in a second slot, held until one of the two slots is decided. Beyond it new ones are dropped and counted. */
 const maxHeld = 10_000;
 
 export interface ForkCounts {
-  /** Events that were not told, because their slot was known to be dead before. */
+  /** Events that were not published, because their slot was already known to be dead. */
   refused: number;
-  /** Transactions that landed again in another slot after theirs died. */
+  /** Transactions that landed again in another slot after their slot died. */
   relanded: number;
-  /** Let go for a bound: it is not told live, though its slot may live. */
+  /** Sightings dropped for the bound: they are not published live, although their slot may live. */
   forgotten: number;
 }
 
@@ -23,23 +23,23 @@ export interface ForksParts {
   readonly publish: (outgoing: Outgoing) => void;
   /** The slot in which this process last saw a transaction; null if it has not seen it. */
   readonly slotOf: (signature: string) => number | null;
-  /** Takes a sighting as if its transaction had never been seen. */
+  /** Handles a sighting as if its transaction were new. */
   readonly takeAsNew: (sighting: Sighting) => void;
-  /** A slot died: nothing more is to be found out of it. */
+  /** A slot died: nothing more of it is resolved. */
   readonly abandon: (slot: number) => void;
-  /** What was told of a pool counts no more. */
+  /** What was published of a pool no longer counts. */
   readonly unsettle: (poolAddress: string) => void;
 }
 
 /**
- * What this process makes of forks, whether it leads or not. Events at `processed` of a slot that is dead are not told; what was
- * told of it before the publisher takes back, by the verdict. A transaction that is told for another slot than at first
- * waits until it is known which of the two lives.
+ * Handles forks, whether this process leads or not. Events of a slot that is known to be dead are not published. The publisher retracts
+ * those that were published before, when the verdict comes. A transaction that is reported in a second slot waits until one of the two
+ * slots is decided.
  */
 export class Forks {
   readonly counts: ForkCounts = { refused: 0, relanded: 0, forgotten: 0 };
   readonly #parts: ForksParts;
-  /** Of slots that are not decided, the pools that they changed. */
+  /** Pools that undecided slots changed. */
   readonly #pools = new Map<number, Set<string>>();
   readonly #held = new Map<string, Sighting>();
 
@@ -60,7 +60,7 @@ export class Forks {
     publish(event);
   }
 
-  /** Takes a sighting of a transaction in another slot than the one in which it was seen first. */
+  /** Takes a sighting of a transaction in another slot than its first. */
   hold(sighting: Sighting): void {
     const { ledger, slotOf, takeAsNew } = this.#parts;
     const slot = slotOf(sighting.signature);
@@ -83,7 +83,7 @@ export class Forks {
     for (const sighting of held) this.hold(sighting);
   }
 
-  /** Every slot up to `to` is decided, but for `unknown`: nobody can say what became of these. */
+  /** Every slot up to `to` is decided, except for `unknown`, which nobody can decide. */
   decided(to: number, unknown: readonly number[]): void {
     for (const slot of unknown) this.#pools.delete(slot);
     const lost = unknown.length === 0 ? {} : { lost: { from: Math.min(...unknown), to: Math.max(...unknown), signatures: [] } };

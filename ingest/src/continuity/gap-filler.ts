@@ -23,42 +23,42 @@ import type { SlotLedger } from './slot-ledger.ts';
 import { Turns } from './turns.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
-/** How often what was seen live is compared with what nodes have written down. */
+/** How often what was published is compared with what nodes have recorded. */
 const roundEveryMs = 4_000;
 const firstPauseMs = 500;
-/** Slots that each round looks at again: nodes write the transactions of a slot down some time after they confirm it. */
+/** Slots that each round checks again, because nodes record the transactions of a slot some time after they confirm it. */
 const overlapSlots = 24;
-/** Slots that are filled before the watermark moves on. */
+/** Slots that are filled before the watermark advances. */
 const stretchSlots = 512;
 /**
- * Of the newest slots that the holder before told, what this process did not see itself is read again: that one may have ended
- * between two events of a transaction.
+ * Of the newest slots that the previous leader published, transactions that this process did not see itself are read again: the leader may
+ * have ended between two events of a transaction.
  */
 const doubtfulSlots = 8;
-/** In base58; an address has 44 characters at most. */
+/** In base58. An address has at most 44 characters. */
 const minSignatureLength = 64;
-/** Transactions that are asked for ahead of the one that is told next. */
+/** Transactions that are requested ahead of the one that is published next. */
 const maxAhead = 256;
 /** Transactions that are decoded and published between two looks at the clock. */
 const stepsPerLook = 4;
 
 export interface GapCounts {
   rounds: number;
-  /** Rounds that no endpoint answered whole, or that ended before their time. They are made again. */
+  /** Rounds that no endpoint answered completely, or that were interrupted. They are repeated. */
   failedRounds: number;
   /** Transactions that were not seen live and were read from history. */
   filled: number;
-  /** Of what was listed, given up: no endpoint shows it. */
+  /** Listed transactions that were given up because no endpoint shows them. */
   lostTransactions: number;
   /**
-   * Slots of which something is not told: no endpoint lists them any more, they lie beyond what is listed at one time, or endpoints
+   * Slots of which something is missing in the stream: no endpoint lists them any more, they are beyond what one round lists, or endpoints
    * contradict each other about whether they are confirmed.
    */
   lostSlots: number;
 }
 
 export interface GapFillerParts {
-  /** One endpoint each: what one leaves out another may list. */
+  /** One for each endpoint: what one endpoint omits, another may list. */
   readonly rpcs: readonly Rpc[];
   readonly programs: readonly string[];
   readonly genesis: string;
@@ -69,48 +69,48 @@ export interface GapFillerParts {
   readonly transactions: TransactionFetcher;
   readonly ledger: SlotLedger;
   readonly forks: Forks;
-  /** The newest slot that endpoints tell. */
+  /** The newest slot that sources report. */
   readonly slot: () => number;
   /** The newest watermark that another ingest process remembers; null if none does. Asked if neither the bus nor this process has one. */
   readonly watermarkOfOthers: () => Promise<number | null>;
   readonly onLoss: (loss: Loss) => void;
-  /** Slots of which nothing is to be had. */
+  /** Reports slots of which nothing can be read. */
   readonly onUnseen: (loss: SlotLoss) => void;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * One time of leading. What happened up to `boundary` was told if it stands in the log, for the slot in which it landed; what came
- * later, if this process saw it.
+ * One period of leading. A transaction up to slot `boundary` was published if the log has it, for the slot in which it landed. A later
+ * transaction was published if this process saw it.
  */
 interface Term {
   readonly fence: number;
   readonly boundary: number;
-  /** Signature -> slot that it was told for last. */
+  /** Signature -> slot for which it was published last. */
   readonly told: Map<string, number>;
-  /** What was told of slots from here on before this process came to lead may not be whole. */
+  /** From this slot on, the previous leader may have published some events of a transaction and not all. */
   doubtfulFrom: number;
-  /** Slots below are none of its business. */
+  /** Slots below it are not compared. */
   lowest: number;
-  /** From where the next round looks. */
+  /** The first slot of the next round. */
   floor: number;
 }
 
 /**
- * Compares, while this process leads, what was told with what nodes have written down of each program, and tells what is
- * missing, in chain order and marked as late: after an outage of the endpoints, after a time in which no process ran, and where
- * an endpoint dropped something without a word. The watermark on the bus says up to where that was done.
+ * While this process leads, compares what was published with what nodes have recorded of each program, and publishes what is missing, in
+ * chain order and marked as late. This covers an outage of the endpoints, a time without any ingest process, and an endpoint that drops
+ * notifications silently. The watermark on the bus is the slot up to which this was done.
  */
 export class GapFiller {
   readonly counts: GapCounts = { rounds: 0, failedRounds: 0, filled: 0, lostTransactions: 0, lostSlots: 0 };
   readonly #parts: GapFillerParts;
   readonly #judge: SlotJudge;
-  /** The confirmed slot as of the first telling; null where no endpoint said. */
+  /** The slot that was confirmed before the subscriptions; null if no endpoint answered. */
   #began: Promise<number | null> = Promise.resolve(null);
   #term: Term | null = null;
   #written = 0;
-  /** The watermark that the bus had while another process led; 0 before any. The bus may lose its memory before this process leads. */
+  /** The watermark that the bus had while another process led; 0 before any. The bus may lose it before this process leads. */
   #lastRead = 0;
   #wake: (() => void) | null = null;
 
@@ -120,19 +120,19 @@ export class GapFiller {
     parts.signal.addEventListener('abort', () => this.#wake?.(), { once: true });
   }
 
-  /** To be called before anything is subscribed to: where no process ran before, what happened from here on is told. */
+  /** To be called before any subscription. If no process ran before, the stream begins here. */
   begin(): void {
     this.#began = this.#confirmedSlot().catch(() => null);
   }
 
-  /** Makes the next round now: an endpoint came back. */
+  /** Begins the next round now, because a source sees the chain again. */
   look(): void {
     this.#wake?.();
   }
 
   /**
-   * Up to here everything stands in the log, by this process or the one that leads; 0 before any does. The ledger may be ahead of it: what it
-   * counts as complete may still wait to be stored.
+   * Up to this slot everything is in the log, by this process or by the leader; 0 before any. The slot ledger may be ahead: what it counts
+   * as complete may still wait to be stored.
    */
   get watermark(): number {
     return Math.max(this.#written, this.#lastRead);
@@ -144,7 +144,7 @@ export class GapFiller {
     if (term !== null && event.signature !== null && event.slot <= term.boundary) term.told.set(event.signature, event.slot);
   }
 
-  /** Rounds until the signal; never rejects. */
+  /** Runs rounds until the signal aborts; never rejects. */
   async run(): Promise<void> {
     const { signal, publisher, log } = this.#parts;
     let failures = 0;
@@ -190,7 +190,7 @@ export class GapFiller {
     let at = 0;
     let done = Math.min(tip, Math.max(ledger.watermark, from - 1));
     do {
-      // Slots in which nothing is missing are passed in one stretch, however many a node says there are.
+      // Slots in which nothing is missing are passed in one step, however many a node reports.
       done = Math.min(tip, Math.max(done + stretchSlots, missing[at]?.slot ?? tip));
       const unknown = await this.#judge.decide(done, tip, { from, slots });
       this.counts.lostSlots += unknown.length;
@@ -209,7 +209,7 @@ export class GapFiller {
   }
 
   async #begin(fence: number): Promise<Term> {
-    // In this order: all that this process told before stands in the log when that is read, what it tells later it notes.
+    // The order matters. What this process published before is in the log when the log is read. What it publishes later is noted in `note`.
     const term: Term = { fence, boundary: this.#parts.slot(), told: new Map(), doubtfulFrom: 0, lowest: 0, floor: 0 };
     this.#term = term;
     try {
@@ -221,7 +221,7 @@ export class GapFiller {
     }
   }
 
-  /** Finds out what was told before this process came to lead, and from where on it has to look. */
+  /** Finds out what was published before this process became the leader, and the first slot to compare. */
   async #readLog(term: Term): Promise<void> {
     const { bus, genesis, publisher, ledger } = this.#parts;
     const { fence } = term;
@@ -234,11 +234,11 @@ export class GapFiller {
     const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
     const watermark = known ?? Math.min(beforeOldest(standing), (await this.#began) ?? (await this.#confirmedSlot()));
-    // At once: whoever comes next has to know from where on everything was to be told.
+    // Written at once, because the next leader has to know from which slot on the stream must be complete.
     if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable('It lost the lead.');
     this.#written = watermark;
     ledger.resume(watermark);
-    // The holder before may not have heard of all of it, and the log may not have what this process said then.
+    // The previous leader may not have known all of it, and the log may lack verdicts that this process gave then.
     this.#judge.recall();
     const overlap = known === null ? 0 : overlapSlots;
     term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, standing.since));
@@ -249,12 +249,12 @@ export class GapFiller {
     try {
       this.#lastRead = Math.max(this.#lastRead, (await readWatermark(bus, genesis)) ?? 0);
     } catch (error) {
-      // The bus is away, which its own part reports: what was read last stays.
+      // The bus does not answer, which is reported elsewhere. The value that was read last remains.
       if (!(error instanceof BusError)) throw error;
     }
   }
 
-  /** As far as the majority of the endpoints that answer have confirmed. */
+  /** The slot that the majority of the answering endpoints has confirmed. */
   async #confirmedSlot(): Promise<number> {
     const { rpcs, signal } = this.#parts;
     const { values, fault } = await answersOf(rpcs, (rpc) => confirmedSlot(rpc, signal));
@@ -262,7 +262,7 @@ export class GapFiller {
     return reachedBy(values);
   }
 
-  /** What the endpoints list from `floor` on: all that any of them has, and between which slots one of them has all. */
+  /** Transactions from `floor` on that any endpoint lists, and the range of slots of which one endpoint has all. */
   async #list(floor: number): Promise<Listing> {
     const { rpcs, programs, signal } = this.#parts;
     const { values: all, fault } = await answersOf(rpcs, async (rpc) => {
@@ -282,11 +282,12 @@ export class GapFiller {
     if (pipeline.isHeld(signature)) return true;
     const seenAt = pipeline.dedupe.slotOf(signature);
     if (slot <= boundary) return told.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
-    // It lands once: seen in another slot, which this process may not know to be dead, it is not told for the one that lives.
+    // A transaction lands once. If it was seen in another slot, which this process may not know to be dead, it is missing for the living
+    // slot.
     return seenAt === slot;
   }
 
-  /** Tells what is missing in its order, while what follows is being asked for. */
+  /** Publishes what is missing, in order, while the next transactions are already requested. */
   async #fill(missing: readonly Listed[], reader: GapReader, term: Term): Promise<void> {
     const { signal } = this.#parts;
     const requested: (() => Promise<GapAnswer>)[] = [];
@@ -301,7 +302,7 @@ export class GapFiller {
           requested.push(reader.request(missing[next]!, ended));
         }
         const found = await requested[index]!();
-        // Transactions of one block are all there at once.
+        // The transactions of one block arrive together.
         if (turns.isOver) await turns.pass();
         if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It does not lead any more.');
         this.#tell(item, found, term);
@@ -316,7 +317,7 @@ export class GapFiller {
     const { pipeline, ledger, onLoss } = this.#parts;
     const { signature, slot } = item;
     if (found.kind === 'lost' && found.unreachable) throw new Unreachable(found.reason);
-    // It may have been told live meanwhile.
+    // A source may have reported it meanwhile.
     if (found.kind === 'failed' || this.#isTold(item, term)) return;
     const fault = found.kind === 'lost' ? found.reason : found.fault;
     if (fault !== null) {
@@ -348,7 +349,7 @@ export class GapFiller {
     this.#parts.log.warn({ transactions, fromSlot: first?.slot, toSlot: last?.slot, tookMs: Math.round(tookMs) }, 'gap_filled');
   }
 
-  /** Puts the watermark on the bus once all below it is in the log. */
+  /** Stores the watermark on the bus, once everything below it is in the log. */
   async #persist(fence: number): Promise<void> {
     const { publisher, pipeline, ledger, genesis, signal } = this.#parts;
     const waiting = pipeline.oldestWaitingSlot();
@@ -368,7 +369,7 @@ export class GapFiller {
   }
 }
 
-/** The slot before the first of which the log has all that was published; infinite where the log has nothing. */
+/** The slot before the first one that the log has completely; infinite if the log is empty. */
 function beforeOldest(standing: Standing): number {
   if (standing.since > 0) return standing.since - 1;
   let oldest = Number.POSITIVE_INFINITY;
@@ -376,12 +377,12 @@ function beforeOldest(standing: Standing): number {
   return oldest - 1;
 }
 
-/** What stands in the log, as what was told of transactions. */
+/** Reads from the log which transactions were published. */
 function readTold(standing: Standing, term: Term): void {
   let newest = 0;
   for (const [id, slot] of standing.told()) {
     const end = id.indexOf(':');
-    // What an account showed bears its address.
+    // The id of an account change begins with an address.
     if (end < minSignatureLength) continue;
     term.told.set(id.slice(0, end), slot);
     newest = Math.max(newest, slot);

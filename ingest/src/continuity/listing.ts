@@ -2,24 +2,26 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 
-/** Signatures of one page; the most that nodes give. */
+/** Signatures of one page; nodes return no more. */
 const pageSize = 1_000;
-/** Pages of one program in one round: 300,000 transactions, more than ten minutes of the busiest one. What is older is told as a gap. */
+/**
+ * Pages of one program in one round: 300,000 transactions, more than ten minutes of the busiest program. Older ones are reported as a gap.
+ */
 const maxPages = 300;
-/** How often a node is asked again that gave nothing where something must be. */
+/** How often a node is asked again if it returns nothing where something must exist. */
 const maxAttempts = 3;
 const attemptPauseMs = 300;
 
 const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
-/** No endpoint answers: what is under way is begun again later. */
+/** No endpoint answers. The round is repeated later. */
 export class Unreachable extends Error {}
 
-/** A transaction of a program that succeeded. */
+/** A successful transaction of a program. */
 export interface Listed {
   readonly signature: string;
   readonly slot: number;
-  /** Its place in the block, where the node tells. */
+  /** Its index in the block; null if the node does not report it. */
   readonly index: number | null;
 }
 
@@ -34,7 +36,7 @@ interface Row extends Listed {
   readonly failed: boolean;
 }
 
-/** What those endpoints say that answer; `fault` is why the first of the others does not. */
+/** The answers of the endpoints that answer. `fault` is why the first of the others did not. */
 export async function answersOf<T>(
   rpcs: readonly Rpc[],
   ask: (rpc: Rpc) => Promise<T>,
@@ -52,13 +54,13 @@ export async function confirmedSlot(rpc: Rpc, signal: AbortSignal): Promise<numb
 }
 
 /**
- * `getSignaturesForAddress`, newest first, back to the slot `floor`. It is never asked by `until`: a node that does not know
- * that signature gives its newest ones instead. Neither does an empty page mean the end by itself: a node that does not
- * know `before` gives one too. Throws where the node does not answer, or not in the documented form.
+ * Lists by `getSignaturesForAddress`, newest first, back to the slot `floor`. It never uses `until`: a node that does not know that
+ * signature returns its newest ones instead. An empty page alone is not the end either: a node that does not know `before` returns one too.
+ * Throws if the node does not answer, or not in the documented form.
  */
 export async function listProgram(rpc: Rpc, program: string, floor: number, tip: number, signal: AbortSignal): Promise<Listing> {
   const newestFirst: Row[] = [];
-  // Page by page: all at once would keep the event loop for longer than any page does.
+  // Converted page by page: all at once would hold the event loop longer than any page does.
   const items: Listed[] = [];
   for (let page = 0; page < maxPages; page++) {
     const rows = await readPage(rpc, program, tip, newestFirst.at(-1)?.signature ?? null, signal);
@@ -74,7 +76,7 @@ export async function listProgram(rpc: Rpc, program: string, floor: number, tip:
   return listing(items, newestFirst.at(-1)!.slot + 1, tip);
 }
 
-/** The rows from `from` on, in the order of the chain. */
+/** The rows from `from` on, in chain order. */
 function listing(newestFirst: Listed[], from: number, tip: number): Listing {
   while (newestFirst.length > 0 && newestFirst.at(-1)!.slot < from) newestFirst.pop();
   return { from, tip, items: newestFirst.toReversed() };
@@ -96,7 +98,7 @@ function readRow(value: unknown): Row {
   return { signature, slot, failed, index: typeof transactionIndex === 'number' ? transactionIndex : null };
 }
 
-/** Whether history ends behind the last row: asked from before it, the node still knows it. */
+/** Whether the history ends at the last row: the node still knows that row if it is asked from the one before. */
 async function isEnd(rpc: Rpc, program: string, tip: number, rows: readonly Row[], signal: AbortSignal): Promise<boolean> {
   const previous = rows.at(-2);
   if (rows.length === 0) return true;
@@ -117,7 +119,7 @@ export async function firstAvailable(rpc: Rpc, signal: AbortSignal): Promise<num
   return slot;
 }
 
-/** The confirmed blocks from `from` to `to`; throws where the node gives no list. */
+/** The confirmed blocks from `from` to `to`. Throws if the node returns no list. */
 export async function listBlocks(rpc: Rpc, from: number, to: number, signal: AbortSignal): Promise<number[]> {
   const answer = await rpc.call('getBlocks', [from, to, { commitment: 'confirmed', minContextSlot: to }], signal);
   if (!Array.isArray(answer) || !answer.every(isSlot)) throw new TypeError('getBlocks gave no list of slots');

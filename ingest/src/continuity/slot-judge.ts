@@ -5,7 +5,7 @@ import type { Forks } from './forks.ts';
 import { answersOf, firstAvailable, listBlocks, Unreachable } from './listing.ts';
 import type { BlockList, SlotLedger } from './slot-ledger.ts';
 
-/** Slots behind the tip, half a minute, at which a slot that endpoints contradict each other about is given up and reported. */
+/** Slots behind the tip, half a minute, after which a slot that endpoints contradict each other about is given up and reported. */
 const giveUpAfterSlots = 64;
 
 export interface SlotJudgeParts {
@@ -17,16 +17,16 @@ export interface SlotJudgeParts {
   readonly signal: AbortSignal;
 }
 
-/** Slots with a transaction of ours that nodes list, from `from` on. */
+/** Slots from `from` on in which nodes list a transaction of our programs. */
 export interface ListedSlots {
   readonly from: number;
   readonly slots: ReadonlySet<number>;
 }
 
 /**
- * Decides, while this process leads, every slot that those who read the log wait for, whoever wrote its events and whatever became of the
- * verdict: from what the ledger knows, then from the blocks that the majority of the endpoints lists. What nobody can decide in time is
- * reported as lost. So no slot is waited for longer than until the next round behind its confirmation.
+ * While this process leads, decides every slot that readers of the log wait for, whichever process published its events: from what the
+ * ledger knows, then from the blocks that the majority of the endpoints lists. What nobody can decide in time is reported as lost. So
+ * nobody waits for a slot longer than until the next round after its confirmation.
  */
 export class SlotJudge {
   readonly #parts: SlotJudgeParts;
@@ -35,13 +35,16 @@ export class SlotJudge {
     this.#parts = parts;
   }
 
-  /** Says at once what is known of slots that the leader before left undecided. */
+  /** Publishes at once what is known of slots that the previous leader left undecided. */
   recall(): void {
     const { ledger, forks, publisher } = this.#parts;
     forks.apply(ledger.recall(publisher.undecided));
   }
 
-  /** Decides all up to the confirmed slot `to`. Throws where no endpoint lists blocks and some are needed. The slots that were given up. */
+  /**
+   * Decides all slots up to the confirmed slot `to`. Throws if lists of blocks are needed and no endpoint returns one. Returns the slots
+   * that were given up.
+   */
   async decide(to: number, tip: number, listed: ListedSlots): Promise<readonly number[]> {
     const { ledger, forks, publisher, log } = this.#parts;
     const undecided = publisher.undecided.filter((slot) => slot <= to);
@@ -58,7 +61,7 @@ export class SlotJudge {
     return unknown;
   }
 
-  /** Where a node lists no blocks so far back, slots with a transaction of ours live. */
+  /** If no node lists blocks so far back, slots with a transaction of our programs live. */
   async #listBlocks(from: number, to: number, listed: ListedSlots): Promise<readonly BlockList[]> {
     const { rpcs, signal } = this.#parts;
     const { values, fault } = await answersOf(rpcs, async (rpc): Promise<BlockList> => {

@@ -1,15 +1,13 @@
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
-/**
- * Slots whose fate is kept: nearly half an hour. Beyond it the oldest is forgotten; what still was open then is counted.
- */
+/** Slots whose state is retained, nearly half an hour. Beyond it the oldest is dropped, and counted if it was still open. */
 const maxSlots = 4_096;
-/** Dead slots remembered, so that what is told of them later is not believed. */
+/** Dead slots that are remembered, so that later reports of them are ignored. */
 const maxDead = 4_096;
 
 /**
- * `seen`: told live. `filled`: not told live, or not whole, and read from history. `skipped`: the chain has no block there.
- * `dead`: told, and on no branch that lived. `open`: not known yet. All but `open` count since the start.
+ * `seen`: reported live. `filled`: not reported live, or incompletely, and read from history. `skipped`: the chain has no block there.
+ * `dead`: reported, and on no living branch. `open`: not known yet. All except `open` count since the start.
  */
 export interface SlotCounts {
   seen: number;
@@ -17,18 +15,18 @@ export interface SlotCounts {
   skipped: number;
   dead: number;
   open: number;
-  /** Forgotten while open: beyond the bound, or endpoints contradict each other. */
+  /** Dropped while open: beyond the bound, or endpoints contradict each other. */
   unjudged: number;
 }
 
-/** Slots whose fate has become known. */
+/** Slots that have been decided. */
 export interface Verdict {
-  /** Of the chain that lived. */
+  /** On the living branch. */
   readonly alive: readonly number[];
   readonly dead: readonly number[];
 }
 
-/** Confirmed slots that a node lists: all from `from` on. It cannot say what was before. */
+/** Confirmed slots that a node lists: all from `from` on. It does not know older ones. */
 export interface BlockList {
   readonly from: number;
   readonly slots: ReadonlySet<number>;
@@ -38,7 +36,7 @@ interface Slot {
   /** `contested`: endpoints contradict each other. */
   parent: number | 'contested' | null;
   told: boolean;
-  /** `contested`: endpoints contradict each other, none has the majority, or none can say. It stays as it is told. */
+  /** `contested`: endpoints contradict each other, none has the majority, or none knows. The slot remains as it was reported. */
   fate: 'open' | 'alive' | 'dead' | 'contested';
   filled: boolean;
 }
@@ -54,19 +52,19 @@ function fateBy(lists: readonly BlockList[], slot: number): 'alive' | 'dead' | '
 }
 
 /**
- * What became of every slot, out of three things: the slots that endpoints tell with their parents, the slots that are
- * confirmed, and the lists of blocks that nodes give where a parent was not told. A confirmed slot lives and with it all its
- * ancestors; what was told between them is dead. Pure.
+ * Decides the state of every slot from three inputs: the slots that sources report with their parents, the confirmed slots, and the lists
+ * of blocks that nodes return if a parent is missing. A confirmed slot lives, and so do all its ancestors; slots that were reported between
+ * them are dead. Pure.
  */
 export class SlotLedger {
   /** The newest confirmed slot; 0 before the first. */
   confirmed = 0;
-  /** The highest slot up to which everything is known to be complete; 0 before any was. */
+  /** The highest slot up to which everything is known to be complete; 0 before any. */
   watermark = 0;
   readonly #slots = new Map<number, Slot>();
   readonly #dead = new Set<number>();
   readonly #counts = { seen: 0, filled: 0, skipped: 0, dead: 0, unjudged: 0 };
-  /** Range that the parents told do not reach into; 0 where there is none. */
+  /** Range that the reported parents do not reach; 0 if there is none. */
   #unlinkedFrom = 0;
   #unlinkedTo = 0;
 
@@ -74,7 +72,7 @@ export class SlotLedger {
     return { ...this.#counts, open: this.#slots.size };
   }
 
-  /** Slots of which only a list of blocks can say what became of them; null where there are none. */
+  /** Slots that only a list of blocks can decide; null if there are none. */
   get unlinked(): { readonly from: number; readonly to: number } | null {
     return this.#unlinkedFrom === 0 ? null : { from: this.#unlinkedFrom, to: this.#unlinkedTo };
   }
@@ -87,20 +85,22 @@ export class SlotLedger {
     return this.#slots.get(slot)?.fate === 'alive' || (slot <= this.watermark && !this.#dead.has(slot));
   }
 
-  /** What became of a slot is known, and not by its place alone. */
+  /** Whether a slot is decided, and not only by its place. */
   isDecided(slot: number): boolean {
     return this.#slots.get(slot)?.fate === 'alive' || this.#dead.has(slot);
   }
 
-  /** Goes on behind a slot up to which everything was complete when this process began, or came to lead. */
+  /** Continues after a slot up to which everything was complete when this process began, or became the leader. */
   resume(watermark: number): void {
     this.watermark = watermark;
-    // What was confirmed meanwhile says nothing of the slots that another process was told of: a list of blocks does.
+    // Slots that were confirmed meanwhile do not decide slots that another process received. A list of blocks does.
     if (watermark < this.confirmed) this.#unlink(watermark + 1, this.confirmed);
     else this.confirmed = watermark;
   }
 
-  /** What is known of some slots up to the confirmed one. Of the others a list of blocks has to say it, though one did not before. */
+  /**
+   * What is known of some slots up to the confirmed one. The others need a list of blocks, even if an earlier list did not decide them.
+   */
   recall(slots: readonly number[]): Verdict {
     const alive: number[] = [];
     const dead: number[] = [];
@@ -115,7 +115,7 @@ export class SlotLedger {
     return { alive, dead };
   }
 
-  /** An endpoint told a slot. */
+  /** A source reported a slot. */
   told(slot: number, parent: number | null): void {
     if (slot <= this.watermark) return;
     const known = this.#at(slot);
@@ -140,7 +140,7 @@ export class SlotLedger {
     const before = this.confirmed;
     this.confirmed = slot;
     if (before === 0 || this.#parentOf(lowest) !== before) {
-      // It does not lead back to the slot confirmed before: what lies between is left to a list of blocks.
+      // It does not lead back to the slot that was confirmed before. A list of blocks decides the slots between.
       const first = before > 0 ? before + 1 : Math.min(lowest, ...this.#slots.keys());
       if (first < lowest) this.#unlink(first, lowest - 1);
     }
@@ -149,14 +149,16 @@ export class SlotLedger {
     return this.#judge(alive.toReversed(), dead);
   }
 
-  /** The chain has confirmed as far as this slot, whichever slots are on it: what nobody told meanwhile is left to a list of blocks. */
+  /** The chain has confirmed slots up to this one. A list of blocks decides those that nobody reported. */
   reach(slot: number): void {
     if (slot <= this.confirmed) return;
     this.#unlink(this.confirmed > 0 ? this.confirmed + 1 : Math.min(slot, ...this.#slots.keys()), slot);
     this.confirmed = slot;
   }
 
-  /** `lists`: the confirmed slots up to `to` by several endpoints, as far back as each can say. Of each slot from `from` on the majority decides. */
+  /**
+   * `lists`: the confirmed slots up to `to` by several endpoints, as far back as each knows. The majority decides each slot from `from` on.
+   */
   settle(from: number, to: number, lists: readonly BlockList[]): Verdict {
     const listed = new Set(lists.flatMap(({ slots }) => [...slots].filter((slot) => slot >= from && slot <= to)));
     for (const slot of listed) if (slot > this.watermark && fateBy(lists, slot) === 'alive') this.#at(slot);

@@ -1,11 +1,11 @@
 import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 
-/** Losses that lie further apart are told apart. */
+/** Losses that are further apart are reported separately. */
 const nearSlots = 512;
-/** Losses told apart at one time; more are joined to the last of them. */
+/** Losses in one report. Further ones are joined to the last. */
 const maxLosses = 8;
 
-/** What happened on the chain and will never be told, gathered between two tellings. */
+/** Losses, collected until the next report: events of the chain that will never be published. */
 export class Unseen {
   #losses: SlotLoss[] = [];
 

@@ -2,19 +2,19 @@ import { candleStart } from '@sluice/shared/market/compose.ts';
 import { candleIntervals, type CandleInterval, type MintChange } from '@sluice/shared/market/market.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
 
-/** Time between two updates of a topic, at least. */
+/** Minimum time between two updates of a topic. */
 const updateEveryMs = 500;
-/** How long after the end of its interval, counted from its last trade, a candle is closed where the chain tells no later time. */
+/** How long after the end of its interval, counted from its last trade, a candle is closed if the chain shows no later time. */
 const closeAfterMs = 3_000;
 
-/** One candle to publish. */
+/** A candle to publish. */
 export interface CandleDue {
   readonly topic: string;
   readonly mint: string;
   readonly interval: CandleInterval;
   readonly startS: number;
   readonly closed: boolean;
-  /** It may have been published before this process came to keep the market. */
+  /** It may have been published by the previous keeper. */
   readonly resumed: boolean;
 }
 
@@ -32,16 +32,16 @@ interface Followed {
   /** Candles with trades that are not published as closed, by start. */
   readonly open: Map<number, OpenCandle>;
   publishedAtMs: number;
-  /** All before this start are published as closed, as far as it is noted. */
+  /** All candles before this start are published as closed, as far as it is noted. */
   notedS: number;
   /** Start of the newest candle with trades. */
   newestS: number;
 }
 
 /**
- * Which candles of the wanted topics are to be published when. A candle is told as trades come, at most twice a second, and once
- * more when it is over: when a trade of any mint bears a later time, or some seconds after its end by our own clock. A
- * trade that comes late, or is taken back, brings the candle back. Pure but for what it holds; times are given.
+ * Decides when a candle of a followed topic is published. A candle is published as trades come, at most twice a second, and once more when
+ * it is over: when a trade of any mint has a later time, or some seconds after its end by our own clock. It is published again if a trade
+ * comes late or is retracted. Holds state, but uses no I/O and no clock.
  */
 export class CandleDesk {
   readonly #topics = new Map<string, Followed>();
@@ -61,7 +61,7 @@ export class CandleDesk {
     return this.#topics.has(topic);
   }
 
-  /** Publishes a topic from now on: candles from `fromS` on. False for what is no topic of candles. */
+  /** Begins to publish a topic: candles from `fromS` on. False if it is not a candle topic. */
   begin(topic: string, fromS: number): boolean {
     const read = readCandlesTopic(topic);
     if (read === null) return false;
@@ -91,13 +91,13 @@ export class CandleDesk {
     if (ofMint.size === 0) this.#byMint.delete(followed.mint);
   }
 
-  /** A candle of a topic that has trades already. */
+  /** Adds a candle that already has trades. */
   resume(topic: string, startS: number, resumed: boolean, nowMs: number): void {
     const followed = this.#topics.get(topic);
     if (followed !== undefined) this.#touch(followed, startS, Math.max(startS, this.chainS), resumed, nowMs);
   }
 
-  /** What was applied to the market. */
+  /** Takes what was applied to the market. */
   note(changes: readonly MintChange[], nowMs: number): void {
     for (const { tradedS } of changes) this.seeTime(tradedS);
     if (this.#topics.size === 0) return;
@@ -120,7 +120,7 @@ export class CandleDesk {
     if (startS > followed.newestS) followed.newestS = startS;
   }
 
-  /** What to publish now, at most `limit` candles; those of one topic by their start. */
+  /** Candles to publish now, at most `limit`; those of one topic in order. */
   due(limit: number, nowMs: number): CandleDue[] {
     const due: CandleDue[] = [];
     for (const followed of this.#topics.values()) {
@@ -136,7 +136,7 @@ export class CandleDesk {
     return due;
   }
 
-  /** They were published, or there was nothing of them to publish. */
+  /** Marks candles that were published, or that had nothing to publish. */
   published(done: readonly CandleDue[], nowMs: number): void {
     for (const { topic, startS, closed } of done) {
       const followed = this.#topics.get(topic);
@@ -148,7 +148,7 @@ export class CandleDesk {
     }
   }
 
-  /** Topics whose oldest candle that is not published as closed changed since it was noted, with its start. */
+  /** Topics whose oldest unclosed candle changed since it was noted, with its start. */
   unnoted(of: readonly CandleDue[]): Map<string, number> {
     const changed = new Map<string, number>();
     for (const { topic, interval } of of) {

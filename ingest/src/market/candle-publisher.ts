@@ -10,19 +10,19 @@ import { nowUs } from '../clock.ts';
 import { CandleDesk, type CandleDue } from './candle-desk.ts';
 import { ToldCandles, type Told } from './told-candles.ts';
 
-/** Candles published in one round; the others wait for the next. */
+/** Candles published in one round. The others wait for the next round. */
 const perRound = 500;
-/** Reads of the market under way at one time. */
+/** Concurrent reads of the market. */
 const readsAtOnce = 100;
-/** How old a trade that came late, or was taken back, may be whose candle a new keeper looks at, though the one before has closed it. */
+/** Maximum age of a late or retracted trade for which a new keeper checks the candle, although the previous keeper closed it. */
 const lookBackS = 30;
 /**
- * Candles that ended so long before a topic begins are told too. It begins a moment after somebody subscribed, who may have read
- * the candles so far before the last trades were among them.
+ * Candles that ended this long before a topic begins are published too. The topic begins a moment after the subscription, and the client
+ * may have read the candles before the last trades were in them.
  */
 const tellBackS = 5;
 
-/** Base buckets of one topic that are looked through for them. */
+/** Base buckets of one topic that are searched for them. */
 const maxResumedBuckets = 600;
 const endOfTimeS = 0xffff_ffff;
 
@@ -30,11 +30,11 @@ export interface CandlePublisherParts {
   readonly market: Market;
   readonly bus: BusPublisher;
   readonly holding: Holding;
-  /** Where mints stand with what is undecided. */
+  /** Returns the heads of mints, with undecided trades. */
   readonly headsOf: (mints: readonly string[]) => Promise<ReadonlyMap<string, MintHead>>;
 }
 
-/** Publishes the candles of wanted topics, for one holding of the lease. Not to be called again before it is done. */
+/** Publishes the candles of followed topics, for one period of holding the lease. A call must end before the next begins. */
 export class CandlePublisher {
   readonly #market: Market;
   readonly #bus: BusPublisher;
@@ -42,7 +42,7 @@ export class CandlePublisher {
   readonly #headsOf: CandlePublisherParts['headsOf'];
   readonly #desk = new CandleDesk();
   readonly #told: ToldCandles;
-  /** What the keeper before published, and is not taken up yet. */
+  /** What the previous keeper published, not taken over yet. */
   #resuming: readonly (readonly [string, number])[];
   published = 0;
 
@@ -59,12 +59,12 @@ export class CandlePublisher {
     return this.#desk.size;
   }
 
-  /** What was applied to the market. */
+  /** Takes what was applied to the market. */
   note(changes: readonly MintChange[]): void {
     this.#desk.note(changes, performance.now());
   }
 
-  /** One round; false where the holding is over. Rejects where the market or the bus does not answer. */
+  /** Makes one round. False if the lease is lost. Rejects if the market or the bus does not answer. */
   async round(): Promise<boolean> {
     await this.#resume();
     if (!(await this.#turn())) return false;
@@ -74,21 +74,21 @@ export class CandlePublisher {
     return this.#note(due);
   }
 
-  /** Takes up what the keeper before published, some topics at a time. */
+  /** Takes over what the previous keeper published, some topics at a time. */
   async #resume(): Promise<void> {
     const some = this.#resuming.slice(0, readsAtOnce);
     if (some.length === 0) return;
     const mints = some.map(([topic]) => readCandlesTopic(topic)?.mint ?? '');
     const heads = await this.#headsOf([...new Set(mints)]);
     for (const { tradedS } of heads.values()) this.#desk.seeTime(tradedS);
-    // A late trade may have been applied and its candle, closed before, not been published again.
+    // The previous keeper may have applied a late trade, without publishing its closed candle again.
     const lastS = mints.map((mint) => heads.get(mint)?.tradedS ?? Number.POSITIVE_INFINITY);
     const from = some.map(([topic, fromS], index) => [topic, fromS, Math.min(fromS, lastS[index]! - lookBackS)] as const);
     await this.#takeUp(from, true);
     this.#resuming = this.#resuming.slice(readsAtOnce);
   }
 
-  /** Publishes topics from now on: all candles from a start on, and what there is from another. */
+  /** Begins to publish topics: all candles from one start on, and existing ones from another. */
   async #takeUp(topics: readonly (readonly [topic: string, startS: number, fromS: number])[], resumed: boolean): Promise<void> {
     const found = await Promise.all(topics.map(([topic, , fromS]) => this.#candlesFrom(topic, fromS)));
     topics.forEach(([topic, startS], index) => {
@@ -106,7 +106,7 @@ export class CandlePublisher {
     return composeBuckets(buckets, read.interval);
   }
 
-  /** Begins and ends topics as they are wanted. */
+  /** Begins and ends topics as clients follow them. */
   async #turn(): Promise<boolean> {
     const { begin, end } = await this.#market.turns();
     const beginning = begin.filter((topic) => !this.#desk.has(topic) && !this.#waits(topic)).slice(0, readsAtOnce);
@@ -149,7 +149,7 @@ export class CandlePublisher {
     this.#desk.published(due, performance.now());
   }
 
-  /** What to tell of a candle; null where that is nothing new. One that has no trades any more is taken back. */
+  /** The event of a candle; null if it shows nothing new. A candle that has no trades any more is retracted. */
   #next(
     one: CandleDue,
     candle: Bucket | undefined,

@@ -2,10 +2,10 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Checkpoint } from '@sluice/shared/market/market.ts';
 import { readEvent, type MarketEvent } from './read-event.ts';
 
-/** Events, and bytes of them, that wait to be applied. What comes beyond is left in the log, to be read from there again. */
+/** Events, and their bytes, that wait to be applied. Further ones stay in the log, and are read again later. */
 const intakeLimits = { events: 20_000, bytes: 64 * 1024 * 1024 } as const;
 
-/** What to apply, in log order, and where the log then stands. */
+/** Events to apply, in log order, and the position of the log after them. */
 export interface Taken {
   readonly events: readonly MarketEvent[];
   readonly to: Checkpoint;
@@ -16,17 +16,17 @@ interface Waiting {
   readonly at: Checkpoint;
 }
 
-/** Entries of the log from a position on, each once whatever is delivered again, until it is full. */
+/** Collects entries of the log from a position on, each once even if it is delivered again, until it is full. */
 export class Intake {
-  /** It left entries out for want of room: what follows must be read again, behind what was taken. */
+  /** It dropped entries for lack of space. The log must be read again after the entries that it has. */
   full = false;
   /** Nothing was read from the log yet. */
   isUntouched = true;
-  /** Entries that the log did not have any more. */
+  /** Entries that the log no longer had. */
   lost = 0;
   #waiting: Waiting[] = [];
   #bytes = 0;
-  /** The last entry seen; null before the first where there was no position. */
+  /** The last entry; null before the first if there was no position. */
   #epoch: string | null;
   #offset: number;
 
@@ -39,7 +39,7 @@ export class Intake {
     return this.#waiting.length;
   }
 
-  /** Where the log stands with all that waits applied. */
+  /** The position of the log after everything that waits. */
   get position(): Checkpoint | null {
     return this.#epoch === null ? null : { epoch: this.#epoch, offset: this.#offset };
   }
@@ -62,14 +62,14 @@ export class Intake {
     this.#waiting.push({ event, at: { epoch, offset: entry.offset } });
   }
 
-  /** Goes on in another epoch, behind offset `last`. */
+  /** Continues in another epoch, after offset `last`. */
   enterEpoch(epoch: string, last = this.#offset): void {
     if (this.full || this.#epoch === null) return;
     this.#epoch = epoch;
     this.#offset = last;
   }
 
-  /** The next events, at most `limit`; null where the log stands where it did at `from`. */
+  /** The next events, at most `limit`. Null if the position is still `from`. */
   take(limit: number, from: Checkpoint | null): Taken | null {
     const taken = this.#waiting.slice(0, limit);
     const to = taken.length < this.#waiting.length ? taken.at(-1)!.at : this.position;

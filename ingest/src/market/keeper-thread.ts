@@ -8,10 +8,10 @@ import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import { Keeper } from './keeper.ts';
 import type { CloseOrder, ThreadSettings } from './threaded-keeper.ts';
 
-/** How often the other side is told how far it is. */
+/** How often the thread reports its statistics. */
 const tellEveryMs = 250;
 
-/** The keeper as a thread, with connections of its own, until it is told to close. */
+/** The keeper as a thread, with its own connections, until it receives the order to close. */
 async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
   if (parentPort === null) throw new TypeError('This is a thread of an ingest process.');
   const port = parentPort;

@@ -11,36 +11,36 @@ import { MarketLedger } from './ledger.ts';
 
 /** The lease of the one process that keeps the state of the market. */
 const leaseName = 'market';
-/** Time between two batches while the log is followed: what a reader of the state is behind it at most. */
+/** Time between two batches while the log is followed. A reader of the state is behind by at most this. */
 const applyEveryMs = 25;
-/** Events of one batch. It takes about a millisecond of Redis' time, and half of one here: events on their way wait for both. */
+/** Events of one batch. A batch takes about a millisecond of Redis and half of one in this process, and new events wait for both. */
 const batchEvents = 100;
-/** Time between two looks at which candles are to be published. */
+/** Time between two checks for candles to publish. */
 const candlesEveryMs = 250;
-/** Entries of the log looked through for candles that the keeper before has published. */
+/** Entries of the log that are searched for candles of the previous keeper. */
 const tailEntries = 8_192;
 const firstPauseMs = 50;
 const maxPauseMs = 1_000;
 
 export interface KeeperStats {
-  /** Whether this process keeps the state; of several, one does. */
+  /** Whether this process keeps the state; one of several does. */
   readonly keeps: boolean;
-  /** Trades, prices, migrations and what decides of them, applied, and in how many batches. */
+  /** Trades, prices, migrations, retractions and verdicts that were applied, and in how many batches. */
   readonly events: number;
   readonly batches: number;
   /** Events that wait to be applied. */
   readonly waiting: number;
-  /** Entries that the log did not have any more when they were to be applied. */
+  /** Entries that the log no longer had when they were to be applied. */
   readonly lostEntries: number;
-  /** Trades and prices whose slots are not decided. */
+  /** Trades and prices of undecided slots. */
   readonly undecided: number;
-  /** Trades that count for good before their slot was decided, as there were too many: were it to die, they would stay. */
+  /** Trades that were settled before their slot was decided, because there were too many. They remain even if it dies. */
   readonly forgotten: number;
   readonly candleTopics: number;
   readonly candles: number;
   /** Times that the market or the bus did not answer. */
   readonly failures: number;
-  /** Times that the keeper's thread ended and was begun again; 0 where it has none. */
+  /** Times that the keeper's thread was started again; 0 if it has none. */
   readonly restarts: number;
 }
 
@@ -51,29 +51,29 @@ export interface KeeperOptions {
   readonly log: Logger;
 }
 
-/** One holding of the lease, from a checkpoint on. */
+/** One period of holding the lease, from a checkpoint on. */
 interface Term {
   readonly holding: Holding;
   readonly publisher: BusPublisher;
   readonly candles: CandlePublisher;
-  /** Null where it took all that it has room for, and reads on when that is applied. */
+  /** Null while the intake is full. The log is read again when its events are applied. */
   subscriber: BusSubscriber | null;
   intake: Intake;
   readonly ledger: MarketLedger;
   readonly pools: PoolKeeper;
   checkpoint: Checkpoint | null;
-  /** Taken from the log, and not applied yet. */
+  /** Events from the log that are not applied yet. */
   taken: Taken | null;
   batch: MarketBatch | null;
   candlesAtMs: number;
-  /** The log lacks something that was read from it: what is not applied yet must not be. */
+  /** The log lacks entries that were read from it. Those that are not applied yet must be dropped. */
   isOver: boolean;
 }
 
 /**
- * Keeps the state of the market from the log: of all ingest processes, the one that holds the lease. It begins where the
- * checkpoint stands, and each batch moves the checkpoint with what it changes: so every event counts once, whatever ends
- * between. If it does not know whether a batch was applied, it begins again at the checkpoint.
+ * Computes the state of the market from the log, in the one ingest process that holds the lease. It begins at the checkpoint, and each
+ * batch moves the checkpoint together with its changes. So every event counts once, whatever fails in between. If it does not know whether
+ * a batch was applied, it begins again at the checkpoint.
  */
 export class Keeper {
   readonly #bus: Bus;
@@ -84,7 +84,7 @@ export class Keeper {
   readonly #running: Promise<void>;
   readonly #counts = { events: 0, batches: 0, lostEntries: 0, forgotten: 0, candles: 0, failures: 0 };
   #term: Term | null = null;
-  /** After a failure; doubled until a round succeeds. */
+  /** Pause after a failure; doubled until a round succeeds. */
   #pauseMs = firstPauseMs;
   #closed = false;
   #wake: (() => void) | null = null;
@@ -117,11 +117,11 @@ export class Keeper {
     };
   }
 
-  /** Applies what has come, for at most `withinMs`, and gives the lease up. */
+  /** Applies waiting events for at most `withinMs`, and releases the lease. */
   async close(withinMs: number): Promise<void> {
     this.#closed = true;
     this.#wake?.();
-    // A publisher whose log does not answer waits for it until it is closed.
+    // A publisher whose log does not answer waits until it is closed.
     const timer = setTimeout(() => void this.#term?.publisher.close(), withinMs);
     await this.#running;
     clearTimeout(timer);
@@ -136,7 +136,7 @@ export class Keeper {
       }
       try {
         await this.#serve(await this.#begin());
-        // The lease may learn a moment later what ended the term.
+        // The lease may learn a moment later what ended the period.
         await this.#sleep(firstPauseMs);
       } catch (error) {
         this.#fail(error, this.#pauseMs === firstPauseMs);
@@ -153,7 +153,7 @@ export class Keeper {
     try {
       const checkpoint = await this.#market.checkpoint();
       const open = await this.#market.published();
-      // What the keeper before has published last matters only where it published something.
+      // The last candles of the previous keeper matter only if it published any.
       const tail = open.size === 0 ? [] : await this.#bus.tail(tailEntries);
       const undecided = await this.#market.undecided();
       const ledger = new MarketLedger(undecided, await this.#market.heads([...undecided.keys()]));
@@ -174,7 +174,7 @@ export class Keeper {
     }
   }
 
-  /** Reads the log from behind the checkpoint, and follows it, until the intake is full. */
+  /** Reads the log after the checkpoint, and follows it, until the intake is full. */
   async #read(term: Term): Promise<void> {
     const { checkpoint } = term;
     const intake = new Intake(checkpoint);
@@ -193,7 +193,7 @@ export class Keeper {
           if (intake.full && term.subscriber === subscriber) void stop();
         },
         onEpoch: () => intake.enterEpoch(subscriber.epoch),
-        // What was trimmed shows in the offsets of what follows.
+        // The offsets of later entries show that entries were trimmed.
         onLost: ({ reason, last }) => {
           if (reason !== 'epoch') return;
           if (intake.isUntouched) intake.enterEpoch(subscriber.epoch, last);
@@ -210,12 +210,15 @@ export class Keeper {
     }
   }
 
-  /** Applies and publishes until the lease is lost, the log must be read anew, or it closes. Rejects when the market or the bus does not answer. */
+  /**
+   * Applies and publishes until the lease is lost, the log must be read again, or the keeper closes. Rejects if the market or the bus does
+   * not answer.
+   */
   async #serve(term: Term): Promise<void> {
     this.#term = term;
     try {
       for (let last = false; !last;) {
-        // What has come until it closes is applied.
+        // Events that came before the close are applied.
         last = this.#closed;
         if (!(await this.#round(term))) return;
         this.#pauseMs = firstPauseMs;
@@ -235,7 +238,7 @@ export class Keeper {
     }
   }
 
-  /** One batch and what it brings; false where this term is over. */
+  /** One batch and its candles. False if this period is over. */
   async #round(term: Term): Promise<boolean> {
     if (term.isOver) return false;
     await this.#prepare(term);
@@ -258,7 +261,7 @@ export class Keeper {
     return true;
   }
 
-  /** Makes the next batch, where there is something to apply. */
+  /** Prepares the next batch, if there is anything to apply. */
   async #prepare(term: Term): Promise<void> {
     const { intake, ledger, checkpoint } = term;
     if (term.batch !== null) return;
@@ -283,7 +286,7 @@ export class Keeper {
     if (unknown.length > 0) ledger.learn(unknown, await this.#market.heads(unknown));
   }
 
-  /** Where mints stand, with what is undecided. */
+  /** Heads of mints, with undecided trades. */
   async #headsOf(ledger: MarketLedger, mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
     await this.#learn(ledger, mints);
     return new Map(
@@ -306,7 +309,7 @@ export class Keeper {
     if (isFirst) this.#log.warn({ err: error }, 'market_no_answer');
   }
 
-  /** Until the time is over (null: for ever), the lease changes or it closes. */
+  /** Waits until the time is over (null: no limit), the lease changes, or the keeper closes. */
   #sleep(ms: number | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     return new Promise((resolve) => {

@@ -14,25 +14,25 @@ import { MintDraft } from './mint-draft.ts';
 import type { MarketEvent } from './read-event.ts';
 
 /**
- * Bounds of what is undecided: trades and prices of all mints, trades of one, prices of one. Beyond them the oldest count for good, and
- * are counted as forgotten: were their slot to die, they would stay.
+ * Bounds of undecided items: trades and prices of all mints, trades of one mint, prices of one mint. Beyond them the oldest are settled and
+ * counted as forgotten: they remain even if their slot dies.
  */
 const limits = { undecided: 100_000, tradesOfMint: 2_000, pricesOfMint: 64 } as const;
-/** Mints that are settled with one batch, as their slots are confirmed; the others wait for the next. */
+/** Mints that are settled in one batch after their slots are confirmed. The others wait for the next batch. */
 const settledPerBatch = 100;
-/** Mints at hand; beyond it those of which nothing is undecided are dropped, and read again as they are needed. */
+/** Mints in memory. Beyond it mints without undecided items are dropped, and read again when needed. */
 const maxMints = 50_000;
-/** A slot that is further ahead of a confirmed one was none, and waits for no verdict. */
+/** A slot further ahead of a confirmed one cannot exist, and waits for no verdict. */
 const maxAheadSlots = 4_096;
 
-/** A price without its bytes, which are stored. */
+/** A price without its bytes, which are in the store. */
 interface KeptPrice extends PriceKey {
   readonly id: string;
 }
 
 interface Kept {
   readonly mint: string;
-  /** Where it stands with all that is settled. */
+  /** State with everything that is settled. */
   head: MintHead | null;
   readonly trades: UndecidedTrade[];
   readonly prices: KeptPrice[];
@@ -40,24 +40,23 @@ interface Kept {
 }
 
 /**
- * What the log says of the market, as far as it is not settled. A trade counts for good once its slot is confirmed, and with it all that
- * stand before it on the chain; until then it is kept beside its buckets, in the order of the chain, wherever in the log it came. Pure but
- * for what it holds.
+ * The undecided part of the market. A trade is settled when its slot is confirmed, together with all earlier trades of the mint. Until then
+ * it stays outside the buckets, in chain order, whatever its place in the log. Holds state, but uses no I/O and no clock.
  */
 export class MarketLedger {
-  /** Settled before their slots were confirmed, for a bound. */
+  /** Settled before their slots were confirmed, because of a bound. */
   forgotten = 0;
   readonly #mints = new Map<string, Kept>();
   readonly #slots = new ConfirmedSlots();
-  /** Mints with something undecided, by slots that wait for a verdict. */
+  /** Mints with undecided items, by slots that wait for a verdict. */
   readonly #bySlot = new Map<number, Set<Kept>>();
-  /** Those of which something may have been decided, the oldest first. */
+  /** Mints of which something may be decided, the oldest first. */
   readonly #due = new Set<Kept>();
   #undecided = 0;
-  /** Slots up to here wait for nothing more. */
+  /** Slots up to here wait for no verdict any more. */
   #letGoTo = 0;
 
-  /** Goes on with what another has left undecided. */
+  /** Continues with the undecided items of the previous keeper. */
   constructor(undecided: ReadonlyMap<string, Undecided>, heads: ReadonlyMap<string, MintHead>) {
     for (const [mint, { trades, prices }] of undecided) {
       const nextOrder = Math.max(0, ...trades.map(({ order }) => order + 1));
@@ -74,7 +73,7 @@ export class MarketLedger {
     return this.#undecided;
   }
 
-  /** Those of some mints whose heads have to be learned before their events are taken. */
+  /** Those of some mints whose heads must be read before their events are taken. */
   unknown(mints: Iterable<string>): string[] {
     if (this.#mints.size > maxMints) {
       for (const [mint, { trades, prices }] of this.#mints) if (trades.length + prices.length === 0) this.#mints.delete(mint);
@@ -86,13 +85,13 @@ export class MarketLedger {
     for (const mint of mints) this.#mints.set(mint, { mint, head: heads.get(mint) ?? null, trades: [], prices: [], nextOrder: 0 });
   }
 
-  /** Where a mint stands with what is undecided; null where nothing is known of it. */
+  /** The head of a mint, with undecided trades; null if nothing is known of it. */
   headOf(mint: string): MintHead | null {
     const kept = this.#mints.get(mint);
     return kept === undefined ? null : standingHead(kept.head, kept.trades);
   }
 
-  /** What events, in log order, change. */
+  /** The changes that events, in log order, cause. */
   take(events: readonly MarketEvent[]): readonly MintChange[] {
     const drafts = new Map<Kept, MintDraft>();
     const draftOf = (kept: Kept): MintDraft => {
@@ -130,7 +129,7 @@ export class MarketLedger {
     trades.splice(at, 0, one);
     this.#undecided++;
     draft.addTrade(one, json);
-    // One that comes before others may move what stood after them.
+    // A trade that comes before others in chain order may change their candles.
     touchFrom(draft, trades, at);
     if (fate === 'wait') this.#waitFor(trade.slot, kept);
     if (fate === 'pass' || trades.length > limits.tradesOfMint) this.#due.add(kept);
@@ -173,7 +172,7 @@ export class MarketLedger {
     }
   }
 
-  /** Counts for good what is decided, up to the first that is not. */
+  /** Settles decided trades up to the first undecided one. */
   #settle(kept: Kept, draft: MintDraft): void {
     const { trades } = kept;
     for (let excess = trades.length - limits.tradesOfMint; trades.length > 0; excess--) {
@@ -195,7 +194,7 @@ export class MarketLedger {
 
   #settlePrices(kept: Kept, draft: MintDraft): void {
     const { prices, trades } = kept;
-    // Which pool is the main one is only known once something is settled; of what never traded it never is.
+    // The main pool is known only after a trade was settled. A mint that never traded has none.
     if (kept.head === null && trades.length > 0) return;
     for (let at = 0; at < prices.length;) {
       const price = prices[at]!;
@@ -241,7 +240,7 @@ export class MarketLedger {
     else waiting.add(kept);
   }
 
-  /** Who has an undecided event whose topics don't say of which mint it is: rare ones have such. */
+  /** The mint with an undecided event whose topics do not name the mint, which is rare. */
   #holderOf(id: string): Kept | undefined {
     for (const kept of this.#mints.values()) if (kept.trades.some(({ trade }) => trade.id === id)) return kept;
     return undefined;
@@ -262,7 +261,7 @@ export class MarketLedger {
   }
 }
 
-/** What is settled of a mint with this batch, behind what was before. */
+/** Settled changes of a mint in this batch, on top of its earlier state. */
 function foldOf(kept: Kept, draft: MintDraft): Fold {
   return (draft.fold ??= beginFold(kept.head, allIntervals));
 }

@@ -2,10 +2,10 @@ import type { Fold } from '@sluice/shared/market/fold.ts';
 import { marketLimits, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
 import { priceField, tradeField, type PriceKey, type UndecidedPrice, type UndecidedTrade } from '@sluice/shared/market/undecided.ts';
 
-/** What a batch changes of one mint, as it is put together. There is one for every few events: lists are shorter than maps are large. */
+/** Changes of one mint in a batch, while it is prepared. There is one for every few events, so it has short lists and no maps. */
 export class MintDraft {
   readonly mint: string;
-  /** What it settles; null where nothing. */
+  /** Settled changes; null if there are none. */
   fold: Fold | null = null;
   readonly #touched: number[] = [];
   readonly #trades: UndecidedTrade[] = [];
@@ -20,7 +20,7 @@ export class MintDraft {
     this.mint = mint;
   }
 
-  /** What readers are told of this second changed. */
+  /** The candles of this second changed. */
   touch(atS: number): void {
     if (!this.#touched.includes(atS)) this.#touched.push(atS);
   }
@@ -42,10 +42,10 @@ export class MintDraft {
     if (gone !== -1) this.#gone.splice(gone, 1);
   }
 
-  /** One is not undecided any more. */
+  /** A trade is no longer undecided. */
   dropTrade(one: UndecidedTrade): void {
     const at = this.#trades.lastIndexOf(one);
-    // One of this batch was never stored.
+    // A trade of this batch was never stored.
     if (at === -1) this.#gone.push(tradeField(one));
     else this.#trades.splice(at, 1);
   }
@@ -56,20 +56,20 @@ export class MintDraft {
     this.#gone.push(priceField(price));
   }
 
-  /** It is the newest that counts for good, and not undecided any more. */
+  /** The newest price that is settled. It is no longer undecided. */
   settlePrice(price: PriceKey): void {
     this.#price = priceField(price);
     this.#gone.push(this.#price);
   }
 
-  /** A trade is not among the recent ones any more. */
+  /** Removes a trade from the recent ones. */
   takeBack(id: string): void {
     const at = this.#told.findLastIndex((told) => told.id === id);
     if (at === -1) this.#retracted.push(id);
     else this.#told.splice(at, 1);
   }
 
-  /** Null where it came to nothing. */
+  /** Null if nothing changed. */
   change(): MintChange | null {
     const { mint, fold } = this;
     const buckets: BucketChange[] = [];

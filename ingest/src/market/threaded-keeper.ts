@@ -5,16 +5,16 @@ import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
 import { programUrl } from '@sluice/shared/thread/programs.ts';
 import type { KeeperStats } from './keeper.ts';
 
-/** Time beyond that of its keeper that a thread has to end: it gives up the lease and its connections. */
+/** Time that a thread has to end after its keeper closed, to release the lease and its connections. */
 const endWithinMs = leaseTtlMs + 500;
 
-/** What a thread is begun with. */
+/** Start data of a thread. */
 export interface ThreadSettings {
   readonly redisUrls: readonly string[];
   readonly level: LevelWithSilent;
 }
 
-/** Told to a thread: to apply what has come, for at most so long, and to end. */
+/** Order to a thread: to apply waiting events for at most this long, and to end. */
 export interface CloseOrder {
   readonly withinMs: number;
 }
@@ -33,12 +33,12 @@ const nothing: Omit<KeeperStats, 'restarts'> = {
 };
 
 /**
- * A `Keeper` in a thread of its own: what it allocates and how long it takes delays no event of this process. Where the thread
- * ends, it is begun again; the lease and the checkpoint see to it that nothing counts twice.
+ * A `Keeper` in its own thread, so that its allocations and its work delay no event of this process. A thread that ends is started again;
+ * the lease and the checkpoint ensure that nothing counts twice.
  */
 export class ThreadedKeeper {
   readonly #thread: KeptThread;
-  /** Sums of the threads that ended, as far as they told them. */
+  /** Sums of the threads that ended, as far as they reported them. */
   #past = nothing;
   #told = nothing;
 
@@ -64,19 +64,19 @@ export class ThreadedKeeper {
     });
   }
 
-  /** As the thread told it some 250 ms ago at most. */
+  /** As reported by the thread, at most some 250 ms ago. */
   get stats(): KeeperStats {
     return { ...add(this.#past, this.#told), restarts: this.#thread.restarts };
   }
 
-  /** As `Keeper.close`; a thread that does not end by itself is ended. */
+  /** As `Keeper.close`. A thread that does not end by itself is terminated. */
   async close(withinMs: number): Promise<void> {
     const order: CloseOrder = { withinMs };
     await this.#thread.close(order, withinMs + endWithinMs);
   }
 }
 
-/** Sums of both; what is of a moment from `told`. */
+/** Sums of both; current values from `told`. */
 function add(past: typeof nothing, told: typeof nothing): typeof nothing {
   return {
     keeps: told.keeps,

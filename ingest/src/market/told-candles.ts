@@ -2,19 +2,19 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Bucket, CandleInterval } from '@sluice/shared/market/market.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 
-/** Candles of which it is known what was told last. Beyond it the one told longest ago is forgotten. */
+/** Candles whose last publication is remembered. Beyond it the oldest is forgotten. */
 const maxTold = 50_000;
 
 const candlesPrefix = 'candles:';
 
-/** How a candle was told last. */
+/** How a candle was last published. */
 export interface Told {
   readonly id: string;
   readonly trades: number;
   readonly closed: boolean;
-  /** Its prices and sums; empty where it was taken back. */
+  /** Its prices and sums; empty if it was retracted. */
   readonly values: string;
-  /** Counts the times that it went back: with fewer trades than before, or others. */
+  /** Counts how often it was replaced by a version with fewer or other trades. */
   readonly revision: number;
 }
 
@@ -28,8 +28,8 @@ export interface CandleKey {
 type CandleValues = Omit<Bucket, 'startS'>;
 
 /**
- * What was told of candles lately, by this keeper and the one before it. A candle has an id of its own each time that it is told with
- * something new: by its trades, and by how often it went back.
+ * Recent publications of candles, by this keeper and the previous one. A candle gets a new id each time it is published with new content:
+ * from its trades, and from how often it was replaced.
  */
 export class ToldCandles {
   readonly #told = new Map<string, Told>();
@@ -47,7 +47,7 @@ export class ToldCandles {
     }
   }
 
-  /** How a candle is to be told as it is now, and whether it was told just so already. */
+  /** The publication of a candle in its current state, and whether it was already published like that. */
   next(of: CandleKey, candle: CandleValues, closed: boolean): { readonly told: Told; readonly isRepeat: boolean } {
     const key = keyOf(of);
     const last = this.#told.get(key);
@@ -60,12 +60,14 @@ export class ToldCandles {
     return { told: { id, trades, closed, values, revision }, isRepeat };
   }
 
-  /** The same of a candle that has no trades any more: `id` is the last one that it was told by. Null where none was, or it is told. */
+  /**
+   * The same for a candle that has no trades any more. `id` is that of its last publication. Null if there was none, or it was retracted.
+   */
   nextWithout(of: CandleKey): Told | null {
     return this.#without(keyOf(of));
   }
 
-  /** It was told so. */
+  /** Notes a publication. */
   note(of: CandleKey, told: Told): void {
     this.#note(keyOf(of), told);
   }

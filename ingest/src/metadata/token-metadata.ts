@@ -5,23 +5,23 @@ import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/even
 import { nowUs } from '../clock.ts';
 import { metadataIdOf } from '../publisher/outgoing.ts';
 
-/** Tokens whose document is still to be had; beyond it the oldest is given up. */
+/** Tokens whose document is not fetched yet. Beyond it the oldest is given up. */
 const maxWaiting = 2_000;
-/** Documents asked for at one time. */
+/** Concurrent requests for documents. */
 const maxUnderWay = 32;
-/** A file often comes after its token: when it is asked for again, and for the last time. */
+/** A file often appears after its token: delays until it is requested again, up to the last time. */
 const retryAfterMs = [35_000, 240_000] as const;
-/** How long a token waits where another process leads: that one fetches. */
+/** How long a token waits while another process leads and fetches. */
 const standbyKeepsMs = 8_000;
 /** Faults that may be over by the next time. */
 const passing: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
 
 export interface MetadataCounts {
-  /** Events `tokenMetadata` handed on. */
+  /** Published `tokenMetadata` events. */
   told: number;
-  /** Documents that could not be had, or were none. */
+  /** Documents that could not be fetched, or were invalid. */
   failed: number;
-  /** Tokens given up because more waited than may. */
+  /** Tokens given up because too many waited. */
   dropped: number;
 }
 
@@ -31,7 +31,7 @@ interface Waiting {
   readonly notBeforeMs: number;
 }
 
-/** Fetches the documents of new tokens in the background, where this process leads, and hands on what they say. */
+/** While this process leads, fetches the documents of new tokens in the background, and publishes their contents. */
 export class TokenMetadata {
   readonly counts: MetadataCounts = { told: 0, failed: 0, dropped: 0 };
   readonly #book: TokenMetadataBook;
@@ -43,7 +43,7 @@ export class TokenMetadata {
   #closed = false;
 
   constructor(parts: {
-    /** Where documents come from; the public internet where it is undefined. */
+    /** Where documents come from; the public internet if it is undefined. */
     readonly book: TokenMetadataBook | undefined;
     readonly publish: (event: TokenMetadataEvent) => void;
     readonly leads: () => boolean;
@@ -58,14 +58,14 @@ export class TokenMetadata {
     return this.#waiting.length + this.#underWay;
   }
 
-  /** A token was created, and told. */
+  /** A token was created and published. */
   add(token: NewTokenEvent): void {
     if (token.uri === '') return;
     this.#keep({ token, attempts: 0, notBeforeMs: 0 });
     this.look();
   }
 
-  /** Called now and then: asks for what is due. */
+  /** Called regularly: requests the documents that are due. */
   look(): void {
     if (this.#closed) return;
     const nowMs = performance.now();
@@ -110,7 +110,7 @@ export class TokenMetadata {
   }
 }
 
-/** The event of a token's document; `receivedUs` is when that came. */
+/** The event of a token's document. `receivedUs` is when the document arrived. */
 function metadataEvent(token: NewTokenEvent, document: OffChainMetadata, receivedUs: number): TokenMetadataEvent {
   const event: TokenMetadataEvent = {
     type: 'tokenMetadata',

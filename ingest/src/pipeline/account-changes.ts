@@ -10,13 +10,13 @@ import type { Emitter } from './emit.ts';
 import type { Pool, PoolBook } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
-/** Pools whose vaults are being read; beyond it a change is counted as untold. */
+/** Pools whose vaults are being read. Beyond it a change is not published, and counted. */
 const maxReads = 100;
 const readAttempts = 4;
 const readPauseMs = 300;
-/** Curves whose coin is being looked up; beyond it a change is counted as untold, and the next trade names the coin. */
+/** Curves whose coin is being looked up. Beyond it a change is not published, and counted; the next trade names the coin. */
 const maxLookUps = 8;
-/** Curves whose coin was looked up in vain, and for how long they are not looked up again. */
+/** Curves whose coin was not found, and how long they are not looked up again. */
 const maxNameless = 10_000;
 const namelessForMs = 600_000;
 
@@ -26,8 +26,8 @@ const ownerAt = 32;
 const amountAt = 64;
 
 /**
- * Tells as prices what accounts show and no trade has told. A curve's account shows its reserves; a pool's only their virtual
- * part, so that the vaults are read with it. An account of a curve does not name its coin: the curve's own token account does.
+ * Publishes as prices what accounts show and no trade has shown. A curve's account shows its reserves. A pool's account shows only the
+ * virtual part, so its vaults are read too. A curve's account does not name its coin, but the curve's token account does.
  */
 export class AccountChanges {
   readonly #book: PoolBook;
@@ -70,7 +70,7 @@ export class AccountChanges {
     if (!told) this.#emitter.counts.untoldChanges++;
   }
 
-  /** Pool and vaults in one answer, so that they are of one slot, and not of one before the change; false where there is none. */
+  /** Pool and vaults in one answer, so that they are of one slot, and not of one before the change. False if there is none. */
   async #readPool(pool: Pool, { baseVault, quoteVault }: PoolAccount, changedSlot: number): Promise<boolean> {
     const addresses = [pool.address, baseVault, quoteVault];
     const read = await this.#readSince(changedSlot, addresses);
@@ -85,7 +85,7 @@ export class AccountChanges {
     return true;
   }
 
-  /** The endpoint asked may be some slots behind the one that told of the change. */
+  /** The endpoint may be some slots behind the one that reported the change. */
   async #readSince(slot: number, addresses: readonly string[]): Promise<readonly FetchedAccount[]> {
     const isSince = (state: AccountState): boolean => state.slot >= slot;
     for (let attempt = 1; ; attempt++) {
@@ -112,7 +112,10 @@ export class AccountChanges {
     if (!isTold(pool, state.slot, shown)) this.#emitter.account(pool, state, shown);
   }
 
-  /** The coin is the one whose curve has this address: anybody can send a curve other coins, nobody can make them its own. */
+  /**
+   * The coin is the one whose curve has this address. Anybody can send other coins to a curve, but the address of a curve follows from its
+   * coin.
+   */
   async #nameCoin(venue: Venue, address: string): Promise<void> {
     const mints = await this.#accounts.mintsOf(address);
     const mint = mints.find((candidate) => venue.poolOfMint(candidate) === address);
@@ -120,7 +123,7 @@ export class AccountChanges {
   }
 }
 
-/** Raw amount of a token account of `owner`; null where the account is none. */
+/** Raw amount of a token account of `owner`; null if it is no such account. */
 function balanceOf({ owner: program, data }: AccountState, owner: string): bigint | null {
   if ((program !== tokenProgram && program !== token2022Program) || data.length < tokenAccountLength) return null;
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);

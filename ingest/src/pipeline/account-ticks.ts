@@ -5,14 +5,14 @@ import type { Pool } from './pools.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
 
 /**
- * An account shows the end of its slot, and may come before the logs of the trades that led there: it waits this long, so
- * that trades tell their own prices and an account only what no trade has told.
+ * An account shows the state at the end of its slot, and may arrive before the logs of the trades that led there. It waits this long, so that
+ * trades report their own prices, and an account only what no trade has shown.
  */
 const accountHoldMs = 250;
-/** Changes that wait, one a pool (the newest); beyond it the oldest are looked at early. */
+/** Changes that wait, one for each pool (the newest). Beyond it the oldest are released early. */
 const maxHeld = 50_000;
 
-/** What an account showed when it changed. */
+/** State of a changed account. */
 export interface AccountChange {
   readonly pool: Pool;
   readonly state: AccountState;
@@ -23,12 +23,12 @@ interface Held extends AccountChange {
   readonly atMs: number;
 }
 
-/** Accounts that changed, held back until trades had their turn. */
+/** Changed accounts, held back so that trades come first. */
 export class AccountTicks {
   readonly #held = new Map<string, Held>();
   readonly #onUntold: (change: AccountChange) => void;
 
-  /** `onUntold` is given what no trade has told. */
+  /** `onUntold` is called with changes that no trade has shown. */
   constructor(onUntold: (change: AccountChange) => void) {
     this.#onUntold = onUntold;
   }
@@ -45,12 +45,12 @@ export class AccountTicks {
       this.#held.delete(pool.address);
       return;
     }
-    // A curve that changes with every slot is still told: its first wait counts.
+    // The first wait counts, so that a curve that changes with every slot is still published.
     this.#held.set(pool.address, { atMs: before?.atMs ?? performance.now(), ...change });
     if (this.#held.size > maxHeld) this.release(0);
   }
 
-  /** Tells the changes that have waited long enough and that no trade has told. */
+  /** Releases changes that have waited long enough and that no trade has shown. */
   release(holdMs = accountHoldMs): void {
     const untilMs = performance.now() - holdMs;
     for (const [address, held] of this.#held) {
@@ -61,7 +61,7 @@ export class AccountTicks {
   }
 }
 
-/** A pool's account does not show its reserves: after a price of the same slot there is nothing to be looked up. */
+/** A pool's account does not show its reserves, so nothing is looked up after a price of the same slot. */
 function isAccountTold({ pool, state, account }: AccountChange): boolean {
   return account.type === 'curve'
     ? isTold(pool, state.slot, stateOfReserves(account.reserves))

@@ -1,7 +1,7 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
-/** The first sight of every transaction, over all endpoints and subscriptions. Whether it was told whole is the pipeline's to know. */
+/** The first sighting of every transaction, over all endpoints and subscriptions. The pipeline knows whether it was complete. */
 export class Dedupe {
   readonly #seen: Recent<number>;
 
@@ -10,7 +10,7 @@ export class Dedupe {
     this.#seen = new Recent(capacity);
   }
 
-  /** Null for the first sight of a signature as long as it is remembered; then the slot of the first. */
+  /** Null for the first sighting of a signature; later the slot of the first one, as long as it is remembered. */
   see(signature: string, slot: number): number | null {
     const seen = this.#seen.peek(signature);
     if (seen !== undefined) return seen;
@@ -18,7 +18,7 @@ export class Dedupe {
     return null;
   }
 
-  /** Slot of the first sight; null where there was none. */
+  /** Slot of the first sighting; null if there was none. */
   slotOf(signature: string): number | null {
     return this.#seen.peek(signature) ?? null;
   }

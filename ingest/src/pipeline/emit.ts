@@ -33,13 +33,13 @@ export interface EmitCounts {
   prices: number;
   newTokens: number;
   migrations: number;
-  /** Trades whose reserves did not follow from the trade before them on the same curve: one between them was missed. */
+  /** Trades whose reserves do not follow from the previous trade on the same curve: a trade between them was missed. */
   discontinuities: number;
-  /** Changed reserves that could not be told as a price: nothing is known of the pool's coin or of its other reserve. */
+  /** Changed reserves without a price: the pool's coin or its other reserve is not known. */
   untoldChanges: number;
 }
 
-/** A transaction's event whose pool is known. */
+/** An event of a transaction with its resolved pool. */
 export interface ResolvedEvent<E> {
   readonly transaction: DecodedTransaction;
   readonly path: string;
@@ -48,7 +48,7 @@ export interface ResolvedEvent<E> {
   readonly event: E;
 }
 
-/** Makes the contract's events out of resolved ones, prices them, and keeps the last price of every pool. */
+/** Turns resolved events into events of the contract, values them, and remembers the last price of every pool. */
 export class Emitter {
   readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, untoldChanges: 0 };
   readonly #solUsd: SolUsdFeed;
@@ -154,7 +154,7 @@ export class Emitter {
     this.#publish(price);
   }
 
-  /** On a curve the base reserve moves by what is traded and by nothing else. */
+  /** On a curve only trades change the base reserve. */
   #checkContinuity(pool: Pool, { mint, pool: namedPool, side, baseAmount, reserves }: VenueTrade, slot: number): void {
     // The part of a buy behind a curve's end names the pool, and its reserves are those that the pool opens with.
     if (mint === null || namedPool !== null || reserves === null || isLate(slot, pool.tickSlot)) return;
@@ -173,7 +173,7 @@ export class Emitter {
   }
 }
 
-/** Pools tell their token's supply with every trade, curves never. A layout from before that leaves it to the mint's account. */
+/** Trades of pools show the token's supply, those of curves never do. For an older layout the mint's account is read. */
 function learnSupply(pool: Pool, { mint, supply }: VenueTrade): void {
   const token = pool.token!;
   if (supply === null) {

@@ -1,15 +1,15 @@
-/** Events that wait for facts about their pool, all pools together; beyond it the newest are refused. */
+/** Events that wait until their pool is resolved, over all pools. Beyond it the newest are refused. */
 const maxWaiting = 20_000;
 
 /**
- * Lines of events, one a pool, in the order in which they came. While a pool has a line, its further events join it, so that
- * none overtakes another; pools do not wait for each other.
+ * Lines of waiting events, one for each pool, in order of arrival. While a pool has a line, its further events join it, so that none
+ * overtakes another. Pools do not wait for each other.
  */
 export class Lines<T> {
   waiting = 0;
   readonly #lines = new Map<string, T[]>();
   readonly #keyOf: (item: T) => string;
-  /** Key -> how many items of it wait. */
+  /** Key -> number of waiting items. */
   readonly #keys = new Map<string, number>();
 
   /** `keyOf`: several items may share a key. */
@@ -26,7 +26,7 @@ export class Lines<T> {
     return this.#keys.has(key);
   }
 
-  /** False where there is no room. */
+  /** False if there is no space. */
   join(pool: string, item: T): boolean {
     if (this.waiting >= maxWaiting) return false;
     this.waiting++;
@@ -42,12 +42,12 @@ export class Lines<T> {
     return this.#lines.get(pool)?.[0];
   }
 
-  /** All that wait, line by line. */
+  /** All waiting items, line by line. */
   *items(): Iterable<T> {
     for (const line of this.#lines.values()) yield* line;
   }
 
-  /** Takes the first of a line; an empty line is closed. */
+  /** Removes the first item of a line, and closes a line that is empty. */
   shift(pool: string): T | undefined {
     const line = this.#lines.get(pool);
     const item = line?.shift();
@@ -56,7 +56,7 @@ export class Lines<T> {
     return item;
   }
 
-  /** Takes those out of all lines that are meant; no line is closed by it. */
+  /** Removes matching items from all lines. It closes no line. */
   drop(isMeant: (item: T) => boolean): void {
     for (const [pool, line] of this.#lines) {
       const left: T[] = [];
@@ -68,7 +68,7 @@ export class Lines<T> {
     }
   }
 
-  /** Closes a line; those who waited in it, in order. */
+  /** Closes a line, and returns its items in order. */
   dissolve(pool: string): T[] {
     const line = this.#lines.get(pool) ?? [];
     this.#lines.delete(pool);

@@ -19,23 +19,23 @@ import type { SolUsdFeed } from './sol-usd.ts';
 import { Supplies } from './supplies.ts';
 import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 
-/** The pool, then its mints, and once more where an event joined that needs a mint's program. */
+/** The pool, then its mints, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 4;
 
-/** Transactions remembered that have shown no event yet. Further sightings of a forgotten one count as repeats. */
+/** Transactions without an event so far that are remembered. Further sightings of a forgotten one count as repeats. */
 const maxQuiet = 20_000;
 
 export interface PipelineCounts extends UnfinishedCounts {
   /** Transactions that showed no event in one sighting, and some in a later one. */
   contradictedSilences: number;
-  /** Events given up because their pool could not be found out. */
+  /** Events given up because their pool could not be resolved. */
   lostEvents: number;
 }
 
 export interface PipelineParts {
   readonly venues: readonly Venue[];
   readonly simulated: boolean;
-  /** Bounds of what is remembered; `standardMemory` where not given. */
+  /** Bounds of the memory; `standardMemory` if not given. */
   readonly memory?: MemoryBounds;
   readonly solUsd: SolUsdFeed;
   readonly accounts: AccountFetcher;
@@ -47,7 +47,7 @@ export interface PipelineParts {
   readonly onLoss: (loss: Loss) => void;
 }
 
-/** One event of a transaction, with its pool: in that pool's line it waits where it must. */
+/** One event of a transaction, with its pool. It waits in that pool's line if necessary. */
 interface Placed {
   readonly transaction: DecodedTransaction;
   readonly located: LocatedEvent;
@@ -102,7 +102,7 @@ export class Pipeline {
     this.#supplies = new Supplies(this.#resolver, parts.log);
   }
 
-  /** Accounts of pools and curves that are being read, because no trade told what changed. */
+  /** Accounts of pools and curves that are being read, because no trade showed their change. */
   get accountReads(): number {
     return this.#changes.reads;
   }
@@ -124,7 +124,7 @@ export class Pipeline {
     return this.isOpen(signature) || this.#lines.hasKey(signature);
   }
 
-  /** The oldest slot of what is still on its way; infinite where nothing is. */
+  /** The oldest slot of events that wait; infinite if none does. */
   oldestWaitingSlot(): number {
     let oldest = this.#unfinished.oldestSlot();
     if (this.#lines.waiting > 0) for (const { transaction } of this.#lines.items()) oldest = Math.min(oldest, transaction.slot);
@@ -138,7 +138,7 @@ export class Pipeline {
     this.take(transaction);
   }
 
-  /** What was told of a pool was on a fork that died: its next price is told whatever its slot. */
+  /** The last price of a pool was of a fork that died. The next price is published whatever its slot. */
   unsettle(poolAddress: string): void {
     const pool = this.book.pool(poolAddress);
     if (pool === undefined) return;
@@ -146,7 +146,7 @@ export class Pipeline {
     pool.tickBase = pool.tickQuote = pool.tradedBase = -1n;
   }
 
-  /** A slot died: what still was to be found out of its transactions is of no interest any more. */
+  /** A slot died: its transactions and events no longer wait for anything. */
   abandon(slot: number): void {
     this.#unfinished.abandon(slot);
     if (this.#lines.waiting > 0) this.#lines.drop(({ transaction }) => transaction.slot === slot);
@@ -207,7 +207,7 @@ export class Pipeline {
     }
   }
 
-  /** The pool of an event; what the event tells about pools is put down on the way. */
+  /** The pool of an event. Also notes what the event shows about pools. */
   #poolOf({ venue, event }: LocatedEvent): Pool | null {
     switch (event.type) {
       case 'trade': {
@@ -229,7 +229,7 @@ export class Pipeline {
     }
   }
 
-  /** Tells an event, or lets it wait behind what must be known of its pool. */
+  /** Publishes an event, or lets it wait until its pool is resolved. */
   #admit(placed: Placed): void {
     const { pool } = placed;
     if (this.#lines.waiting > 0 && this.#lines.has(pool.address)) {
@@ -259,7 +259,7 @@ export class Pipeline {
         this.#tell(head);
       }
     }
-    // Open still where all that waited in it was of a slot that died.
+    // The line may still be open if everything in it was of a slot that died.
     this.#lines.dissolve(line);
   }
 

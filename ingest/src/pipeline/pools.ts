@@ -4,18 +4,18 @@ import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } fr
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
-/** Venues that mint their coins themselves, all with the same decimals; elsewhere the mint account tells. */
+/** Venues that mint their coins themselves, all with the same decimals; elsewhere the mint account shows them. */
 const mintedDecimals: Partial<Record<VenueName, number>> = { pump: 6 };
 
-/** What is known of a token; shared by all its pools. */
+/** Facts about a token, shared by all its pools. */
 export interface Token {
   readonly mint: string;
   decimals: number | null;
-  /** Raw units; null until an event, the curve's account or the mint's account told it. */
+  /** Raw units; null until an event, the curve's account or the mint's account shows it. */
   supply: bigint | null;
-  /** Only the mint's account tells the supply, which may change without an event of ours: it is read again from time to time. */
+  /** Only the mint's account shows the supply, which may change without an event. It is read again from time to time. */
   supplyByMint: boolean;
-  /** When the mint's account told it, Unix milliseconds; before any. */
+  /** When the mint's account was last read, Unix milliseconds; before any, very old. */
   supplyAtMs: number;
   tokenProgram: string | null;
 }
@@ -23,24 +23,24 @@ export interface Token {
 export interface Pool {
   readonly venue: Venue;
   readonly address: string;
-  /** A bonding curve, whose account tells the supply. */
+  /** A bonding curve, whose account shows the supply. */
   isCurve: boolean;
-  /** The token that is traded; null for a curve known only by its account, which does not name it. */
+  /** The traded token; null for a curve that is known only by its account, which does not name it. */
   token: Token | null;
   quote: Token | null;
   /** The program's base is the money and its quote the token. */
   flipped: boolean;
-  /** Supply by the curve's account, kept until the token is known. */
+  /** Supply from the curve's account, stored until the token is known. */
   curveSupply: bigint | null;
-  /** Base reserve that the pool was opened with; -1 where that was not seen. */
+  /** Base reserve that the pool was opened with; -1 if that was not seen. */
   openedBase: bigint;
   /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
   tickSlot: number;
   tickBase: bigint;
   tickQuote: bigint;
-  /** Base reserve after the last trade told, for the continuity check of curves; -1 before the first. */
+  /** Base reserve after the last published trade, for the continuity check of curves; -1 before the first. */
   tradedBase: bigint;
-  /** An account was asked for, to learn the supply. */
+  /** An account was requested to read the supply. */
   supplyAsked: boolean;
 }
 
@@ -48,20 +48,20 @@ function newToken(mint: string, decimals: number | null): Token {
   return { mint, decimals, supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
 }
 
-/** `supply` null: the curve's account does not tell the true one. */
+/** `supply` is null if the curve's account does not show the true one. */
 function learnCurveSupply(token: Token, supply: bigint | null): void {
   if (supply === null) token.supplyByMint = true;
   else if (!token.supplyByMint) token.supply = supply;
 }
 
-/** What pools and mints are, as far as events and accounts have told: no I/O. */
+/** Facts about pools and mints, from events and accounts. No I/O. */
 export class PoolBook {
   readonly #pools: Recent<Pool>;
   readonly #curves: Recent<Pool>;
   readonly #tokens: Recent<Token>;
   readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
 
-  /** `capacity`: pools, curves and mints remembered, each; the one not used for longest is forgotten and read from the chain again. */
+  /** `capacity`: remembered pools, curves and mints, of each kind. The least recently used one is forgotten, and read from the chain again. */
   constructor(capacity = standardMemory.pools) {
     this.#pools = new Recent(capacity);
     this.#curves = new Recent(capacity);
@@ -84,7 +84,7 @@ export class PoolBook {
     return this.#pools.get(address);
   }
 
-  /** The pool at an address, made when new. */
+  /** The pool at an address; created if it is new. */
   poolAt(venue: Venue, address: string): Pool {
     const known = this.#pools.get(address);
     if (known !== undefined) return known;
@@ -107,7 +107,7 @@ export class PoolBook {
     return pool;
   }
 
-  /** The curve of a mint; null where the venue's curves do not follow from the mint. */
+  /** The curve of a mint; null if the venue's curves do not follow from the mint. */
   curve(venue: Venue, mint: string): Pool | null {
     const known = this.#curves.get(mint);
     if (known !== undefined && known.venue === venue) return known;
@@ -161,7 +161,7 @@ export class PoolBook {
     if (pool.token === null) {
       const token = this.token(mint);
       token.decimals ??= mintedDecimals[venue.name] ?? null;
-      // An account seen before named no coin, but it told of its supply.
+      // An account that was read before named no coin, but showed its supply.
       if (pool.isCurve) learnCurveSupply(token, pool.curveSupply);
       pool.token = token;
     }
@@ -177,7 +177,7 @@ export class PoolBook {
       pool.flipped = quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
       pool.token = this.token(pool.flipped ? quoteMint : baseMint);
       pool.quote = this.token(pool.flipped ? baseMint : quoteMint);
-      // Events of such a pool tell the supply of the money.
+      // Events of such a pool show the supply of the money.
       if (pool.flipped) pool.token.supplyByMint = true;
     }
     return pool;

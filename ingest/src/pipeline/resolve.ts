@@ -6,18 +6,18 @@ import type { AccountState } from '../sources/sighting.ts';
 import type { Pool, PoolBook, Token } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
-/** Accounts to be read before events of a pool can be told. */
+/** Accounts to be read before events of a pool can be published. */
 export interface Need {
   readonly pool: Pool;
   readonly addresses: readonly string[];
 }
 
-/** The endpoint asked may be some slots behind the one that told of the pool. */
+/** The endpoint may be some slots behind the one that reported the pool. */
 const missingAttempts = 4;
 const missingPauseMs = 300;
-/** How long events of a pool that proved to be none are refused without asking again. */
+/** How long events of an account that is no pool are refused without another request. */
 const hopelessForMs = 60_000;
-/** How long events wait for an endpoint that answers at all. */
+/** How long events wait for any endpoint to answer. */
 const unavailableWithinMs = 30_000;
 const unavailablePauseMs = 1_000;
 /** The same after that time. */
@@ -30,7 +30,7 @@ const supplyAt = 36;
 const decimalsAt = 44;
 const initializedAt = 45;
 
-/** Finds out what events do not tell: the pair of a pool, decimals, supply and token program of a mint. */
+/** Reads what events do not show: the pair of a pool; decimals, supply and token program of a mint. */
 export class PoolResolver {
   readonly #book: PoolBook;
   readonly #accounts: AccountFetcher;
@@ -45,13 +45,13 @@ export class PoolResolver {
     this.#venues = venues;
   }
 
-  /** True where the pool was asked for in vain a short while ago. */
+  /** True if the pool was recently requested and not found. */
   isHopeless(pool: Pool): boolean {
     const untilMs = this.#hopeless.get(pool.address);
     return untilMs !== undefined && performance.now() < untilMs;
   }
 
-  /** Reads and notes what is needed; null when done, otherwise why it could not be. */
+  /** Reads and notes what is needed. Returns null, or the reason why it failed. */
   async learn(need: Need): Promise<string | null> {
     const deadlineMs = performance.now() + unavailableWithinMs;
     for (;;) {
@@ -88,7 +88,7 @@ export class PoolResolver {
     return venue.decodeAccount(data).kind === 'decoded' ? null : 'the account is no pool';
   }
 
-  /** Notes an account without a fault: a pool, or else a mint. */
+  /** Notes a valid account: a pool or a mint. */
   #note(state: AccountState): void {
     const venue = this.#venues.get(state.owner);
     if (venue === undefined) {
@@ -102,7 +102,7 @@ export class PoolResolver {
 
 const unavailable = 'no endpoint answered';
 
-/** What the event of a pool still needs; null when all is known. */
+/** What an event of a pool still needs; null if everything is known. */
 export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {
   const { token, quote } = pool;
   if (token === null || quote === null) return { pool, addresses: [pool.address] };
@@ -119,7 +119,7 @@ function mintFault({ owner, data }: AccountState): string | null {
   return isMint ? null : 'the account is no mint';
 }
 
-/** Decimals, supply and program of a mint account without a fault. */
+/** Decimals, supply and program of a valid mint account. */
 function noteMint(token: Token, { owner, data, receivedUs }: AccountState): void {
   token.decimals = data[decimalsAt]!;
   token.supply = new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(supplyAt, true);

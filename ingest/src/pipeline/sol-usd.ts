@@ -12,21 +12,21 @@ export interface SolUsd {
   /** USD (USDC) for one SOL. */
   readonly price: number;
   readonly slot: number;
-  /** When it was heard, Unix milliseconds. */
+  /** When it was received, Unix milliseconds. */
   readonly atMs: number;
 }
 
-/** A pool that nobody trades tells nothing: after this long it is asked for. */
+/** A pool without trades causes no account change. Its account is requested after this time. */
 const refreshAfterMs = 20_000;
 
-/** USD for one SOL by the state of the SOL/USDC pool; null where the account is not that pool or has no liquidity. */
+/** USD for one SOL by the state of the SOL/USDC pool; null if the account is not that pool or has no liquidity. */
 export function solUsdOf(state: AccountState): number | null {
   if (state.owner !== whirlpoolProgram) return null;
   const pool = decodeWhirlpool(state.data);
   return pool === null ? null : usdcPerSol(pool);
 }
 
-/** Keeps the SOL/USD price: told by account changes of all endpoints, asked for at the start and when nothing was heard. */
+/** Maintains the SOL/USD price: from account changes of all endpoints, and by a request at the start and after silence. */
 export class SolUsdFeed {
   current: SolUsd | null = null;
   /** Answers and notifications that were not the pool's state. */
@@ -43,7 +43,7 @@ export class SolUsdFeed {
     this.#signal = signal;
   }
 
-  /** A slot far ahead of a price that was just heard is none. One far behind it says that the price's own slot was none. */
+  /** A slot far ahead of a price that was just received is invalid. One far behind it shows that the price's own slot was invalid. */
   take(state: AccountState): void {
     const price = solUsdOf(state);
     const atMs = Math.round(state.receivedUs / 1000);
@@ -56,7 +56,7 @@ export class SolUsdFeed {
     this.current = { price, slot: state.slot, atMs };
   }
 
-  /** Asks for the pool's account when nothing was heard for long; called once a second. */
+  /** Requests the pool's account after a silence. Called once a second. */
   refresh(nowMs: number): void {
     const heardAtMs = this.current?.atMs ?? Number.NEGATIVE_INFINITY;
     if (this.#asking || nowMs - Math.max(heardAtMs, this.#askedAtMs) < (this.current === null ? 1000 : refreshAfterMs)) return;

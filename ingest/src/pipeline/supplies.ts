@@ -2,12 +2,12 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Pool } from './pools.ts';
 import type { PoolResolver } from './resolve.ts';
 
-/** Supplies that are being asked for beside the stream; beyond it they wait for their next trade. */
+/** Concurrent requests for supplies. Beyond it a supply is requested at its next trade. */
 const maxQuestions = 2_000;
-/** How long a supply holds that only the mint's account tells. */
+/** How long a supply is valid that only the mint's account shows. */
 const freshForMs = 60_000;
 
-/** Learns supplies that no event tells, from the curve's account or the mint's. No trade waits for them. */
+/** Reads supplies that no event shows, from the account of the curve or the mint. No trade waits for them. */
 export class Supplies {
   readonly #resolver: PoolResolver;
   readonly #log: Logger;
@@ -18,7 +18,7 @@ export class Supplies {
     this.#log = log;
   }
 
-  /** Asks where the supply of a pool's token is unknown or too old; `atMs` is the time of a trade in it. */
+  /** Requests the supply of a pool's token if it is unknown or too old. `atMs` is the time of a trade in the pool. */
   look(pool: Pool, atMs: number): void {
     const token = pool.token!;
     if (token.supplyByMint ? atMs - token.supplyAtMs < freshForMs : token.supply !== null) return;
@@ -32,7 +32,7 @@ export class Supplies {
     const fault = await this.#resolver.learn({ pool, addresses: [address] });
     this.#questions--;
     pool.supplyAsked = false;
-    // A curve's account may say that the mint's tells it.
+    // A curve's account may refer to the mint's account.
     if (fault === null) this.look(pool, atMs);
     else this.#log.debug({ pool: pool.address, reason: fault }, 'supply_unknown');
   }

@@ -1,12 +1,12 @@
 import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Outgoing, SlotNews } from './outgoing.ts';
 
-/** Slots of dropped verdicts, of either kind: as many as those who read the log remember. Beyond it the oldest are let go. */
+/** Slots of dropped verdicts, of either kind: as many as readers of the log remember. Beyond it the oldest are forgotten. */
 const maxSlots = 4_096;
 
 /**
- * What was dropped before it came into the log, as the one entry that goes into the log in its place: of which slots events are missing, so
- * that clients are told, and what was known of the fate of slots, for that is not lost with the events.
+ * The one entry that replaces dropped items in the log. It names the slots of the missing events, so that clients are notified, and
+ * contains the dropped verdicts, so that these are not lost with the events.
  */
 export class Dropped {
   #alive: number[] = [];
@@ -28,7 +28,7 @@ export class Dropped {
     return 0;
   }
 
-  /** Received with the newest of what was dropped. */
+  /** When the newest of the dropped items was received. */
   news(): SlotNews {
     const verdict = { type: 'slots', alive: this.#alive, dead: this.#dead, ts: { received: this.#receivedUs, published: 0 } } as const;
     return this.#lost === null ? verdict : { ...verdict, lost: this.#lost };

@@ -2,15 +2,15 @@ import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import { Dropped } from './dropped.ts';
 import type { Outgoing } from './outgoing.ts';
 
-/** What is kept at most; beyond it the oldest is dropped, and stays as what says so. */
+/** Bounds of the queue. Beyond them the oldest events are dropped; an entry in their place reports it. */
 const maxEvents = 50_000;
 const maxBytes = 64 * 1024 * 1024;
-/** Memory of a trade, price or migration; names and links of a creation come on top. */
+/** Memory of a trade, price or migration. Names and links of a creation are added. */
 const eventBytes = 1_200;
 
 /**
- * Events that wait to be published, in their order. What drops events for a bound says how many, and in their place, before all others,
- * stands one entry that says which slots they are of.
+ * Events that wait to be published, in order. Methods that drop events for a bound return their number. One entry before all others then
+ * says which slots the dropped events were of.
  */
 export class EventQueue {
   /** The events are `#events[#from..]`. */
@@ -29,7 +29,7 @@ export class EventQueue {
     return this.#dropBeyondBounds();
   }
 
-  /** The oldest, at most `count`. */
+  /** The oldest events, at most `count`. */
   take(count: number): Outgoing[] {
     const first = this.#dropped === null ? [] : [this.#dropped.news()];
     this.#dropped = null;
@@ -40,7 +40,7 @@ export class EventQueue {
     return [...first, ...taken];
   }
 
-  /** Puts events that were taken before all others again. */
+  /** Puts events back that were removed, before all others. */
   putBack(taken: readonly Outgoing[]): number {
     this.#events = [...taken, ...this.#events.slice(this.#from)];
     this.#from = 0;
@@ -48,13 +48,13 @@ export class EventQueue {
     return this.#dropBeyondBounds();
   }
 
-  /** Says of an event that it will not be published, though no bound is reached. */
+  /** Reports an event that will not be published, although no bound is reached. */
   lose(event: Outgoing): void {
     this.#dropped ??= new Dropped();
     this.#dropped.add(event);
   }
 
-  /** Forgets the oldest for as long as they were received before a time, in microseconds: another process published them. */
+  /** Drops the oldest events that were received before a time, in microseconds, because another process published them. */
   dropReceivedBefore(timeUs: number): void {
     if (this.#dropped !== null && this.#dropped.receivedUs < timeUs) this.#dropped = null;
     while (this.#kept > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#shift();

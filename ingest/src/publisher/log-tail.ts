@@ -12,13 +12,13 @@ const typesOfSlots: ReadonlySet<string> = new Set([
   'migration',
 ] satisfies StreamEvent['type'][]);
 
-/** What an entry of the log says of an event, or of slots. */
+/** What an entry of the log says about an event, or about slots. */
 export type Said =
   | { readonly kind: 'told'; readonly id: string; readonly slot: number; readonly processed: boolean; readonly topics: readonly string[] }
   | { readonly kind: 'retracted'; readonly id: string }
   | { readonly kind: 'slots'; readonly verdict: SlotVerdict };
 
-/** Null for what others than this stream's publishers say. */
+/** Null for entries that are not of ingest's publisher. */
 export function readSaid(entry: LogEntry): Said | null {
   const verdict = readVerdict(entry);
   if (verdict !== null) return { kind: 'slots', verdict };

@@ -9,33 +9,33 @@ import {
   tradesTopic,
 } from '@sluice/shared/wire/topics.ts';
 
-/** What the pipeline makes. */
+/** An event from the pipeline. */
 export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;
 
-/** What became of slots, behind all that was told of them. */
+/** Verdicts on slots. They follow all events of these slots. */
 export interface SlotNews extends SlotVerdict {
   readonly type: 'slots';
   readonly ts: { readonly received: number; published: number };
 }
 
-/** What waits to be published. */
+/** An item that waits to be published. */
 export type Outgoing = PublishableEvent | SlotNews;
 
-/** Takes an event back, on the topics that carried it. */
+/** Retracts an event, on the topics that carried it. */
 export interface Retraction {
   readonly type: 'retract';
   readonly id: string;
   readonly topics: readonly string[];
-  /** When it was known; on the wire it has no time. */
+  /** When it became known. It has no time on the wire. */
   readonly ts: { readonly received: number; published: number };
 }
 
-/** What is put into the log. */
+/** An item for the log. */
 export type Told = Outgoing | Retraction;
 
 const metadataEnding = '.metadata';
 
-/** Id of the metadata of a token, by the id of its creation. */
+/** Id of a token's metadata, from the id of its creation. */
 export function metadataIdOf(creationId: string): string {
   return creationId + metadataEnding;
 }

@@ -5,55 +5,53 @@ import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readSaid } from './log-tail.ts';
 import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type Told } from './outgoing.ts';
 
-/** Events told whose slots are not decided yet: minutes at full load. Beyond it the oldest slot is let go, and counted. */
+/** Published events of undecided slots: minutes at full load. Beyond it the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;
-/** Events that wait until it is known which of two slots lives. Beyond it the newest are refused, and counted. */
+/** Events that wait until one of two slots is decided. Beyond it the newest are refused, and counted. */
 const maxHeld = 10_000;
-/** Events of decided slots that are remembered, beside those of the tail: none comes again that late. */
+/** Events of decided slots that are remembered, in addition to those of the tail. None comes again later than that. */
 const maxSettled = 65_536;
-/** Slots whose fate, or whose want of one, is remembered: half an hour. Beyond it the oldest is let go. */
+/** Slots whose verdict, or lack of one, is remembered: half an hour. Beyond it the oldest is forgotten. */
 const maxFates = 4_096;
-/** Entries of the tail in which the slot is looked for at which it begins: slots mix a little. */
+/** Entries at the start of the tail that determine the first complete slot, because entries of neighbouring slots mix. */
 const mixedEntries = 64;
 
 export interface StandingCounts {
-  /** Left out because the log has them: the process that led before told them. */
+  /** Left out because the log has them: the previous leader published them. */
   repeats: number;
-  /** Events taken back. */
+  /** Retracted events. */
   retracted: number;
-  /** Left out because their slot died, or because their transaction stands for another slot that lives. */
+  /** Left out because their slot died, or because the log has their transaction for another living slot. */
   outlived: number;
-  /** Let go for a bound: were their slot to die, nobody would be told. */
+  /** Forgotten for a bound: if their slot died, they would not be retracted. */
   forgotten: number;
 }
 
 /**
- * What stands in the log, for which slot: the one place that decides what an event to be published means for those who read
- * the log, whichever process told them what is in it. Per id they get told, taken back, told, taken back …, never one of the two
- * twice; an event of a dead slot is taken back; where two processes were told of one transaction in different slots, the
- * second waits until it is known which slot lives.
- *
- * It begins with the log's tail, when a process comes to lead, and ends with that lead.
+ * Knows which events the log has, and for which slot. It alone decides what an event to be published means for readers of the log,
+ * whichever process published the others. For each id, publications and retractions alternate. An event of a dead slot is retracted. If two
+ * processes saw one transaction in different slots, the second event waits until one of the slots is decided. It is created from the log's
+ * tail when a process becomes the leader, and lives as long as that lead.
  */
 export class Standing {
   readonly #counts: StandingCounts;
-  /** Of the tail: what stands, whatever became of its slot. Metadata of a coin may come minutes after it was told by another process. */
+  /** Events of the tail, whatever the state of their slot. Metadata of a coin may come minutes after another process published it. */
   readonly #before = new Map<string, number>();
-  /** Slot -> id -> topics, in the order in which they were told. */
+  /** Slot -> id -> topics, in the order of publication. */
   readonly #open = new Map<number, Map<string, readonly string[]>>();
   readonly #openSlots = new Map<string, number>();
   readonly #settled = new Recent<number>(maxSettled);
   readonly #fates = new Map<number, 'alive' | 'dead'>();
-  /** Slots of which the log has something at `processed`, withdrawn or not, and no verdict: whoever reads the log waits for one. */
+  /** Slots that have events at `processed` in the log, retracted or not, and no verdict. Readers of the log wait for one. */
   readonly #undecided = new Set<number>();
-  /** What no verdict names up to here counts as confirmed. */
+  /** Slots up to here count as confirmed if no verdict names them. */
   #decidedTo: number;
   #held: PublishableEvent[] = [];
-  /** The first slot of which the tail has all: 0 where it is the whole log. */
+  /** The first slot that the tail has completely; 0 if the tail is the whole log. */
   readonly since: number;
   readonly #completeTo: number;
 
-  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all, and every verdict; 0 where nobody knows. */
+  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all events and verdicts; 0 if nobody knows. */
   constructor(
     tail: readonly LogEntry[],
     isWhole: boolean,
@@ -78,7 +76,7 @@ export class Standing {
     this.since = isWhole ? 0 : first + 1;
   }
 
-  /** Slots that wait for a verdict: those of what the log has, and of what waits here. */
+  /** Slots that wait for a verdict: of events in the log, and of events that are held here. */
   get undecided(): readonly number[] {
     return [...new Set([...this.#undecided, ...this.#held.map(({ slot }) => slot)])];
   }
@@ -88,14 +86,14 @@ export class Standing {
     return this.#openSlots.size;
   }
 
-  /** Ids of what stands, with their slots; some twice. */
+  /** Ids of the events in the log, with their slots; some appear twice. */
   *told(): Iterable<readonly [id: string, slot: number]> {
     yield* this.#before;
     yield* this.#settled.entries();
     yield* this.#openSlots;
   }
 
-  /** What is to be put into the log for what is to be published. */
+  /** Turns items to be published into items for the log. */
   admit(queued: readonly Outgoing[]): Told[] {
     const admitted: Told[] = [];
     for (const item of queued) {
@@ -105,7 +103,7 @@ export class Standing {
     return admitted;
   }
 
-  /** They were admitted and did not come into the log. */
+  /** Forgets admitted items that the log did not accept. */
   drop(refused: readonly Told[]): void {
     for (const one of refused) if (one.type !== 'slots' && one.type !== 'retract') this.#remove(one.id);
   }
@@ -117,12 +115,12 @@ export class Standing {
     const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
     if (at === slot || (at === undefined && this.#standsBeforeTail(event))) this.#counts.repeats++;
     else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
-    // The log says already that its slot is decided, and not what became of it: it would count as confirmed.
+    // The log already counts its slot as decided, without a verdict that names it: the event would count as confirmed.
     else if (!isSure && slot <= this.#decidedTo && !this.#fates.has(slot)) this.#hold(event);
     else if (at === undefined) this.#tell(event, into);
     else if (topics === undefined) this.#counts.outlived++;
     else if (isSure || this.#fates.get(slot) === 'alive') {
-      // A transaction lands once: where this one lives, the one that stands does not.
+      // A transaction lands once. If it landed in this slot, the event that the log has is of a dead one.
       into.push(this.#retraction(id, topics));
       this.#tell(event, into);
     } else this.#hold(event);
@@ -134,8 +132,8 @@ export class Standing {
   }
 
   /**
-   * The tail does not show it, and the log has it, or had the time to. Of a slot that is complete only what is read late is missing.
-   * Metadata comes any time after the creation: unless the tail has that, the leader before may have published both.
+   * Whether the log had time to get an event that its tail does not show. A complete slot lacks only events that are read late. Metadata
+   * may come any time after the creation: unless the tail has the creation, the previous leader may have published both.
    */
   #standsBeforeTail(event: PublishableEvent): boolean {
     if (event.slot >= this.since) return false;
@@ -171,14 +169,14 @@ export class Standing {
     for (const event of held) this.#admit(event, into);
   }
 
-  /** Never past a slot that waits for a verdict, whatever is said. */
+  /** Never beyond a slot that waits for a verdict. */
   #moveDecided(to: number): number {
     const oldest = this.undecided.reduce((lowest, slot) => Math.min(lowest, slot), Number.POSITIVE_INFINITY);
     this.#decidedTo = Math.max(this.#decidedTo, Math.min(to, oldest - 1));
     return this.#decidedTo;
   }
 
-  /** The newest first, so that what a client undoes is always the last thing that it did. */
+  /** The newest first, so that a client always undoes its last change. */
   #takeBack(slot: number, into: Told[]): void {
     for (const [id, topics] of [...(this.#open.get(slot) ?? [])].toReversed()) into.push(this.#retraction(id, topics));
   }
@@ -205,7 +203,7 @@ export class Standing {
     }
   }
 
-  /** Only what is of a dead slot is ever taken back. Those who read the log wait for the verdict all the same: they don't know its slot. */
+  /** Only events of a dead slot are ever retracted. Readers of the log still wait for the verdict, because they do not know the slot. */
   #readRetraction(id: string): void {
     const slot = this.#slotOf(id);
     if (slot === undefined) return;
@@ -253,7 +251,7 @@ export class Standing {
   }
 }
 
-/** Slots whose events stand. */
+/** Slots of the living branch. */
 function standingOf({ alive, unknown = [] }: SlotVerdict): readonly number[] {
   return [...alive, ...unknown];
 }

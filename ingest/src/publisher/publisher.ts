@@ -14,30 +14,30 @@ import { Standing, type StandingCounts } from './published-slots.ts';
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
 /**
- * How long an event waits where another process leads, and how long that one must have led before any is dropped. It holds the lease before it
- * publishes: where Redis stands still in between, it takes over seconds later, or loses the lease having published part of what it kept.
+ * How long an event waits while another process leads, and how long that process must have led before any is dropped. A leader has the
+ * lease before it publishes. If Redis stalls in between, it takes over seconds later, or loses the lease after publishing a part.
  */
 const standbyKeepsUs = 12_000_000;
-/** Entries of the log that are read first at a takeover, beside two for each event that waits. */
+/** Entries of the log that are read first at a takeover, in addition to two for each waiting event. */
 const takeoverEntries = 2_000;
-/** Entries handed to the bus at one time. */
+/** Entries in one batch. */
 const maxBatch = 512;
 const firstPauseMs = 50;
 const maxPauseMs = 2_000;
-/** A bus that has not taken a batch for this long does not answer. */
+/** A bus that has not accepted a batch for this long is reported as not answering. */
 const maxStallMs = 3_000;
 
 export interface PublisherCounts extends StandingCounts {
   published: number;
   batches: number;
-  /** Dropped because the bus did not take events for too long. */
+  /** Dropped because the bus accepted no events for too long. */
   dropped: number;
-  /** Dropped because the bus carries no such entry. */
+  /** Dropped because the bus accepts no such entry. */
   refused: number;
   failures: number;
 }
 
-/** One holding of the lease. */
+/** One period of holding the lease. */
 interface Term {
   readonly bus: BusPublisher;
   readonly fence: number;
@@ -46,14 +46,12 @@ interface Term {
 }
 
 /**
- * Of all ingest processes, one leads and publishes; the others see the same events and keep those of the last seconds.
- * One that comes to lead reads from the log what stands there (`Standing`), and goes on with the rest of what it kept: each
- * event once, in the order in which this process saw them.
- *
- * The leader hands on all that one read of a socket brought as one batch, one batch at a time. A batch that the bus did
- * not take is handed again until it does; meanwhile, and while nobody is known to lead, events gather up to the bounds
- * of the queue. In the place of what is dropped beyond them, and of what the bus carries under no circumstances, the log says of which slots it is.
- * Only a log that lost its memory cannot tell what was published: a new leader then repeats what it kept.
+ * One of all ingest processes leads and publishes. The others see the same events and retain those of the last seconds. A new leader reads
+ * from the log which events it has (`Standing`), and continues with the rest of its queue: each event once, in the order in which this
+ * process saw them. The leader publishes all events of one read of a socket as one batch, one batch at a time. A batch that the bus did not
+ * accept is sent again until it is accepted. Meanwhile, and while no leader is known, events queue up to the bounds of the queue. One entry
+ * in the log names the slots of events that are dropped or that the bus never accepts. Only a log that lost its memory cannot show what was
+ * published: a new leader then repeats its queue.
  */
 export class Publisher {
   readonly counts: PublisherCounts = {
@@ -67,7 +65,7 @@ export class Publisher {
     outlived: 0,
     forgotten: 0,
   };
-  /** Microseconds from receiving an event to its being on the bus: of the oldest of each batch. */
+  /** Microseconds from receiving an event until it is on the bus, for the oldest event of each batch. */
   readonly delayUs = new LatencyHistogram();
   readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>;
   readonly #log: Logger;
@@ -75,20 +73,20 @@ export class Publisher {
   readonly #running: Promise<void>;
   #lease: Lease | null = null;
   #term: Term | null = null;
-  /** Holding in which the bus refused to store: it is over, though the lease may not know yet. */
+  /** The period in which the bus refused to store: it is over, even if the lease does not know yet. */
   #fenced = 0;
   /** Fence of the lease under which the last takeover failed. */
   #failedFence: number | null = null;
-  /** When the first event came since another leads; null where none does, or none came. */
+  /** When the first event came since another process leads; null if none leads, or none came. */
   #otherSinceUs: number | null = null;
-  /** When the batch under way was handed over; null where none is. */
+  /** When the current batch was sent; null if there is none. */
   #handedAtMs: number | null = null;
   #completeUpTo: () => Promise<number | null> = async () => null;
   #draining = false;
   #closed = false;
   #wake: (() => void) | null = null;
   #endPause: (() => void) | null = null;
-  /** Events pushed so far, and who waits for how many of them to have left. */
+  /** Number of events pushed, and callers that wait until a number of them is in the log. */
   #pushed = 0;
   #waiting: { readonly upTo: number; readonly settle: (done: boolean) => void }[] = [];
 
@@ -106,17 +104,17 @@ export class Publisher {
     return this.#term !== null;
   }
 
-  /** Fence of the present holding; null while this process does not lead. */
+  /** Fence of the current period; null while this process does not lead. */
   get fence(): number | null {
     return this.#term?.fence ?? null;
   }
 
-  /** Slots for whose verdict those who read the log wait; none while this process does not lead. */
+  /** Slots whose verdict readers of the log wait for; none while this process does not lead. */
   get undecided(): readonly number[] {
     return this.#term?.standing.undecided ?? [];
   }
 
-  /** Sets a status of the bus in the holding with this fence; false where that is over. */
+  /** Sets a status on the bus under this fence; false if the period is over. */
   async setStatus(fence: number, name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<boolean> {
     const term = this.#term;
     if (term?.fence !== fence) return false;
@@ -129,7 +127,7 @@ export class Publisher {
     }
   }
 
-  /** True once all that was pushed before is in the log; false where this process does not lead until then, or the signal fired. */
+  /** True once all earlier events are in the log. False if this process stops leading before, or the signal aborts. */
   flushed(signal: AbortSignal): Promise<boolean> {
     if (this.#term === null || signal.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -143,7 +141,7 @@ export class Publisher {
     });
   }
 
-  /** The bus tells who leads, and takes what it is handed. */
+  /** The bus reports the leader, and accepts batches. */
   get busAnswers(): boolean {
     const stalled = this.#handedAtMs !== null && performance.now() - this.#handedAtMs > maxStallMs;
     return !stalled && this.#lease?.holder !== null;
@@ -158,15 +156,18 @@ export class Publisher {
   }
 
   /**
-   * What is old was published by the process that leads. Not so what gathered before it did: it has to hand that over first, or
-   * nobody leads at all, as where a claim was granted whose answer never arrived.
+   * Drops old events, which the leader has published. Events that were queued before it led are not dropped: the leader has to publish its
+   * own queue first, or nobody leads at all, for example if a claim was granted whose answer never arrived.
    */
   #dropPublished(newestUs: number): void {
     this.#otherSinceUs ??= newestUs;
     if (newestUs - this.#otherSinceUs >= standbyKeepsUs) this.#queue.dropReceivedBefore(newestUs - standbyKeepsUs);
   }
 
-  /** Asks to lead, from now on. `completeUpTo`: the slot up to which all was told, and decided, by whoever led before; null where nobody knows. */
+  /**
+   * Asks to lead from now on. `completeUpTo`: the slot up to which the previous leader published and decided everything; null if nobody
+   * knows.
+   */
   stand(completeUpTo = this.#completeUpTo): void {
     this.#completeUpTo = completeUpTo;
     if (this.#lease !== null || this.#draining) return;
@@ -181,7 +182,7 @@ export class Publisher {
     this.#stir();
   }
 
-  /** Leaves it to others to lead, until it stands again. */
+  /** Leaves the lead to others until `stand` is called again. */
   async withdraw(): Promise<void> {
     const lease = this.#lease;
     this.#lease = null;
@@ -189,7 +190,7 @@ export class Publisher {
     await lease?.close();
   }
 
-  /** Hands over what is left where it leads, for at most `withinMs`; what then remains is counted as dropped. */
+  /** If it leads, publishes the rest for at most `withinMs`. What then remains counts as dropped. */
   async close(withinMs: number): Promise<void> {
     this.#draining = true;
     this.#stir();
@@ -216,12 +217,12 @@ export class Publisher {
     }
   }
 
-  /** Null where the bus did not answer, or the lease was lost meanwhile. */
+  /** Null if the bus did not answer, or the lease was lost meanwhile. */
   async #takeOver(lease: Lease): Promise<Term | null> {
     const { fence } = lease;
     const startedAtMs = performance.now();
     try {
-      // In this order: what is stored after the log was read is this publisher's, or of no holder of the lease.
+      // The order matters: entries that are stored after the log was read come from this publisher, or from no holder of the lease.
       const bus = await this.#bus.publisher({ lease });
       const standing = await this.#readLog().catch(async (error: unknown) => {
         await bus.close();
@@ -231,7 +232,7 @@ export class Publisher {
     } catch (error) {
       if (error instanceof BusError && error.code === 'FENCED') this.#endHolding(fence);
       else {
-        // It is tried again every few milliseconds: one line for each lease.
+        // It is tried again every few milliseconds, so it is logged once for each lease.
         if (this.#failedFence !== fence) this.#log.error({ err: error }, 'takeover_failed');
         this.#failedFence = fence;
         await this.#pause(firstPauseMs);
@@ -240,7 +241,7 @@ export class Publisher {
     }
   }
 
-  /** All of what is not complete has to be known; reading more would take a second that nobody has at a takeover. */
+  /** Everything that is not complete must be known. To read more would delay a takeover by a second. */
   async #readLog(): Promise<Standing> {
     const complete = await this.#completeUpTo();
     const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
@@ -254,7 +255,7 @@ export class Publisher {
     return standingOf(whole, whole.length < busLimits.maxTailEntries);
   }
 
-  /** Publishes for as long as the lease is held. */
+  /** Publishes as long as it holds the lease. */
   async #serve(term: Term): Promise<void> {
     this.#term = term;
     const tookMs = Math.round(performance.now() - term.startedAtMs);
@@ -271,7 +272,7 @@ export class Publisher {
     if (!this.#draining) this.#log.warn({ fence: term.fence }, 'ingest_lost_lead');
   }
 
-  /** The bus stores nothing more under this fence, though the lease may last. */
+  /** The bus stores nothing more under this fence, even if the lease lasts. */
   #endHolding(fence: number): void {
     this.#fenced = fence;
     this.#lease?.relinquish(fence);
@@ -282,7 +283,7 @@ export class Publisher {
     return lease !== null && lease.held && lease.fence === fence && this.#fenced !== fence;
   }
 
-  /** Nothing is under way when this is called. */
+  /** To be called while no batch is being sent. */
   #tellFlushed(): void {
     if (this.#waiting.length === 0) return;
     const left = this.#pushed - this.buffered;
@@ -291,7 +292,7 @@ export class Publisher {
     for (const { settle } of done) settle(true);
   }
 
-  /** Hands events to the bus until it took them; back to the queue where this process does not lead any more. */
+  /** Sends events to the bus until it accepts them. They go back to the queue if this process stops leading. */
   async #deliver(term: Term, events: readonly Told[]): Promise<void> {
     this.#handedAtMs = performance.now();
     await this.#hand(term, events);
@@ -317,7 +318,7 @@ export class Publisher {
         else this.counts.failures++;
         const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;
         if (taken.length < batch.length) {
-          // The bus refused the batch for some of them; the others are handed over at once.
+          // The bus refused the batch because of some entries. The others are sent at once.
           this.#refuse(
             batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])),
             error,
@@ -331,7 +332,7 @@ export class Publisher {
           return;
         }
         if (!this.#isServing(term)) {
-          // What is to be taken back the next one sees by itself.
+          // The next leader finds out by itself what to retract.
           this.counts.dropped += this.#queue.putBack(batch.flatMap(({ event }) => (event.type === 'retract' ? [] : [event])));
           return;
         }
@@ -359,14 +360,14 @@ export class Publisher {
     }
   }
 
-  /** Resolves at the next event, or when the lease or what is asked of the publisher changed. */
+  /** Resolves at the next event, or if the lease or the request to lead changes. */
   #changed(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
-  /** As `#changed`, but events don't end it. */
+  /** As `#changed`, but events do not end it. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -388,7 +389,7 @@ interface Encoded {
   readonly entry: BusEntry;
 }
 
-/** Encodes a batch; `ts.published` is this moment. */
+/** Encodes a batch. `ts.published` is the current time. */
 function encode(events: readonly Told[]): Encoded[] {
   const published = nowUs();
   return events.map((event) => {

@@ -7,12 +7,12 @@ import { nowUs } from '../../clock.ts';
 import { readAccount } from '../read-account.ts';
 import type { AccountState } from '../sighting.ts';
 
-/** Accounts of one `getMultipleAccounts`, as nodes limit it. */
+/** Accounts in one `getMultipleAccounts`, the limit of nodes. */
 const maxAccountsACall = 100;
-/** Addresses waiting for a call; beyond it the newest are refused. */
+/** Addresses that wait for a call. Beyond it new ones are refused. */
 const maxQueued = 20_000;
 const maxConcurrentCalls = 4;
-/** Requests of one moment share a call. */
+/** Requests within this time share a call. */
 const gatherMs = 2;
 const attempts = 5;
 /** A token account begins with the address of its mint. */
@@ -32,8 +32,8 @@ interface Request {
 }
 
 /**
- * Reads accounts from the RPC, many in one call; never rejects. An account that one endpoint does not have, or shows in a
- * form that its asker cannot use, is asked of the others too.
+ * Reads accounts by RPC, many in one call; never rejects. If one endpoint does not have an account, or returns it in a form that the caller
+ * cannot use, the other endpoints are asked too.
  */
 export class AccountFetcher {
   calls = 0;
@@ -49,7 +49,7 @@ export class AccountFetcher {
     this.#signal = signal;
   }
 
-  /** `usable` false: another endpoint is asked as well; where none has it better, what was found. */
+  /** If `usable` returns false, another endpoint is asked. If none has a usable account, the first one that was found is returned. */
   fetch(address: string, usable: (state: AccountState) => boolean = () => true): Promise<FetchedAccount> {
     if (this.#queue.length >= maxQueued) return Promise.resolve({ kind: 'unavailable', reason: 'queue full' });
     return new Promise((settle) => {
@@ -63,7 +63,7 @@ export class AccountFetcher {
     });
   }
 
-  /** Mints of the token accounts of an owner, in both token programs; empty where no endpoint answers. */
+  /** Mints of the token accounts of an owner, in both token programs; empty if no endpoint answers. */
   async mintsOf(owner: string): Promise<string[]> {
     const mints: string[] = [];
     for (const programId of [token2022Program, tokenProgram]) {
@@ -132,7 +132,7 @@ function readMints(answer: unknown): string[] {
   return mints;
 }
 
-/** Empty where the answer is not of the documented form; an account in another form counts as unavailable. */
+/** Empty if the answer is not of the documented form. An account in another form counts as unavailable. */
 function readAnswer(addresses: readonly string[], answer: unknown): Map<string, FetchedAccount> {
   const found = new Map<string, FetchedAccount>();
   if (!isRecord(answer) || !isRecord(answer['context']) || !isSlot(answer['context']['slot'])) return found;
