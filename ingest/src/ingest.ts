@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -100,6 +101,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { httpUrls, wsUrls } = config.rpc;
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
+  // Each part adds a listener.
+  setMaxListeners(0, ended);
   const publisher = new Publisher(bus, log);
   const keeper = beginKeeper(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
@@ -129,13 +132,13 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     source.start(router, ended);
     log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
-    repeat(() => tellUnseen(unseen, publisher), unseenEveryMs, ended);
+    repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);
     const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
-    standWhileSighted(publisher, source, completeUpTo, ended);
+    standWhileSeeing(publisher, source, completeUpTo, ended);
     await continuity.run();
   }
 
-  const tellStatus = statusTeller(bus, `ingest:${instance}`, log, ended);
+  const setStatus = statusReporter(bus, `ingest:${instance}`, log, ended);
   const begun = run();
   begun.catch((error: unknown) => log.fatal({ err: error }, 'ingest_failed'));
   repeat(
@@ -143,8 +146,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       solUsd.refresh(Date.now());
       tokenMetadata.look();
       const now = stats();
-      report.tell(now);
-      void tellStatus(now);
+      report.write(now);
+      void setStatus(now);
     },
     statusEveryMs,
     ended,
@@ -158,10 +161,10 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       life.abort();
       tokenMetadata.close();
       await begun.catch(() => undefined);
-      tellUnseen(unseen, publisher);
+      reportUnseen(unseen, publisher);
       await publisher.close(closeWithinMs);
       await keeper.close(closeWithinMs);
-      report.tell(stats());
+      report.write(stats());
     },
   };
 }
@@ -250,7 +253,7 @@ function beginKeeper({
 }
 
 /** Sets this process's status on the bus; logs the first failure. */
-function statusTeller(bus: Bus, name: string, log: Logger, ended: AbortSignal): (now: IngestStats) => Promise<void> {
+function statusReporter(bus: Bus, name: string, log: Logger, ended: AbortSignal): (now: IngestStats) => Promise<void> {
   let isSet = true;
   return async (now) => {
     try {
@@ -280,14 +283,14 @@ async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<st
 }
 
 /** A process that does not lead drops its losses: the leader reports its own. */
-function tellUnseen(unseen: Unseen, publisher: Publisher): void {
+function reportUnseen(unseen: Unseen, publisher: Publisher): void {
   for (const lost of unseen.take()) {
     if (publisher.leads) publisher.push({ type: 'slots', alive: [], dead: [], lost, ts: { received: nowUs(), published: 0 } });
   }
 }
 
 /** Only a process that sees the chain should lead. */
-function standWhileSighted(publisher: Publisher, source: Source, completeUpTo: () => Promise<number | null>, ended: AbortSignal): void {
+function standWhileSeeing(publisher: Publisher, source: Source, completeUpTo: () => Promise<number | null>, ended: AbortSignal): void {
   publisher.stand(completeUpTo);
   let sawAtMs = performance.now();
   repeat(

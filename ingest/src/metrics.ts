@@ -9,7 +9,7 @@ import type { IngestStats } from './stats.ts';
 const makers = metricsOf('sluice_ingest');
 const { counter, gauge, histogram } = makers;
 
-/** A chain that told no slot for this long is not followed, whatever else comes: slots last 200 to 400 ms. */
+/** A chain that reports no slot for this long is not followed: slots last 200 to 400 ms. */
 const maxSlotAgeMs = 5_000;
 
 /** An ingest process' own numbers. Labels are the endpoints of the settings, by their numbers, and the venues. */
@@ -20,11 +20,11 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     gauge('slot', 'Newest slot of the chain that the endpoints agree on.', stats.slot),
     gauge(
       'slot_age_seconds',
-      'Time since a newer slot was told; -1 before the first.',
+      'Time since a newer slot was reported; -1 before the first.',
       stats.slotAgeMs === null ? -1 : stats.slotAgeMs / 1e3,
     ),
     gauge('endpoints', 'RPC endpoints of the settings.', stats.endpoints.length),
-    gauge('endpoints_up', 'RPC endpoints that tell what happens.', stats.endpointsUp),
+    gauge('endpoints_up', 'RPC endpoints that report the chain.', stats.endpointsUp),
     ...stats.endpoints.flatMap(endpointMetrics),
     ...rpcMetrics(makers, rpc),
     counter('blind_periods_total', 'Times without any endpoint.', stats.blindPeriods),
@@ -74,7 +74,7 @@ function endpointMetrics({
 }: PubSubHealth): Metric[] {
   const endpoint = { endpoint: String(index + 1) };
   return [
-    gauge('endpoint_up', 'The endpoint is connected and tells what happens.', state === 'down' ? 0 : 1, endpoint),
+    gauge('endpoint_up', 'The endpoint is connected and reports the chain.', state === 'down' ? 0 : 1, endpoint),
     gauge('endpoint_slots_behind', 'Slots that it is behind the newest.', Math.max(0, slotsBehind), endpoint),
     counter('endpoint_frames_total', 'Frames that it sent.', frames, endpoint),
     counter('endpoint_malformed_total', 'Frames of an unknown form.', malformedFrames, endpoint),
@@ -134,13 +134,13 @@ function venueMetrics({ venues }: IngestStats): Metric[] {
   );
 }
 
-/** For `/readyz` of an ingest process. One that stands by is as well as the one that leads. */
+/** For `/readyz` of an ingest process. A process that stands by is as ready as the leader. */
 export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers }: IngestStats): Parts {
   const chain =
     endpointsUp === 0
       ? `None of ${endpoints.length} RPC endpoints is up.`
       : slotAgeMs === null || slotAgeMs > maxSlotAgeMs
-        ? 'No endpoint tells new slots.'
+        ? 'No endpoint reports new slots.'
         : null;
   return { chain, bus: busAnswers ? null : 'The bus does not answer.' };
 }

@@ -11,7 +11,7 @@ interface FaultLine {
   newest: DecodeFault;
   since: number;
   total: number;
-  toldAtMs: number;
+  loggedAtMs: number;
 }
 
 /** Something that was not published, and will not be. */
@@ -62,7 +62,7 @@ export class Report {
   }
 
   #newLine(name: string, newest: DecodeFault): FaultLine {
-    const line = this.#faults.get(name) ?? { newest, since: 0, total: 0, toldAtMs: Number.NEGATIVE_INFINITY };
+    const line = this.#faults.get(name) ?? { newest, since: 0, total: 0, loggedAtMs: Number.NEGATIVE_INFINITY };
     this.#faults.set(name, line);
     return line;
   }
@@ -79,14 +79,14 @@ export class Report {
   }
 
   /** Called once a second, and at the end. */
-  tell(stats: IngestStats): void {
-    this.#tellLosses();
+  write(stats: IngestStats): void {
+    this.#writeLosses();
     const nowMs = performance.now();
     for (const line of this.#faults.values()) {
-      if (line.since === 0 || nowMs - line.toldAtMs < faultEveryMs) continue;
+      if (line.since === 0 || nowMs - line.loggedAtMs < faultEveryMs) continue;
       this.#log.warn({ ...line.newest, count: line.since, total: line.total }, 'undecodable_events');
       line.since = 0;
-      line.toldAtMs = nowMs;
+      line.loggedAtMs = nowMs;
     }
     const { dropped, buffered } = stats.publisher;
     if (dropped > this.#dropped) this.#log.error({ events: dropped - this.#dropped, total: dropped, buffered }, 'events_dropped');
@@ -98,7 +98,7 @@ export class Report {
     }
   }
 
-  #tellLosses(): void {
+  #writeLosses(): void {
     for (const { kind, reason, count, events, signatures, pools } of this.#losses.values()) {
       if (kind === 'transaction') this.#log.error({ reason, transactions: count, signatures }, 'transactions_lost');
       else this.#log.warn({ reason, events, signatures, pools: [...pools] }, 'events_lost');

@@ -6,7 +6,7 @@ import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
 import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { readSaid, type Said } from '@sluice/ingest/publisher/log-tail.ts';
+import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { recordingLog, until } from './harness.ts';
 import { buyFrames, whirlpoolBytes } from './pump-frames.ts';
@@ -54,7 +54,7 @@ describe('slots by what endpoints list', () => {
   function opened(): SlotLedger {
     const ledger = new SlotLedger();
     ledger.resume(10);
-    for (const slot of [11, 12, 13]) ledger.told(slot, null);
+    for (const slot of [11, 12, 13]) ledger.report(slot, null);
     ledger.reach(13);
     return ledger;
   }
@@ -69,7 +69,7 @@ describe('slots by what endpoints list', () => {
   it('are left as they are where two contradict each other, also by what is confirmed after', () => {
     const ledger = opened();
     expect(ledger.settle(11, 13, lists([11, 12], [11]))).toEqual({ alive: [11], dead: [13] });
-    ledger.told(14, 11);
+    ledger.report(14, 11);
     expect(ledger.confirm(14)).toEqual({ alive: [14], dead: [] });
     expect(fates(ledger, [11, 12, 13, 14])).toEqual(['alive', 'open', 'dead', 'alive']);
     ledger.complete(14);
@@ -79,9 +79,9 @@ describe('slots by what endpoints list', () => {
   it('have the parents that endpoints agree on: where they do not, a list decides', () => {
     const ledger = opened();
     ledger.settle(11, 13, lists([11, 12, 13]));
-    ledger.told(14, 13);
-    ledger.told(15, 13);
-    ledger.told(15, 14);
+    ledger.report(14, 13);
+    ledger.report(15, 13);
+    ledger.report(15, 14);
     expect(ledger.confirm(15)).toEqual({ alive: [15], dead: [] });
     expect(ledger.unlinked).toEqual({ from: 14, to: 14 });
     expect(ledger.settle(14, 14, lists([], [14], [14]))).toEqual({ alive: [14], dead: [] });
@@ -140,10 +140,10 @@ describe('an endpoint that confirms a fork of its own', () => {
     confirm(at + 1, liar);
     liar.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
     await until('the lie was heard', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
-    const said = async (): Promise<Said[]> => {
+    const said = async (): Promise<LogRecord[]> => {
       await until('all is in the log', () => ingest.stats().publisher.buffered === 0);
       await new Promise(setImmediate);
-      return (await bus.tail(1_000)).flatMap((entry) => readSaid(entry) ?? []);
+      return (await bus.tail(1_000)).flatMap((entry) => readRecord(entry) ?? []);
     };
     const kinds = async (): Promise<string[]> => (await said()).flatMap(({ kind }) => (kind === 'slots' ? [] : [kind]));
     return { at, honest, tell, confirmedBy, said, kinds };
@@ -152,7 +152,7 @@ describe('an endpoint that confirms a fork of its own', () => {
   it('is believed where it is alone', async () => {
     const { at, kinds, confirmedBy } = await lie(1);
     await confirmedBy(at + 1);
-    expect(await kinds()).toEqual(['told', 'told', 'retracted', 'retracted']);
+    expect(await kinds()).toEqual(['published', 'published', 'retracted', 'retracted']);
   });
 
   it('is outvoted by two others, which confirm what lives', async () => {
@@ -162,7 +162,7 @@ describe('an endpoint that confirms a fork of its own', () => {
     await confirmedBy(at);
     confirm(at + 1, ...honest);
     await confirmedBy(at + 1);
-    expect(await kinds()).toEqual(['told', 'told']);
+    expect(await kinds()).toEqual(['published', 'published']);
     const verdicts = (await said()).flatMap((one) => (one.kind === 'slots' ? [one.verdict] : []));
     expect(verdicts.flatMap(({ alive }) => alive)).toEqual(expect.arrayContaining([at, at + 1]));
     expect(verdicts.flatMap(({ dead }) => dead)).toEqual([]);
@@ -174,6 +174,6 @@ describe('an endpoint that confirms a fork of its own', () => {
     tell(at + 1, at, ...honest);
     confirm(at + 1, ...honest);
     await confirmedBy(at + 1);
-    expect(await kinds()).toEqual(['told', 'told']);
+    expect(await kinds()).toEqual(['published', 'published']);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { Outgoing, PublishableEvent, Told } from '@sluice/ingest/publisher/outgoing.ts';
-import { Standing } from '@sluice/ingest/publisher/published-slots.ts';
+import type { Outgoing, PublishableEvent, LogItem } from '@sluice/ingest/publisher/outgoing.ts';
+import { PublishedSlots } from '@sluice/ingest/publisher/published-slots.ts';
 import { addressOf as someAddress, tradeEvent } from '../support/stream-events.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {
@@ -116,7 +116,7 @@ describe('what waits for a slot that dies', () => {
   });
 
   it('is given up where it was told for another slot too, which lives', () => {
-    const standing = new Standing([], true);
+    const contents = new PublishedSlots([], true);
     const event = (slot: number): PublishableEvent => tradeEvent(someAddress(1), { id: 'x:0', slot });
     const verdict = (livingSlots: readonly number[], deadSlots: readonly number[]): Outgoing => ({
       type: 'slots',
@@ -124,16 +124,16 @@ describe('what waits for a slot that dies', () => {
       dead: deadSlots,
       ts: { received: 1, published: 0 },
     });
-    const typesOf = (told: readonly Told[]): string[] => told.map(({ type }) => type);
-    expect(typesOf(standing.admit([event(alive)]))).toEqual(['trade']);
+    const typesOf = (told: readonly LogItem[]): string[] => told.map(({ type }) => type);
+    expect(typesOf(contents.admit([event(alive)]))).toEqual(['trade']);
     // The same transaction in the other slot waits for the verdict, and is neither told nor taken back with it.
-    expect(standing.admit([event(dead)])).toEqual([]);
-    expect(typesOf(standing.admit([verdict([], [dead])]))).toEqual(['slots']);
-    expect(typesOf(standing.admit([verdict([alive], [])]))).toEqual(['slots']);
-    expect(standing.open).toBe(0);
+    expect(contents.admit([event(dead)])).toEqual([]);
+    expect(typesOf(contents.admit([verdict([], [dead])]))).toEqual(['slots']);
+    expect(typesOf(contents.admit([verdict([alive], [])]))).toEqual(['slots']);
+    expect(contents.open).toBe(0);
 
     // The other way round the one that stands is taken back, and the one that waited told behind the verdict.
-    const other = new Standing([], true);
+    const other = new PublishedSlots([], true);
     other.admit([event(dead), event(alive)]);
     const told = other.admit([verdict([alive], [dead])]);
     expect(typesOf(told)).toEqual(['retract', 'slots', 'trade']);

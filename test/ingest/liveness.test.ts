@@ -4,7 +4,7 @@ import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
+import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
 
@@ -51,8 +51,8 @@ class ConfirmedFollower {
   readonly #waiting: { readonly id: string; readonly slot: number; readonly processed: boolean }[] = [];
 
   take(entry: LogEntry): void {
-    const said = readSaid(entry);
-    if (said?.kind === 'told' && said.topics.includes('trades')) this.#waiting.push(said);
+    const said = readRecord(entry);
+    if (said?.kind === 'published' && said.topics.includes('trades')) this.#waiting.push(said);
     else if (said?.kind === 'slots') this.#slots.take(said.verdict);
     for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
       const fate = first.processed ? this.#slots.fateOfSlot(first.slot) : 'pass';
@@ -84,8 +84,8 @@ async function followedFrom(first: number): Promise<ConfirmedFollower> {
 async function standing(): Promise<string[]> {
   const ids = new Set<string>();
   for (const entry of await bus.tail(32_768)) {
-    const said = readSaid(entry);
-    if (said?.kind === 'told' && said.topics.includes('trades')) ids.add(said.id);
+    const said = readRecord(entry);
+    if (said?.kind === 'published' && said.topics.includes('trades')) ids.add(said.id);
     else if (said?.kind === 'retracted') ids.delete(said.id);
   }
   return [...ids];
@@ -148,7 +148,7 @@ describe('a follower at `confirmed`', () => {
     await leads(head);
     expect((await followedFrom(0)).passed).toEqual(tradesIn(chain.upTo(79)).filter((id) => id !== tradeOf(2)));
     const lost = (await bus.tail(32_768)).flatMap((entry) => {
-      const said = readSaid(entry);
+      const said = readRecord(entry);
       return said?.kind === 'slots' && said.verdict.lost !== undefined ? [said.verdict.lost] : [];
     });
     expect(lost).toEqual([{ from: 2, to: 2, signatures: [] }]);

@@ -125,7 +125,7 @@ describe('a pool that is boosted', () => {
     ]);
     const harness = createHarness({ accounts });
     take(harness, ammProgram, [initBoostEventBytes({ mint, pool, virtualQuote: 1n, realQuote: 2n, timestamp })]);
-    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 1);
     expect(harness.events).toEqual([]);
   });
 });
@@ -191,7 +191,7 @@ describe('the account of a pool', () => {
     await until('it was read', () => harness.calls.length === 1);
     await until('the reading was judged', () => harness.pipeline.accountReads === 0);
     expect(kinds(harness)).toEqual(['trade', 'price']);
-    expect(harness.pipeline.emitter.counts.untoldChanges).toBe(0);
+    expect(harness.pipeline.emitter.counts.unpublishedChanges).toBe(0);
   });
 
   it('is not told from a node that has not come so far', async () => {
@@ -199,7 +199,7 @@ describe('the account of a pool', () => {
     accounts.set(addressOf('base vault'), vaultJson(mint, pool, 500_000_000n));
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 1_700_000_000_000n));
     changed(harness, 5n, 106);
-    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 1);
     expect(harness.calls.length).toBeGreaterThan(1);
     expect(kinds(harness)).toEqual(['trade', 'price']);
   });
@@ -209,12 +209,12 @@ describe('the account of a pool', () => {
     accounts.set(addressOf('base vault'), vaultJson(mint, keyOf('thief'), 5n));
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 5n));
     changed(harness, 5n, 101);
-    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 1);
     accounts.delete(addressOf('base vault'));
     changed(harness, 6n, 102);
-    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 2);
+    await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 2);
     account(harness, addressOf('other pool'), ammProgram, poolAccountBytes(keyOf('other'), sol), 103);
-    expect(harness.pipeline.emitter.counts.untoldChanges).toBe(3);
+    expect(harness.pipeline.emitter.counts.unpublishedChanges).toBe(3);
     expect(kinds(harness)).toEqual(['trade', 'price']);
   });
 });
@@ -241,9 +241,9 @@ describe('the account of a curve whose coin was not seen', () => {
   it('is counted where the coin cannot be found out, and looked up once', async () => {
     const harness = createHarness({ answer: (method) => (method === 'getTokenAccountsByOwner' ? tokens(keyOf('junk')) : undefined) });
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 7);
-    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 1);
+    await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 1);
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 33_000_000_000n), 8);
-    await until('it was counted', () => harness.pipeline.emitter.counts.untoldChanges === 2);
+    await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 2);
     expect(harness.calls).toHaveLength(2); // one for each token program
     expect(harness.events).toEqual([]);
   });
@@ -255,7 +255,7 @@ describe('the account of a curve whose coin was not seen', () => {
       harness.pipeline.takeAccount(state);
     }
     harness.pipeline.ticks.release(0);
-    await until('all were counted', () => harness.pipeline.emitter.counts.untoldChanges === 50);
+    await until('all were counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 50);
     expect(harness.calls.length).toBeLessThanOrEqual(16);
   });
 });

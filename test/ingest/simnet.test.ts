@@ -103,7 +103,7 @@ describe('a simulated chain, whole', () => {
     const running = await start(null);
     await expectWhole(running);
     expectTrueValues(running);
-    expect(running.ingest.stats().events).toMatchObject({ discontinuities: 0, untoldChanges: 0 });
+    expect(running.ingest.stats().events).toMatchObject({ discontinuities: 0, unpublishedChanges: 0 });
     const trades = running.events.filter((event) => event.type === 'trade');
     expect(trades.filter(({ pool }) => pool === 'pump-amm').length).toBeGreaterThan(0);
     expect(trades.some(({ curveCompleted }) => curveCompleted === true)).toBe(true);

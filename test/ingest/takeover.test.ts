@@ -7,7 +7,7 @@ import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '@sluice/ingest/clock.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
-import { readSaid } from '@sluice/ingest/publisher/log-tail.ts';
+import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
@@ -87,11 +87,11 @@ class Head {
 
 type Message =
   | { readonly kind: 'slot'; readonly slot: number; readonly parent: number }
-  | { readonly kind: 'told'; readonly slot: number; readonly transaction: number }
+  | { readonly kind: 'published'; readonly slot: number; readonly transaction: number }
   | { readonly kind: 'confirmed'; readonly slot: number };
 
 const slot = (at: number, parent: number): Message => ({ kind: 'slot', slot: at, parent });
-const told = (transaction: number, at: number): Message => ({ kind: 'told', slot: at, transaction });
+const told = (transaction: number, at: number): Message => ({ kind: 'published', slot: at, transaction });
 const confirmed = (at: number): Message => ({ kind: 'confirmed', slot: at });
 
 async function busWith(entries: readonly BusEntry[]): Promise<Bus> {
@@ -108,9 +108,9 @@ const entriesOf = async (bus: Bus): Promise<BusEntry[]> =>
 async function sayings(bus: Bus): Promise<Map<string, (number | 'retract')[]>> {
   const found = new Map<string, (number | 'retract')[]>();
   for (const entry of await bus.tail(32_768)) {
-    const said = readSaid(entry);
+    const said = readRecord(entry);
     if (said === null || said.kind === 'slots') continue;
-    found.set(said.id, [...(found.get(said.id) ?? []), said.kind === 'told' ? said.slot : 'retract']);
+    found.set(said.id, [...(found.get(said.id) ?? []), said.kind === 'published' ? said.slot : 'retract']);
   }
   return found;
 }

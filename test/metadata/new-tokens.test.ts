@@ -247,6 +247,6 @@ describe('on the stream', () => {
     }
     expect(rules.resolved).toEqual([]);
     expect(ingest.stats().metadata).toMatchObject({ dropped: 0 });
-    expect(ingest.stats().metadata.told).toBeGreaterThanOrEqual(8);
+    expect(ingest.stats().metadata.published).toBeGreaterThanOrEqual(8);
   });
 });

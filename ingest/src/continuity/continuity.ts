@@ -79,7 +79,7 @@ export class Continuity {
 
   /** A source reported a slot. */
   slot(slot: number, parent: number | null): void {
-    this.#ledger.told(slot, parent);
+    this.#ledger.report(slot, parent);
   }
 
   /** An endpoint confirmed a slot. */

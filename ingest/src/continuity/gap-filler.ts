@@ -10,7 +10,7 @@ import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import { Standing } from '../publisher/published-slots.ts';
+import { PublishedSlots } from '../publisher/published-slots.ts';
 import type { Loss } from '../report.ts';
 import type { BlockFetcher } from '../sources/blocks/block-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
@@ -88,7 +88,7 @@ interface Term {
   readonly fence: number;
   readonly boundary: number;
   /** Signature -> slot for which it was published last. */
-  readonly told: Map<string, number>;
+  readonly published: Map<string, number>;
   /** From this slot on, the previous leader may have published some events of a transaction and not all. */
   doubtfulFrom: number;
   /** Slots below it are not compared. */
@@ -141,7 +141,7 @@ export class GapFiller {
   /** An event was published. */
   note(event: PublishableEvent): void {
     const term = this.#term;
-    if (term !== null && event.signature !== null && event.slot <= term.boundary) term.told.set(event.signature, event.slot);
+    if (term !== null && event.signature !== null && event.slot <= term.boundary) term.published.set(event.signature, event.slot);
   }
 
   /** Runs rounds until the signal aborts; never rejects. */
@@ -175,13 +175,13 @@ export class GapFiller {
     const { floor } = term;
     const { items, from, tip } = await this.#list(floor);
     ledger.reach(tip);
-    if (from > floor && ledger.watermark > 0) this.#tellGap(Math.max(floor, ledger.watermark + 1), from - 1);
+    if (from > floor && ledger.watermark > 0) this.#reportGap(Math.max(floor, ledger.watermark + 1), from - 1);
     const missing: Listed[] = [];
     const slots = new Set<number>();
     const turns = new Turns();
     for (const item of items) {
       slots.add(item.slot);
-      if (item.slot >= from && !this.#isTold(item, term)) missing.push(item);
+      if (item.slot >= from && !this.#isPublished(item, term)) missing.push(item);
       if (turns.isOver) await turns.pass();
     }
     const reader = new GapReader({ ...this.#parts, decoder: this.#parts.pipeline.decoder }, missing);
@@ -204,13 +204,13 @@ export class GapFiller {
     } while (done < tip);
     term.floor = Math.max(term.lowest, ledger.watermark - overlapSlots + 1);
     const filled = this.counts.filled - filledBefore;
-    if (filled > 0) this.#tellFilled(filled, missing, performance.now() - startedAtMs);
+    if (filled > 0) this.#logFilled(filled, missing, performance.now() - startedAtMs);
     this.counts.rounds++;
   }
 
   async #begin(fence: number): Promise<Term> {
     // The order matters. What this process published before is in the log when the log is read. What it publishes later is noted in `note`.
-    const term: Term = { fence, boundary: this.#parts.slot(), told: new Map(), doubtfulFrom: 0, lowest: 0, floor: 0 };
+    const term: Term = { fence, boundary: this.#parts.slot(), published: new Map(), doubtfulFrom: 0, lowest: 0, floor: 0 };
     this.#term = term;
     try {
       await this.#readLog(term);
@@ -228,12 +228,12 @@ export class GapFiller {
     const flushed = await publisher.flushed(this.#parts.signal);
     if (!flushed) throw new Unreachable('It lost the lead.');
     const tail = await bus.tail(busLimits.maxTailEntries);
-    const standing = new Standing(tail, tail.length < busLimits.maxTailEntries);
-    readTold(standing, term);
+    const contents = new PublishedSlots(tail, tail.length < busLimits.maxTailEntries);
+    readPublished(contents, term);
     const stored = await readWatermark(bus, genesis);
     const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
-    const watermark = known ?? Math.min(beforeOldest(standing), (await this.#began) ?? (await this.#confirmedSlot()));
+    const watermark = known ?? Math.min(beforeOldest(contents), (await this.#began) ?? (await this.#confirmedSlot()));
     // Written at once, because the next leader has to know from which slot on the stream must be complete.
     if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable('It lost the lead.');
     this.#written = watermark;
@@ -241,7 +241,7 @@ export class GapFiller {
     // The previous leader may not have known all of it, and the log may lack verdicts that this process gave then.
     this.#judge.recall();
     const overlap = known === null ? 0 : overlapSlots;
-    term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, standing.since));
+    term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, contents.since));
   }
 
   async #rememberWatermark(): Promise<void> {
@@ -277,11 +277,11 @@ export class GapFiller {
     return { items: await inChainOrder(all.flatMap((listings) => listings.map(({ items }) => items))), from, tip };
   }
 
-  #isTold({ signature, slot }: Listed, { boundary, told, doubtfulFrom }: Term): boolean {
+  #isPublished({ signature, slot }: Listed, { boundary, published, doubtfulFrom }: Term): boolean {
     const { pipeline } = this.#parts;
     if (pipeline.isHeld(signature)) return true;
     const seenAt = pipeline.dedupe.slotOf(signature);
-    if (slot <= boundary) return told.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
+    if (slot <= boundary) return published.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
     // A transaction lands once. If it was seen in another slot, which this process may not know to be dead, it is missing for the living
     // slot.
     return seenAt === slot;
@@ -305,7 +305,7 @@ export class GapFiller {
         // The transactions of one block arrive together.
         if (turns.isOver) await turns.pass();
         if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It does not lead any more.');
-        this.#tell(item, found, term);
+        this.#publish(item, found, term);
       }
     } finally {
       forget();
@@ -313,18 +313,18 @@ export class GapFiller {
     }
   }
 
-  #tell(item: Listed, found: GapAnswer, term: Term): void {
+  #publish(item: Listed, found: GapAnswer, term: Term): void {
     const { pipeline, ledger, onLoss } = this.#parts;
     const { signature, slot } = item;
     if (found.kind === 'lost' && found.unreachable) throw new Unreachable(found.reason);
     // A source may have reported it meanwhile.
-    if (found.kind === 'failed' || this.#isTold(item, term)) return;
+    if (found.kind === 'failed' || this.#isPublished(item, term)) return;
     const fault = found.kind === 'lost' ? found.reason : found.fault;
     if (fault !== null) {
       this.counts.lostTransactions++;
       onLoss({ kind: 'transaction', reason: `not seen live; ${fault}`, events: 0, signature, slot, pool: null });
     }
-    if (slot <= term.boundary) term.told.set(signature, slot);
+    if (slot <= term.boundary) term.published.set(signature, slot);
     if (found.kind === 'lost') {
       pipeline.dedupe.forget(signature);
       pipeline.dedupe.see(signature, slot);
@@ -336,14 +336,14 @@ export class GapFiller {
     ledger.fill(slot);
   }
 
-  #tellGap(from: number, to: number): void {
+  #reportGap(from: number, to: number): void {
     if (to < from) return;
     this.counts.lostSlots += to - from + 1;
     this.#parts.log.error({ fromSlot: from, toSlot: to }, 'slots_lost');
     this.#parts.onUnseen({ from, to, signatures: [] });
   }
 
-  #tellFilled(transactions: number, missing: readonly Listed[], tookMs: number): void {
+  #logFilled(transactions: number, missing: readonly Listed[], tookMs: number): void {
     const [first] = missing;
     const last = missing.at(-1);
     this.#parts.log.warn({ transactions, fromSlot: first?.slot, toSlot: last?.slot, tookMs: Math.round(tookMs) }, 'gap_filled');
@@ -370,21 +370,21 @@ export class GapFiller {
 }
 
 /** The slot before the first one that the log has completely; infinite if the log is empty. */
-function beforeOldest(standing: Standing): number {
-  if (standing.since > 0) return standing.since - 1;
+function beforeOldest(contents: PublishedSlots): number {
+  if (contents.since > 0) return contents.since - 1;
   let oldest = Number.POSITIVE_INFINITY;
-  for (const [, slot] of standing.told()) if (slot > 0) oldest = Math.min(oldest, slot);
+  for (const [, slot] of contents.published()) if (slot > 0) oldest = Math.min(oldest, slot);
   return oldest - 1;
 }
 
 /** Reads from the log which transactions were published. */
-function readTold(standing: Standing, term: Term): void {
+function readPublished(contents: PublishedSlots, term: Term): void {
   let newest = 0;
-  for (const [id, slot] of standing.told()) {
+  for (const [id, slot] of contents.published()) {
     const end = id.indexOf(':');
     // The id of an account change begins with an address.
     if (end < minSignatureLength) continue;
-    term.told.set(id.slice(0, end), slot);
+    term.published.set(id.slice(0, end), slot);
     newest = Math.max(newest, slot);
   }
   term.doubtfulFrom = newest - doubtfulSlots + 1;

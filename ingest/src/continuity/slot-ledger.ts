@@ -35,7 +35,7 @@ export interface BlockList {
 interface Slot {
   /** `contested`: endpoints contradict each other. */
   parent: number | 'contested' | null;
-  told: boolean;
+  reported: boolean;
   /** `contested`: endpoints contradict each other, none has the majority, or none knows. The slot remains as it was reported. */
   fate: 'open' | 'alive' | 'dead' | 'contested';
   filled: boolean;
@@ -116,10 +116,10 @@ export class SlotLedger {
   }
 
   /** A source reported a slot. */
-  told(slot: number, parent: number | null): void {
+  report(slot: number, parent: number | null): void {
     if (slot <= this.watermark) return;
     const known = this.#at(slot);
-    known.told = true;
+    known.reported = true;
     if (parent !== null && known.parent !== parent) known.parent = known.parent === null ? parent : 'contested';
   }
 
@@ -180,14 +180,14 @@ export class SlotLedger {
     const first = this.watermark === 0 ? slot : this.watermark + 1;
     this.watermark = slot;
     let known = 0;
-    for (const [at, { told, fate, filled }] of this.#slots) {
+    for (const [at, { reported, fate, filled }] of this.#slots) {
       if (at > slot) continue;
       this.#slots.delete(at);
       if (at < first) continue;
       known++;
       if (fate === 'dead') this.#counts.dead++;
       else if (fate === 'contested') this.#counts.unjudged++;
-      else if (told && !filled) this.#counts.seen++;
+      else if (reported && !filled) this.#counts.seen++;
       else this.#counts.filled++;
     }
     this.#counts.skipped += slot - first + 1 - known;
@@ -229,7 +229,7 @@ export class SlotLedger {
   #at(slot: number): Slot {
     const known = this.#slots.get(slot);
     if (known !== undefined) return known;
-    const made: Slot = { parent: null, told: false, fate: 'open', filled: false };
+    const made: Slot = { parent: null, reported: false, fate: 'open', filled: false };
     this.#slots.set(slot, made);
     if (this.#slots.size > maxSlots) {
       const oldest = Math.min(...this.#slots.keys());

@@ -8,7 +8,7 @@ import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../clock.ts';
 import { CandleDesk, type CandleDue } from './candle-desk.ts';
-import { ToldCandles, type Told } from './told-candles.ts';
+import { PublishedCandles, type Publication } from './published-candles.ts';
 
 /** Candles published in one round. The others wait for the next round. */
 const perRound = 500;
@@ -41,7 +41,7 @@ export class CandlePublisher {
   readonly #holding: Holding;
   readonly #headsOf: CandlePublisherParts['headsOf'];
   readonly #desk = new CandleDesk();
-  readonly #told: ToldCandles;
+  readonly #published: PublishedCandles;
   /** What the previous keeper published, not taken over yet. */
   #resuming: readonly (readonly [string, number])[];
   published = 0;
@@ -52,7 +52,7 @@ export class CandlePublisher {
     this.#holding = parts.holding;
     this.#headsOf = parts.headsOf;
     this.#resuming = [...open];
-    this.#told = new ToldCandles(tail);
+    this.#published = new PublishedCandles(tail);
   }
 
   get topics(): number {
@@ -132,20 +132,20 @@ export class CandlePublisher {
 
   async #publish(due: readonly CandleDue[]): Promise<void> {
     const heads = await this.#headsOf([...new Set(due.map(({ mint }) => mint))]);
-    const telling: { readonly one: CandleDue; readonly told: Told; readonly entry: BusEntry }[] = [];
+    const next: { readonly one: CandleDue; readonly publication: Publication; readonly entry: BusEntry }[] = [];
     for (let from = 0; from < due.length; from += readsAtOnce) {
       const some = due.slice(from, from + readsAtOnce);
       const candles = await Promise.all(some.map((one) => this.#candle(one)));
       some.forEach((one, index) => {
-        const next = this.#next(one, candles[index], heads.get(one.mint));
-        if (next !== null) telling.push({ one, told: next.told, entry: { topics: [one.topic], ...encodeEvent(next.event) } });
+        const made = this.#next(one, candles[index], heads.get(one.mint));
+        if (made !== null) next.push({ one, publication: made.publication, entry: { topics: [one.topic], ...encodeEvent(made.event) } });
       });
     }
-    if (telling.length > 0) {
-      await this.#bus.publish(telling.map(({ entry }) => entry));
-      this.published += telling.length;
+    if (next.length > 0) {
+      await this.#bus.publish(next.map(({ entry }) => entry));
+      this.published += next.length;
     }
-    for (const { one, told } of telling) this.#told.note(one, told);
+    for (const { one, publication } of next) this.#published.note(one, publication);
     this.#desk.published(due, performance.now());
   }
 
@@ -154,13 +154,13 @@ export class CandlePublisher {
     one: CandleDue,
     candle: Bucket | undefined,
     head: MintHead | undefined,
-  ): { readonly told: Told; readonly event: CandleEvent | RetractEvent } | null {
+  ): { readonly publication: Publication; readonly event: CandleEvent | RetractEvent } | null {
     if (candle === undefined || head === undefined) {
-      const told = this.#told.nextWithout(one);
-      return told === null ? null : { told, event: { type: 'retract', id: told.id } };
+      const publication = this.#published.nextWithout(one);
+      return publication === null ? null : { publication, event: { type: 'retract', id: publication.id } };
     }
-    const { told, isRepeat } = this.#told.next(one, candle, one.closed);
-    return one.resumed && isRepeat ? null : { told, event: candleEvent(told.id, one, candle, head) };
+    const { publication, isRepeat } = this.#published.next(one, candle, one.closed);
+    return one.resumed && isRepeat ? null : { publication, event: candleEvent(publication.id, one, candle, head) };
   }
 
   async #candle({ mint, interval, startS }: CandleDue): Promise<Bucket | undefined> {

@@ -11,7 +11,7 @@ export class MintDraft {
   readonly #trades: UndecidedTrade[] = [];
   readonly #prices: UndecidedPrice[] = [];
   readonly #gone: string[] = [];
-  readonly #told: { readonly id: string; readonly json: Uint8Array }[] = [];
+  readonly #recent: { readonly id: string; readonly json: Uint8Array }[] = [];
   readonly #retracted: string[] = [];
   #price: string | null = null;
   #tradedS = 0;
@@ -30,7 +30,7 @@ export class MintDraft {
     const { kind, id, atS } = one.trade;
     this.#trades.push(one);
     if (kind === 'migration') return;
-    this.#told.push({ id, json });
+    this.#recent.push({ id, json });
     if (atS > this.#tradedS) this.#tradedS = atS;
   }
 
@@ -64,9 +64,9 @@ export class MintDraft {
 
   /** Removes a trade from the recent ones. */
   takeBack(id: string): void {
-    const at = this.#told.findLastIndex((told) => told.id === id);
+    const at = this.#recent.findLastIndex((trade) => trade.id === id);
     if (at === -1) this.#retracted.push(id);
-    else this.#told.splice(at, 1);
+    else this.#recent.splice(at, 1);
   }
 
   /** Null if nothing changed. */
@@ -78,14 +78,14 @@ export class MintDraft {
     }
     const undecided = { trades: this.#trades, prices: this.#prices, gone: this.#gone };
     const changed =
-      this.#told.length + this.#retracted.length + this.#touched.length + this.#trades.length + this.#prices.length + this.#gone.length;
+      this.#recent.length + this.#retracted.length + this.#touched.length + this.#trades.length + this.#prices.length + this.#gone.length;
     if (fold === null && changed === 0) return null;
     return {
       mint,
       head: fold?.head ?? null,
       buckets,
       price: this.#price,
-      trades: this.#told.slice(-marketLimits.tradesPerMint).map(({ json }) => json),
+      trades: this.#recent.slice(-marketLimits.tradesPerMint).map(({ json }) => json),
       retracted: this.#retracted,
       undecided,
       touched: this.#touched,

@@ -40,7 +40,7 @@ export class ThreadedKeeper {
   readonly #thread: KeptThread;
   /** Sums of the threads that ended, as far as they reported them. */
   #past = nothing;
-  #told = nothing;
+  #latest = nothing;
 
   constructor({
     redisUrls,
@@ -55,10 +55,10 @@ export class ThreadedKeeper {
     this.#thread = new KeptThread({
       name: 'market',
       begin: () => begin(settings),
-      onMessage: (stats) => (this.#told = stats as KeeperStats),
+      onMessage: (stats) => (this.#latest = stats as KeeperStats),
       onEnd: () => {
-        this.#past = add(this.#past, this.#told);
-        this.#told = nothing;
+        this.#past = add(this.#past, this.#latest);
+        this.#latest = nothing;
       },
       log,
     });
@@ -66,7 +66,7 @@ export class ThreadedKeeper {
 
   /** As reported by the thread, at most some 250 ms ago. */
   get stats(): KeeperStats {
-    return { ...add(this.#past, this.#told), restarts: this.#thread.restarts };
+    return { ...add(this.#past, this.#latest), restarts: this.#thread.restarts };
   }
 
   /** As `Keeper.close`. A thread that does not end by itself is terminated. */
@@ -76,19 +76,19 @@ export class ThreadedKeeper {
   }
 }
 
-/** Sums of both; current values from `told`. */
-function add(past: typeof nothing, told: typeof nothing): typeof nothing {
+/** Sums of both; current values from `latest`. */
+function add(past: typeof nothing, latest: typeof nothing): typeof nothing {
   return {
-    keeps: told.keeps,
-    events: past.events + told.events,
-    batches: past.batches + told.batches,
-    waiting: told.waiting,
-    lostEntries: past.lostEntries + told.lostEntries,
-    undecided: told.undecided,
-    forgotten: past.forgotten + told.forgotten,
-    candleTopics: told.candleTopics,
-    candles: past.candles + told.candles,
-    failures: past.failures + told.failures,
+    keeps: latest.keeps,
+    events: past.events + latest.events,
+    batches: past.batches + latest.batches,
+    waiting: latest.waiting,
+    lostEntries: past.lostEntries + latest.lostEntries,
+    undecided: latest.undecided,
+    forgotten: past.forgotten + latest.forgotten,
+    candleTopics: latest.candleTopics,
+    candles: past.candles + latest.candles,
+    failures: past.failures + latest.failures,
   };
 }
 

@@ -18,7 +18,7 @@ const passing: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unr
 
 export interface MetadataCounts {
   /** Published `tokenMetadata` events. */
-  told: number;
+  published: number;
   /** Documents that could not be fetched, or were invalid. */
   failed: number;
   /** Tokens given up because too many waited. */
@@ -33,7 +33,7 @@ interface Waiting {
 
 /** While this process leads, fetches the documents of new tokens in the background, and publishes their contents. */
 export class TokenMetadata {
-  readonly counts: MetadataCounts = { told: 0, failed: 0, dropped: 0 };
+  readonly counts: MetadataCounts = { published: 0, failed: 0, dropped: 0 };
   readonly #book: TokenMetadataBook;
   readonly #fetcher: MetadataFetcher | null;
   readonly #publish: (event: TokenMetadataEvent) => void;
@@ -101,7 +101,7 @@ export class TokenMetadata {
     if (this.#closed) return;
     const nextMs = retryAfterMs[attempts];
     if (outcome.ok) {
-      this.counts.told++;
+      this.counts.published++;
       this.#publish(metadataEvent(token, outcome.metadata, nowUs()));
     } else if (passing.has(outcome.reason) && nextMs !== undefined) {
       this.#keep({ token, attempts: attempts + 1, notBeforeMs: performance.now() + nextMs });

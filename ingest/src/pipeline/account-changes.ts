@@ -59,15 +59,15 @@ export class AccountChanges {
   async #tellPool(pool: Pool, account: PoolAccount, slot: number): Promise<void> {
     const known = pool.token?.decimals != null && pool.quote?.decimals != null;
     if (!known || this.#reads >= maxReads || this.#busy.has(pool.address)) {
-      this.#emitter.counts.untoldChanges++;
+      this.#emitter.counts.unpublishedChanges++;
       return;
     }
     this.#reads++;
     this.#busy.add(pool.address);
-    const told = await this.#readPool(pool, account, slot);
+    const isPublished = await this.#readPool(pool, account, slot);
     this.#reads--;
     this.#busy.delete(pool.address);
-    if (!told) this.#emitter.counts.untoldChanges++;
+    if (!isPublished) this.#emitter.counts.unpublishedChanges++;
   }
 
   /** Pool and vaults in one answer, so that they are of one slot, and not of one before the change. False if there is none. */
@@ -99,7 +99,7 @@ export class AccountChanges {
     const untilMs = this.#nameless.get(pool.address);
     const refused = this.#lookUps >= maxLookUps || (untilMs !== undefined && performance.now() < untilMs);
     if (refused || this.#busy.has(pool.address)) {
-      this.#emitter.counts.untoldChanges++;
+      this.#emitter.counts.unpublishedChanges++;
       return;
     }
     this.#lookUps++;

@@ -36,7 +36,7 @@ export interface EmitCounts {
   /** Trades whose reserves do not follow from the previous trade on the same curve: a trade between them was missed. */
   discontinuities: number;
   /** Changed reserves without a price: the pool's coin or its other reserve is not known. */
-  untoldChanges: number;
+  unpublishedChanges: number;
 }
 
 /** An event of a transaction with its resolved pool. */
@@ -50,7 +50,7 @@ export interface ResolvedEvent<E> {
 
 /** Turns resolved events into events of the contract, values them, and remembers the last price of every pool. */
 export class Emitter {
-  readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, untoldChanges: 0 };
+  readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
   readonly #solUsd: SolUsdFeed;
   readonly #simulated: boolean;
   readonly #publish: (event: PublishableEvent) => void;
@@ -67,18 +67,18 @@ export class Emitter {
     const market = marketOf(pool);
     const trade = marketTrade(event, pool.flipped);
     this.#checkContinuity(pool, event, transaction.slot);
-    const told = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
+    const made = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
     this.counts.trades++;
-    this.#publish(told);
-    if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were told
-    const price = tradePrice(told, trade, solUsd);
+    this.#publish(made);
+    if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were published
+    const price = tradePrice(made, trade, solUsd);
     if (price !== null) this.#tell(pool, transaction.slot, event, price);
   }
 
   creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
     const { tokenProgram, supplyByMint } = pool.token!;
     if (supplyByMint) pool.token!.supplyAtMs = transaction.receivedUs / 1000;
-    const told = newTokenEvent(
+    const made = newTokenEvent(
       this.#sighting(transaction),
       path,
       marketOf(pool),
@@ -88,14 +88,14 @@ export class Emitter {
       this.#solUsdAt(transaction.receivedUs),
     );
     this.counts.newTokens++;
-    this.#publish(told);
+    this.#publish(made);
   }
 
   migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
     const market: Market = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
-    const told = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
+    const made = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
     this.counts.migrations++;
-    this.#publish(told);
+    this.#publish(made);
   }
 
   /** The program changed reserves without a trade. */
@@ -105,7 +105,7 @@ export class Emitter {
     if (event.reserves.virtualBase !== null && !isLate(transaction.slot, pool.tickSlot)) pool.tradedBase = event.reserves.virtualBase;
     const state = priceStateOf(event.reserves, pool);
     if (state === null) {
-      this.counts.untoldChanges++;
+      this.counts.unpublishedChanges++;
       return;
     }
     const { signature, slot, commitment, receivedUs, blockTime, late } = transaction;
@@ -137,7 +137,7 @@ export class Emitter {
 
   #tick(pool: Pool, state: PriceState, seen: TickSighting): void {
     if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) {
-      this.counts.untoldChanges++;
+      this.counts.unpublishedChanges++;
       return;
     }
     if (isLate(seen.slot, pool.tickSlot)) return;

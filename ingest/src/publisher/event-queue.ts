@@ -94,8 +94,8 @@ export class EventQueue {
 
 function weightOf(event: Outgoing): number {
   if (event.type !== 'newToken' && event.type !== 'tokenMetadata') return eventBytes;
-  const said = event.type === 'newToken' ? 0 : charsOf(event.description) + charsOf(event.image) + linkChars(event);
-  return eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length + said);
+  const metadataChars = event.type === 'newToken' ? 0 : charsOf(event.description) + charsOf(event.image) + linkChars(event);
+  return eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length + metadataChars);
 }
 
 function linkChars({ twitter, telegram, website }: TokenMetadataEvent): number {

@@ -13,13 +13,19 @@ const typesOfSlots: ReadonlySet<string> = new Set([
 ] satisfies StreamEvent['type'][]);
 
 /** What an entry of the log says about an event, or about slots. */
-export type Said =
-  | { readonly kind: 'told'; readonly id: string; readonly slot: number; readonly processed: boolean; readonly topics: readonly string[] }
+export type LogRecord =
+  | {
+      readonly kind: 'published';
+      readonly id: string;
+      readonly slot: number;
+      readonly processed: boolean;
+      readonly topics: readonly string[];
+    }
   | { readonly kind: 'retracted'; readonly id: string }
   | { readonly kind: 'slots'; readonly verdict: SlotVerdict };
 
 /** Null for entries that are not of ingest's publisher. */
-export function readSaid(entry: LogEntry): Said | null {
+export function readRecord(entry: LogEntry): LogRecord | null {
   const verdict = readVerdict(entry);
   if (verdict !== null) return { kind: 'slots', verdict };
   const { json } = entry;
@@ -29,5 +35,5 @@ export function readSaid(entry: LogEntry): Said | null {
   if (type === 'retract') return { kind: 'retracted', id };
   if (!typesOfSlots.has(type)) return null;
   const processed = commitmentIn(json) === 'processed';
-  return { kind: 'told', id, slot: slotIn(json) ?? 0, processed, topics: entry.topics.map(({ topic }) => topic) };
+  return { kind: 'published', id, slot: slotIn(json) ?? 0, processed, topics: entry.topics.map(({ topic }) => topic) };
 }

@@ -31,7 +31,7 @@ export interface Retraction {
 }
 
 /** An item for the log. */
-export type Told = Outgoing | Retraction;
+export type LogItem = Outgoing | Retraction;
 
 const metadataEnding = '.metadata';
 

@@ -2,8 +2,8 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '../clock.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
-import { readSaid } from './log-tail.ts';
-import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type Told } from './outgoing.ts';
+import { readRecord } from './log-tail.ts';
+import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
 
 /** Published events of undecided slots: minutes at full load. Beyond it the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;
@@ -16,7 +16,7 @@ const maxFates = 4_096;
 /** Entries at the start of the tail that determine the first complete slot, because entries of neighbouring slots mix. */
 const mixedEntries = 64;
 
-export interface StandingCounts {
+export interface PublishedSlotsCounts {
   /** Left out because the log has them: the previous leader published them. */
   repeats: number;
   /** Retracted events. */
@@ -33,8 +33,8 @@ export interface StandingCounts {
  * processes saw one transaction in different slots, the second event waits until one of the slots is decided. It is created from the log's
  * tail when a process becomes the leader, and lives as long as that lead.
  */
-export class Standing {
-  readonly #counts: StandingCounts;
+export class PublishedSlots {
+  readonly #counts: PublishedSlotsCounts;
   /** Events of the tail, whatever the state of their slot. Metadata of a coin may come minutes after another process published it. */
   readonly #before = new Map<string, number>();
   /** Slot -> id -> topics, in the order of publication. */
@@ -55,22 +55,22 @@ export class Standing {
   constructor(
     tail: readonly LogEntry[],
     isWhole: boolean,
-    counts: StandingCounts = { repeats: 0, retracted: 0, outlived: 0, forgotten: 0 },
+    counts: PublishedSlotsCounts = { repeats: 0, retracted: 0, outlived: 0, forgotten: 0 },
     completeTo = 0,
   ) {
     this.#counts = counts;
     this.#completeTo = this.#decidedTo = completeTo;
     let first = 0;
     for (const [index, entry] of tail.entries()) {
-      const said = readSaid(entry);
-      if (said?.kind === 'slots') this.#read(said.verdict);
-      else if (said?.kind === 'retracted') this.#readRetraction(said.id);
-      else if (said?.kind === 'told') {
-        if (index < mixedEntries) first = Math.max(first, said.slot);
-        this.#remove(said.id);
-        this.#before.set(said.id, said.slot);
-        if (said.processed && this.#fates.get(said.slot) !== 'alive') this.#openAt(said.slot, said.id, said.topics);
-        if (said.processed) this.#await(said.slot);
+      const record = readRecord(entry);
+      if (record?.kind === 'slots') this.#read(record.verdict);
+      else if (record?.kind === 'retracted') this.#readRetraction(record.id);
+      else if (record?.kind === 'published') {
+        if (index < mixedEntries) first = Math.max(first, record.slot);
+        this.#remove(record.id);
+        this.#before.set(record.id, record.slot);
+        if (record.processed && this.#fates.get(record.slot) !== 'alive') this.#openAt(record.slot, record.id, record.topics);
+        if (record.processed) this.#await(record.slot);
       }
     }
     this.since = isWhole ? 0 : first + 1;
@@ -87,15 +87,15 @@ export class Standing {
   }
 
   /** Ids of the events in the log, with their slots; some appear twice. */
-  *told(): Iterable<readonly [id: string, slot: number]> {
+  *published(): Iterable<readonly [id: string, slot: number]> {
     yield* this.#before;
     yield* this.#settled.entries();
     yield* this.#openSlots;
   }
 
   /** Turns items to be published into items for the log. */
-  admit(queued: readonly Outgoing[]): Told[] {
-    const admitted: Told[] = [];
+  admit(queued: readonly Outgoing[]): LogItem[] {
+    const admitted: LogItem[] = [];
     for (const item of queued) {
       if (item.type === 'slots') this.#judge(item, admitted);
       else this.#admit(item, admitted);
@@ -104,25 +104,25 @@ export class Standing {
   }
 
   /** Forgets admitted items that the log did not accept. */
-  drop(refused: readonly Told[]): void {
+  drop(refused: readonly LogItem[]): void {
     for (const one of refused) if (one.type !== 'slots' && one.type !== 'retract') this.#remove(one.id);
   }
 
-  #admit(event: PublishableEvent, into: Told[]): void {
+  #admit(event: PublishableEvent, into: LogItem[]): void {
     const { id, slot, commitment } = event;
     const isSure = commitment !== 'processed';
     const at = this.#slotOf(id);
     const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
-    if (at === slot || (at === undefined && this.#standsBeforeTail(event))) this.#counts.repeats++;
+    if (at === slot || (at === undefined && this.#isBeforeTail(event))) this.#counts.repeats++;
     else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
     // The log already counts its slot as decided, without a verdict that names it: the event would count as confirmed.
     else if (!isSure && slot <= this.#decidedTo && !this.#fates.has(slot)) this.#hold(event);
-    else if (at === undefined) this.#tell(event, into);
+    else if (at === undefined) this.#publish(event, into);
     else if (topics === undefined) this.#counts.outlived++;
     else if (isSure || this.#fates.get(slot) === 'alive') {
       // A transaction lands once. If it landed in this slot, the event that the log has is of a dead one.
       into.push(this.#retraction(id, topics));
-      this.#tell(event, into);
+      this.#publish(event, into);
     } else this.#hold(event);
   }
 
@@ -135,13 +135,13 @@ export class Standing {
    * Whether the log had time to get an event that its tail does not show. A complete slot lacks only events that are read late. Metadata
    * may come any time after the creation: unless the tail has the creation, the previous leader may have published both.
    */
-  #standsBeforeTail(event: PublishableEvent): boolean {
+  #isBeforeTail(event: PublishableEvent): boolean {
     if (event.slot >= this.since) return false;
     if (event.type === 'tokenMetadata') return this.#slotOf(creationIdOf(event)) === undefined;
     return event.late !== true && event.slot <= this.#completeTo;
   }
 
-  #tell(event: PublishableEvent, into: Told[]): void {
+  #publish(event: PublishableEvent, into: LogItem[]): void {
     const { id, slot, commitment } = event;
     if (commitment === 'processed' && this.#fates.get(slot) !== 'alive') this.#openAt(slot, id, topicsOf(event));
     else this.#settled.set(id, slot);
@@ -154,12 +154,12 @@ export class Standing {
     }
   }
 
-  #judge(news: Outgoing & SlotVerdict, into: Told[]): void {
+  #judge(news: Outgoing & SlotVerdict, into: LogItem[]): void {
     for (const slot of news.dead.toReversed()) {
       this.#decide(slot, 'dead');
-      this.#takeBack(slot, into);
+      this.#retract(slot, into);
     }
-    for (const slot of standingOf(news)) {
+    for (const slot of livingSlotsOf(news)) {
       this.#decide(slot, 'alive');
       this.#settle(slot);
     }
@@ -177,11 +177,11 @@ export class Standing {
   }
 
   /** The newest first, so that a client always undoes its last change. */
-  #takeBack(slot: number, into: Told[]): void {
+  #retract(slot: number, into: LogItem[]): void {
     for (const [id, topics] of [...(this.#open.get(slot) ?? [])].toReversed()) into.push(this.#retraction(id, topics));
   }
 
-  #retraction(id: string, topics: readonly string[]): Told {
+  #retraction(id: string, topics: readonly string[]): LogItem {
     this.#remove(id);
     this.#counts.retracted++;
     return { type: 'retract', id, topics, ts: { received: nowUs(), published: 0 } };
@@ -197,7 +197,7 @@ export class Standing {
 
   #read(verdict: SlotVerdict): void {
     for (const slot of verdict.dead) this.#decide(slot, 'dead');
-    for (const slot of standingOf(verdict)) {
+    for (const slot of livingSlotsOf(verdict)) {
       this.#decide(slot, 'alive');
       this.#settle(slot);
     }
@@ -232,18 +232,18 @@ export class Standing {
   }
 
   #openAt(slot: number, id: string, topics: readonly string[]): void {
-    const told = this.#open.get(slot);
-    if (told === undefined) this.#open.set(slot, new Map([[id, topics]]));
-    else told.set(id, topics);
+    const events = this.#open.get(slot);
+    if (events === undefined) this.#open.set(slot, new Map([[id, topics]]));
+    else events.set(id, topics);
     this.#openSlots.set(id, slot);
   }
 
   #remove(id: string): void {
     const slot = this.#openSlots.get(id);
     if (slot !== undefined) {
-      const told = this.#open.get(slot)!;
-      told.delete(id);
-      if (told.size === 0) this.#open.delete(slot);
+      const events = this.#open.get(slot)!;
+      events.delete(id);
+      if (events.size === 0) this.#open.delete(slot);
     }
     this.#openSlots.delete(id);
     this.#settled.delete(id);
@@ -252,6 +252,6 @@ export class Standing {
 }
 
 /** Slots of the living branch. */
-function standingOf({ alive, unknown = [] }: SlotVerdict): readonly number[] {
+function livingSlotsOf({ alive, unknown = [] }: SlotVerdict): readonly number[] {
   return [...alive, ...unknown];
 }

@@ -8,8 +8,8 @@ import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '../clock.ts';
 import { EventQueue } from './event-queue.ts';
-import { topicsOf, type Outgoing, type Told } from './outgoing.ts';
-import { Standing, type StandingCounts } from './published-slots.ts';
+import { topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
+import { PublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
@@ -27,7 +27,7 @@ const maxPauseMs = 2_000;
 /** A bus that has not accepted a batch for this long is reported as not answering. */
 const maxStallMs = 3_000;
 
-export interface PublisherCounts extends StandingCounts {
+export interface PublisherCounts extends PublishedSlotsCounts {
   published: number;
   batches: number;
   /** Dropped because the bus accepted no events for too long. */
@@ -41,13 +41,13 @@ export interface PublisherCounts extends StandingCounts {
 interface Term {
   readonly bus: BusPublisher;
   readonly fence: number;
-  readonly standing: Standing;
+  readonly contents: PublishedSlots;
   readonly startedAtMs: number;
 }
 
 /**
  * One of all ingest processes leads and publishes. The others see the same events and retain those of the last seconds. A new leader reads
- * from the log which events it has (`Standing`), and continues with the rest of its queue: each event once, in the order in which this
+ * from the log which events it has (`PublishedSlots`), and continues with the rest of its queue: each event once, in the order in which this
  * process saw them. The leader publishes all events of one read of a socket as one batch, one batch at a time. A batch that the bus did not
  * accept is sent again until it is accepted. Meanwhile, and while no leader is known, events queue up to the bounds of the queue. One entry
  * in the log names the slots of events that are dropped or that the bus never accepts. Only a log that lost its memory cannot show what was
@@ -111,7 +111,7 @@ export class Publisher {
 
   /** Slots whose verdict readers of the log wait for; none while this process does not lead. */
   get undecided(): readonly number[] {
-    return this.#term?.standing.undecided ?? [];
+    return this.#term?.contents.undecided ?? [];
   }
 
   /** Sets a status on the bus under this fence; false if the period is over. */
@@ -224,11 +224,11 @@ export class Publisher {
     try {
       // The order matters: entries that are stored after the log was read come from this publisher, or from no holder of the lease.
       const bus = await this.#bus.publisher({ lease });
-      const standing = await this.#readLog().catch(async (error: unknown) => {
+      const contents = await this.#readLog().catch(async (error: unknown) => {
         await bus.close();
         throw error;
       });
-      return { bus, fence, standing, startedAtMs };
+      return { bus, fence, contents, startedAtMs };
     } catch (error) {
       if (error instanceof BusError && error.code === 'FENCED') this.#endHolding(fence);
       else {
@@ -242,15 +242,15 @@ export class Publisher {
   }
 
   /** Everything that is not complete must be known. To read more would delay a takeover by a second. */
-  async #readLog(): Promise<Standing> {
+  async #readLog(): Promise<PublishedSlots> {
     const complete = await this.#completeUpTo();
     const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
-    const standingOf = (entries: readonly LogEntry[], isWhole: boolean): Standing =>
-      new Standing(entries, isWhole, this.counts, complete ?? 0);
+    const standingOf = (entries: readonly LogEntry[], isWhole: boolean): PublishedSlots =>
+      new PublishedSlots(entries, isWhole, this.counts, complete ?? 0);
     const tail = await this.#bus.tail(wanted);
-    const standing = standingOf(tail, tail.length < wanted);
-    if (standing.since === 0 || wanted === busLimits.maxTailEntries || (complete !== null && standing.since <= complete + 1))
-      return standing;
+    const contents = standingOf(tail, tail.length < wanted);
+    if (contents.since === 0 || wanted === busLimits.maxTailEntries || (complete !== null && contents.since <= complete + 1))
+      return contents;
     const whole = await this.#bus.tail(busLimits.maxTailEntries);
     return standingOf(whole, whole.length < busLimits.maxTailEntries);
   }
@@ -259,10 +259,10 @@ export class Publisher {
   async #serve(term: Term): Promise<void> {
     this.#term = term;
     const tookMs = Math.round(performance.now() - term.startedAtMs);
-    this.#log.info({ fence: term.fence, kept: this.buffered, undecided: term.standing.open, tookMs }, 'ingest_leads');
+    this.#log.info({ fence: term.fence, kept: this.buffered, undecided: term.contents.open, tookMs }, 'ingest_leads');
     while (!this.#closed && this.#isServing(term)) {
-      this.#tellFlushed();
-      if (this.buffered > 0) await this.#deliver(term, term.standing.admit(this.#queue.take(maxBatch)));
+      this.#notifyFlushed();
+      if (this.buffered > 0) await this.#deliver(term, term.contents.admit(this.#queue.take(maxBatch)));
       else if (this.#draining) break;
       else await this.#changed();
     }
@@ -284,7 +284,7 @@ export class Publisher {
   }
 
   /** To be called while no batch is being sent. */
-  #tellFlushed(): void {
+  #notifyFlushed(): void {
     if (this.#waiting.length === 0) return;
     const left = this.#pushed - this.buffered;
     const done = this.#waiting.filter(({ upTo }) => upTo <= left);
@@ -293,13 +293,13 @@ export class Publisher {
   }
 
   /** Sends events to the bus until it accepts them. They go back to the queue if this process stops leading. */
-  async #deliver(term: Term, events: readonly Told[]): Promise<void> {
+  async #deliver(term: Term, events: readonly LogItem[]): Promise<void> {
     this.#handedAtMs = performance.now();
     await this.#hand(term, events);
     this.#handedAtMs = null;
   }
 
-  async #hand(term: Term, events: readonly Told[]): Promise<void> {
+  async #hand(term: Term, events: readonly LogItem[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
@@ -343,10 +343,10 @@ export class Publisher {
     }
   }
 
-  #refuse(events: readonly Told[], error: unknown, { standing }: Term): void {
+  #refuse(events: readonly LogItem[], error: unknown, { contents }: Term): void {
     this.counts.refused += events.length;
     this.#log.error({ err: error, events: events.length }, 'events_refused_by_bus');
-    standing.drop(events);
+    contents.drop(events);
     for (const event of events) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
   }
 
@@ -385,12 +385,12 @@ export class Publisher {
 }
 
 interface Encoded {
-  readonly event: Told;
+  readonly event: LogItem;
   readonly entry: BusEntry;
 }
 
 /** Encodes a batch. `ts.published` is the current time. */
-function encode(events: readonly Told[]): Encoded[] {
+function encode(events: readonly LogItem[]): Encoded[] {
   const published = nowUs();
   return events.map((event) => {
     event.ts.published = published;
@@ -398,7 +398,7 @@ function encode(events: readonly Told[]): Encoded[] {
   });
 }
 
-function entryOf(event: Told): BusEntry {
+function entryOf(event: LogItem): BusEntry {
   if (event.type === 'slots') return verdictEntry(event);
   if (event.type === 'retract') return { topics: event.topics, ...encodeEvent({ type: event.type, id: event.id }) };
   return { topics: topicsOf(event), ...encodeEvent(event) };

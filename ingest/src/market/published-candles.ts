@@ -3,12 +3,12 @@ import type { Bucket, CandleInterval } from '@sluice/shared/market/market.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 
 /** Candles whose last publication is remembered. Beyond it the oldest is forgotten. */
-const maxTold = 50_000;
+const maxCandles = 50_000;
 
 const candlesPrefix = 'candles:';
 
 /** How a candle was last published. */
-export interface Told {
+export interface Publication {
   readonly id: string;
   readonly trades: number;
   readonly closed: boolean;
@@ -31,8 +31,8 @@ type CandleValues = Omit<Bucket, 'startS'>;
  * Recent publications of candles, by this keeper and the previous one. A candle gets a new id each time it is published with new content:
  * from its trades, and from how often it was replaced.
  */
-export class ToldCandles {
-  readonly #told = new Map<string, Told>();
+export class PublishedCandles {
+  readonly #published = new Map<string, Publication>();
 
   constructor(tail: readonly LogEntry[]) {
     for (const { topics, json } of tail) {
@@ -41,39 +41,39 @@ export class ToldCandles {
       if (event?.type === 'candle') this.#read(event);
       else if (event?.type === 'retract') {
         const key = event.id.split(':').slice(0, 3).join(':');
-        const told = this.#without(key);
-        if (told !== null) this.#note(key, told);
+        const publication = this.#without(key);
+        if (publication !== null) this.#note(key, publication);
       }
     }
   }
 
   /** The publication of a candle in its current state, and whether it was already published like that. */
-  next(of: CandleKey, candle: CandleValues, closed: boolean): { readonly told: Told; readonly isRepeat: boolean } {
+  next(of: CandleKey, candle: CandleValues, closed: boolean): { readonly publication: Publication; readonly isRepeat: boolean } {
     const key = keyOf(of);
-    const last = this.#told.get(key);
+    const last = this.#published.get(key);
     const values = valuesOf(candle);
     const trades = candle.buys + candle.sells;
     const wentBack = last !== undefined && trades <= last.trades && values !== last.values;
     const revision = (last?.revision ?? 0) + (wentBack ? 1 : 0);
     const id = `${key}:${trades}${revision > 0 ? `:r${revision}` : ''}${closed ? ':closed' : ''}`;
     const isRepeat = last !== undefined && last.values === values && last.closed === closed;
-    return { told: { id, trades, closed, values, revision }, isRepeat };
+    return { publication: { id, trades, closed, values, revision }, isRepeat };
   }
 
   /**
    * The same for a candle that has no trades any more. `id` is that of its last publication. Null if there was none, or it was retracted.
    */
-  nextWithout(of: CandleKey): Told | null {
+  nextWithout(of: CandleKey): Publication | null {
     return this.#without(keyOf(of));
   }
 
   /** Notes a publication. */
-  note(of: CandleKey, told: Told): void {
-    this.#note(keyOf(of), told);
+  note(of: CandleKey, publication: Publication): void {
+    this.#note(keyOf(of), publication);
   }
 
-  #without(key: string): Told | null {
-    const last = this.#told.get(key);
+  #without(key: string): Publication | null {
+    const last = this.#published.get(key);
     return last === undefined || last.trades === 0 ? null : { ...last, trades: 0, values: '', revision: last.revision + 1 };
   }
 
@@ -83,10 +83,10 @@ export class ToldCandles {
     this.#note(keyOf({ mint, interval, startS: start }), { id, trades, closed, values: valuesOf(event), revision });
   }
 
-  #note(key: string, told: Told): void {
-    this.#told.delete(key);
-    this.#told.set(key, told);
-    if (this.#told.size > maxTold) this.#told.delete(this.#told.keys().next().value!);
+  #note(key: string, publication: Publication): void {
+    this.#published.delete(key);
+    this.#published.set(key, publication);
+    if (this.#published.size > maxCandles) this.#published.delete(this.#published.keys().next().value!);
   }
 }
 
