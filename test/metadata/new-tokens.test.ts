@@ -90,7 +90,7 @@ describe('the metadata of a new token', () => {
       website: 'https://a.io/',
     });
     expect(event!.ts.received).toBeGreaterThanOrEqual(token.ts.received);
-    expect([desk.counts, desk.waiting]).toEqual([{ told: 1, failed: 0, dropped: 0 }, 0]);
+    expect([desk.counts, desk.waiting]).toEqual([{ published: 1, failed: 0, dropped: 0 }, 0]);
   });
 
   it('of a thousand tokens with one address costs one question', async () => {
@@ -114,7 +114,7 @@ describe('the metadata of a new token', () => {
     desk.add(created(addressOf(5), { uri: 'http://nowhere.sluice-coins.com/' }));
     // It waits for its next turn, and did not fail.
     await until(() => desk.waiting === 1);
-    expect([desk.counts, told]).toEqual([{ told: 0, failed: 3, dropped: 0 }, []]);
+    expect([desk.counts, told]).toEqual([{ published: 0, failed: 3, dropped: 0 }, []]);
   });
 
   it('is bounded in what waits: the oldest is given up, and counted', async () => {
