@@ -19,6 +19,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   market: () => import('./market.ts'),
   fanout: () => import('./fanout.ts'),
   load: () => import('./load.ts'),
+  saturate: () => import('./saturate.ts'),
   drain: () => import('./drain.ts'),
   continuity: () => import('./continuity.ts'),
   gap: () => import('./gap.ts'),

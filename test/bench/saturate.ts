@@ -1,0 +1,166 @@
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { BusEntry } from '@sluice/shared/bus/bus.ts';
+import type { BenchRow } from './row.ts';
+import { percentile, play, stop } from './stream-rig.ts';
+import { onStage, type Stage, type Subject } from './stream-stage.ts';
+
+/** Length of an event as JSON. */
+const eventLength = 356;
+const slowestP99Ms = 200;
+const stepMs = 3_000;
+/** Events of this time are published together. */
+const slotMs = 5;
+/** A step whose events have not all arrived after this time is over the limit. */
+const arrivalMs = 3_000;
+/** The rate is raised by this factor until a step is over the limit, and then bisected so many times. */
+const raise = 1.5;
+const bisections = 4;
+const turns = 2;
+
+interface Count {
+  readonly fewestBytes: number;
+  readonly mostBytes: number;
+  readonly closed: number;
+  readonly events: number;
+  readonly latencyMs: readonly number[];
+}
+
+interface Load {
+  count(): Promise<Count>;
+  stop(): Promise<void>;
+}
+
+/** Compiles the load client; null without a C compiler. */
+function compileClient(folder: string): string | null {
+  const program = join(folder, 'load-client');
+  const source = fileURLToPath(new URL('load-client.c', import.meta.url));
+  return spawnSync('cc', ['-O2', '-o', program, source]).status === 0 ? program : null;
+}
+
+async function startLoad(program: string, subject: Subject, path: string, connections: number): Promise<Load> {
+  const args = [String(subject.server.port), path, String(connections), '{"id":1,"op":"subscribe","channel":"trades"}'];
+  const client: ChildProcessByStdio<Writable, Readable, null> = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface(client.stdout)[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    const line = await lines.next();
+    if (line.done === true) throw new Error('the load client ended');
+    return line.value;
+  };
+  await next();
+  return {
+    count: async () => {
+      client.stdin.write('count\n');
+      const [fewestBytes, mostBytes, closed, events, ...latencyUs] = (await next()).split(' ').map(Number);
+      return {
+        fewestBytes: fewestBytes!,
+        mostBytes: mostBytes!,
+        closed: closed!,
+        events: events!,
+        latencyMs: latencyUs.map((us) => us / 1_000),
+      };
+    },
+    stop: () => stop(client),
+  };
+}
+
+function makeEvent(): BusEntry {
+  const head = '{"type":"trade","published":';
+  const published = String(Math.round((performance.timeOrigin + performance.now()) * 1_000));
+  const padding = 'x'.repeat(eventLength - head.length - published.length - ',"padding":""}'.length);
+  const json = Buffer.from(`${head}${published},"padding":"${padding}"}`);
+  return { topics: ['trades'], json, msgpack: json };
+}
+
+/** True if every connection received every event of the step, with a p99 within the limit, and none was closed. */
+async function sustains(load: Load, subject: Subject, eventsPerSecond: number): Promise<boolean> {
+  const { events: before } = await load.count();
+  const sent = await play(stepMs, eventsPerSecond, slotMs, subject.publish, makeEvent);
+  const latencyMs: number[] = [];
+  for (const endMs = performance.now() + arrivalMs; performance.now() < endMs; await delay(20)) {
+    const count = await load.count();
+    latencyMs.push(...count.latencyMs);
+    if (count.closed > 0 || count.events - before > sent) return false;
+    if (count.events - before === sent && count.fewestBytes === count.mostBytes) return percentile(latencyMs, 0.99) <= slowestP99Ms;
+  }
+  return false;
+}
+
+/** The highest sustained rate of a server, in deliveries per second. Every failed step gets a new server. */
+async function highestRate(program: string, start: () => Promise<Subject>, options: string, connections: number): Promise<number> {
+  let rig: { readonly subject: Subject; readonly load: Load } | null = null;
+  const stopRig = async (): Promise<void> => {
+    await rig?.load.stop();
+    await rig?.subject.stop();
+    rig = null;
+  };
+  const attempt = async (eventsPerSecond: number): Promise<boolean> => {
+    if (rig === null) {
+      const subject = await start();
+      rig = { subject, load: await startLoad(program, subject, subject.path + options, connections) };
+      await sustains(rig.load, subject, 100_000 / connections);
+    }
+    const sustained = await sustains(rig.load, rig.subject, eventsPerSecond);
+    if (!sustained) await stopRig();
+    return sustained;
+  };
+  let sustained = 0;
+  let exceeded = 1_000_000 / connections;
+  while (await attempt(exceeded)) {
+    sustained = exceeded;
+    exceeded *= raise;
+  }
+  for (let i = 0; i < bisections; i++) {
+    const middle = (sustained + exceeded) / 2;
+    if (await attempt(middle)) sustained = middle;
+    else exceeded = middle;
+  }
+  await stopRig();
+  return sustained * connections;
+}
+
+const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
+/** Whatever else the machine does only lowers a rate. */
+const best = (values: readonly number[]): number => Math.max(...values);
+
+async function rowsOf(stage: Stage, program: string, connections: number): Promise<BenchRow[]> {
+  const [own, batched, reference]: [number[], number[], number[]] = [[], [], []];
+  for (let turn = 0; turn < turns; turn++) {
+    reference.push(await highestRate(program, () => stage.startReference(0), '', connections));
+    own.push(await highestRate(program, () => stage.startGateway(), '', connections));
+    batched.push(await highestRate(program, () => stage.startGateway(), '&batch=1', connections));
+  }
+  const row = (name: string, figures: readonly number[], target: number): BenchRow => {
+    const ratio = best(figures) / best(reference);
+    const all = (values: readonly number[]): string => values.map(millions).join(', ');
+    return {
+      name: `saturated fan-out, ${connections.toLocaleString('en')} connections${name}`,
+      figure: `${millions(best(figures))} events/s, ${ratio.toFixed(2)} x the smallest forwarder`,
+      target: `≥ ${target} x`,
+      pass: ratio >= target,
+      note: `events of ${eventLength} bytes; highest rate with p99 ≤ ${slowestP99Ms} ms, best of ${turns} turns: ${all(figures)}; the forwarder: ${all(reference)}`,
+    };
+  };
+  return [row('', own, 1), row(', `?batch=1`', batched, 1.3)];
+}
+
+/** The rate at which the gateway saturates one core, beside the smallest program that forwards Redis messages. */
+export async function run(): Promise<readonly BenchRow[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-load-client-'));
+  try {
+    const program = compileClient(folder);
+    if (program === null) {
+      const [figure, target] = ['skipped: no C compiler (`cc`) here', '≥ 1 x'];
+      return [{ name: 'saturated fan-out', figure, target, pass: true }];
+    }
+    return await onStage(async (stage) => [...(await rowsOf(stage, program, 1_000)), ...(await rowsOf(stage, program, 10_000))]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
