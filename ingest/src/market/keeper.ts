@@ -160,7 +160,6 @@ export class Keeper {
       const headsOf = (mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> => this.#headsOf(ledger, mints);
       const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf }, open, tail);
       const pools = new PoolKeeper(this.#pools);
-      await pools.complete(this.#bus, holding);
       const intake = new Intake(checkpoint);
       const nothing = { subscriber: null, taken: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
       const term: Term = { holding, publisher, candles, intake, ledger, pools, checkpoint, ...nothing };
@@ -216,6 +215,13 @@ export class Keeper {
    */
   async #serve(term: Term): Promise<void> {
     this.#term = term;
+    // Beside the batches: candles need not wait until a whole log is read.
+    term.pools.complete(this.#bus, term.holding).catch((error: unknown) => {
+      if (this.#term !== term) return;
+      this.#fail(error, true);
+      term.isOver = true;
+      this.#wake?.();
+    });
     try {
       for (let last = false; !last;) {
         // Events that came before the close are applied.
@@ -232,6 +238,7 @@ export class Keeper {
       this.#term = null;
       this.#counts.candles += term.candles.published;
       this.#counts.forgotten += term.ledger.forgotten;
+      await term.pools.stop();
       await term.subscriber?.close();
       await term.publisher.close();
       this.#log.info({ fence: term.holding.fence, checkpoint: term.checkpoint }, 'market_left');

@@ -30,16 +30,23 @@ export class PoolKeeper {
   /** By address, oldest first. */
   readonly #waiting = new Map<string, PoolSighting>();
   readonly #written = new Recent<Written>(maxWritten);
+  #isStopped = false;
+  #stop: () => Promise<void> = async () => undefined;
 
   constructor(directory: PoolDirectory) {
     this.#directory = directory;
   }
 
-  /** If the directory is new or was emptied, fills it from all that the log has. Rejects when the bus or the directory does not answer. */
+  /**
+   * If the directory is new or was emptied, fills it from all that the log has, until `stop`. Events of the market may be added meanwhile.
+   * Rejects when the bus or the directory does not answer.
+   */
   async complete(bus: Bus, holding: Holding): Promise<void> {
     if (await this.#directory.isComplete()) return;
     const subscriber = await bus.subscriber();
+    this.#stop = () => subscriber.close();
     try {
+      if (this.#isStopped) return;
       await subscriber.start({
         onEntry: (entry) => {
           this.addCreation(entry);
@@ -52,7 +59,12 @@ export class PoolKeeper {
     } finally {
       await subscriber.close();
     }
-    await this.#write(holding, true);
+    if (!this.#isStopped) await this.#write(holding, true);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#stop();
   }
 
   /** Any event of the market; trades and migrations show pools. */
@@ -100,6 +112,8 @@ export class PoolKeeper {
   }
 
   #wait(sighting: PoolSighting): void {
+    const waiting = this.#waiting.get(sighting.address);
+    if (waiting !== undefined && waiting.slot > sighting.slot) return;
     this.#waiting.delete(sighting.address);
     this.#waiting.set(sighting.address, sighting);
     if (this.#waiting.size <= maxWaiting) return;
