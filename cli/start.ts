@@ -21,8 +21,8 @@ import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
-import { marketAtSpeed } from '@sluice/test/simnet/market/market.ts';
-import { startSimnet, type Simnet } from '@sluice/test/simnet/simnet.ts';
+import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
+import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
 

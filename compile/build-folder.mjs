@@ -26,7 +26,7 @@ export function listSources() {
 function filesIn(folder) {
   return readdirSync(`${root}/${folder}`, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return filesIn(path);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : filesIn(path);
     return entry.isFile() && !entry.name.endsWith('.test.ts') ? [path] : [];
   });
 }

@@ -1,5 +1,5 @@
 import { createLog } from '@sluice/shared/log/log.ts';
-import { startSimnet } from '@sluice/test/simnet/simnet.ts';
+import { startSimnet } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';

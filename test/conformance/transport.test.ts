@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { get } from 'node:https';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { uwsBinaries } from '@sluice/gateway/transport/uws-binaries.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
@@ -17,6 +18,13 @@ describe('the native binary', () => {
   it('is loaded where its hash is the pinned one', () => {
     expect(loadUws()).toMatchObject({ kind: 'loaded' });
     expect(uwsBinaries['linux_x64_115']).toBe('f4fa5d7b697529b45ac8aa3d57385d9af51bc1d2b26aa9f5b68ca4361542e665');
+  });
+
+  it('is installed for the pinned platforms only', () => {
+    const installed = readdirSync(dirname(createRequire(import.meta.url).resolve('uWebSockets.js')))
+      .map((file) => /^uws_(.+)\.node$/.exec(file)?.[1])
+      .filter((platform) => platform !== undefined);
+    expect(installed.toSorted()).toEqual(Object.keys(uwsBinaries).toSorted());
   });
 
   it('is not loaded otherwise, and the reason is told', () => {

@@ -243,7 +243,7 @@ describe('a lease in Redis', () => {
   /** A process of its own that holds the lease and publishes; resolves when it does. */
   async function holdInChild(redis: TestRedis): Promise<{ child: ChildProcess; fence: number; refused: Promise<string> }> {
     const main = fileURLToPath(new URL('lease-child.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', main, redis.url], { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    const child = spawn(process.execPath, ['--import', 'tsx', main, redis.url], { cwd: fileURLToPath(new URL('..', import.meta.url)) });
     cleanups.push(() => child.kill('SIGKILL'));
     let output = '';
     const said = (pattern: RegExp): Promise<string> =>

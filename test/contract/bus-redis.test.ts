@@ -454,7 +454,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
       process.stdout.write('closed');
     `;
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, redis.url], {
-      cwd: new URL('../..', import.meta.url),
+      cwd: new URL('..', import.meta.url),
     });
     cleanups.push(() => child.kill('SIGKILL'));
     let output = '';

@@ -4,7 +4,7 @@ import type { HouseCheck } from './house-check.ts';
 import { licences } from './licences.ts';
 import { noLoader } from './loader.ts';
 import { producedErrors } from './produced-errors.ts';
-import { reach } from './reach.ts';
+import { productDependencies, reach } from './reach.ts';
 import { deadCode, format, lint, types } from './tools.ts';
 import { words } from './words.ts';
 
@@ -15,6 +15,7 @@ export const houseChecks: readonly HouseCheck[] = [
   format,
   deadCode,
   reach,
+  productDependencies,
   boundaries,
   words,
   documentedErrors,

@@ -36,7 +36,7 @@ describe('the boundaries', () => {
     ['ingest/src/a.ts', '@sluice/gateway/gateway.ts'],
     ['gateway/src/a.ts', '@sluice/ingest/ingest.ts'],
     ['shared/src/bus/a.ts', '@sluice/ingest/ingest.ts'],
-    ['ingest/src/a.ts', '@sluice/test/simnet/simnet.ts'],
+    ['ingest/src/a.ts', '@sluice/simnet/simnet.ts'],
     ['cli/a.ts', '@sluice/test/support/redis.ts'],
     ['gateway/src/a.ts', '../../cli/start.ts'],
     ['shared/src/venues/pump/a.ts', '../pump-amm/index.ts'],
@@ -61,7 +61,7 @@ describe('the boundaries', () => {
 
   it.each([
     ['gateway/src/a.ts', '@sluice/shared/bus/bus.ts'],
-    ['cli/start.ts', '@sluice/test/simnet/simnet.ts'],
+    ['cli/start.ts', '@sluice/simnet/simnet.ts'],
     ['shared/src/venues/pump/a.ts', '../venue.ts'],
     ['shared/src/venues/registry.ts', './pump/index.ts'],
     ['gateway/src/transport/a.ts', 'uWebSockets.js'],

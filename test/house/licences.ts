@@ -1,15 +1,7 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { HouseCheck } from './house-check.ts';
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly license?: string | { readonly type?: string };
-  readonly licenses?: readonly { readonly type?: string }[];
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
+import { productPackages, readManifest, type Manifest } from './product-packages.ts';
 
 /** Permissive ones; with any of these a package may be part of what runs. */
 const permissive: ReadonlySet<string> = new Set([
@@ -25,7 +17,6 @@ const permissive: ReadonlySet<string> = new Set([
   'CC0-1.0',
   'Python-2.0',
 ]);
-const workspaces = ['.', 'shared', 'ingest', 'gateway', 'test'];
 const fewestPackages = 30;
 
 /** No copyleft and nothing unknown among the packages that run, all the way down. */
@@ -45,14 +36,14 @@ export const licences: HouseCheck = {
 /** By folder: every package that a `dependencies` of ours leads to. Optional ones for other platforms are not installed. */
 function runtimePackages(root: string): ReadonlyMap<string, Manifest> {
   const found = new Map<string, Manifest>();
-  const queue = workspaces.map((workspace) => join(root, workspace));
+  const queue = productPackages.map((folder) => join(root, folder));
   for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
-    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+    const manifest = readManifest(folder);
     for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
       if (name.startsWith('@sluice/')) continue;
       const inner = findPackage(folder, name);
       if (inner === null || found.has(inner)) continue;
-      found.set(inner, JSON.parse(readFileSync(join(inner, 'package.json'), 'utf8')) as Manifest);
+      found.set(inner, readManifest(inner));
       queue.push(inner);
     }
   }

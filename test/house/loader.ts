@@ -1,21 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HouseCheck } from './house-check.ts';
+import { productPackages, readManifest } from './product-packages.ts';
 import { place, sourceFiles } from './source-files.ts';
 
 /** Scripts that run the product, and the words by which Node.js is made to load, translate or preload something else than what it is given. */
 const productScripts = ['start', 'sluice', 'ingest', 'gateway', 'build', 'generate'];
 const productFiles =
   /^(run\.mjs|(shared|ingest|gateway)\/src\/.*\.ts|cli\/.*\.ts|compile\/.*\.mjs|test\/simnet\/(?!.*\.test\.ts|support\/).*\.ts)$/;
-const productPackages = ['.', 'shared', 'ingest', 'gateway'];
 const loader =
   /\b(tsx|ts-node|jiti|swc-node)\b|(?<![\w-])--(import|require|loader|experimental-loader|experimental-strip-types)\b|\bmodule\.register\(/;
 const fewestFiles = 300;
-
-interface Manifest {
-  readonly scripts?: Readonly<Record<string, string>>;
-  readonly dependencies?: Readonly<Record<string, string>>;
-}
 
 /** The product runs plain JavaScript: what a loader compiles, and keeps in a folder that others can write, is none of it. */
 export const noLoader: HouseCheck = {
@@ -33,7 +27,7 @@ export const noLoader: HouseCheck = {
 
 function manifestFaults(root: string, folder: string): readonly string[] {
   const path = join(folder, 'package.json');
-  const { scripts = {}, dependencies = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest;
+  const { scripts = {}, dependencies = {} } = readManifest(join(root, folder));
   const inScripts = folder === '.' ? productScripts.flatMap((name) => scriptFaults(name, scripts[name])) : [];
   return [...inScripts, ...Object.keys(dependencies).filter((name) => loader.test(name))].map((fault) => `${path}: ${fault}`);
 }

@@ -15,7 +15,7 @@ export function sourceFiles(root: string): readonly SourceFile[] {
   return readdirSync(root, { recursive: false, withFileTypes: true })
     .flatMap((entry) => walk(join(root, entry.name), entry.isDirectory()))
     .map((path) => relative(root, path).replaceAll('\\', '/'))
-    .filter((path) => textFile.test(path) && path !== 'pnpm-lock.yaml')
+    .filter((path) => textFile.test(path) && !path.endsWith('pnpm-lock.yaml'))
     .toSorted()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }

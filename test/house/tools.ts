@@ -12,10 +12,17 @@ function tool(name: string, packageName: string, program: string, args: readonly
     run: (root) =>
       new Promise((resolve) => {
         const script = programOf(root, packageName, program);
+        // oxlint looks for its type-aware part in PATH.
+        const path = `${join(root, 'test/node_modules/.bin')}:${process.env['PATH'] ?? ''}`;
         execFile(
           process.execPath,
           [script, ...args],
-          { cwd: root, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' } },
+          {
+            cwd: root,
+            timeout: timeoutMs,
+            maxBuffer: 64 * 1024 * 1024,
+            env: { ...process.env, PATH: path, NO_COLOR: '1', FORCE_COLOR: '0' },
+          },
           (error, stdout, stderr) => resolve(error === null ? [] : faultsOf(`${stdout}\n${stderr}`, error)),
         );
       }),
@@ -31,7 +38,7 @@ function faultsOf(output: string, error: Error): readonly string[] {
 }
 
 function programOf(root: string, packageName: string, program: string): string {
-  const folder = join(root, 'node_modules', packageName);
+  const folder = join(root, 'test/node_modules', packageName);
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     readonly bin: string | Readonly<Record<string, string>>;
   };
@@ -43,4 +50,4 @@ function programOf(root: string, packageName: string, program: string): string {
 export const types = tool('types', 'typescript', 'tsc', ['-p', '.']);
 export const lint = tool('lint', 'oxlint', 'oxlint', ['--deny-warnings', '--format=unix']);
 export const format = tool('format', 'oxfmt', 'oxfmt', ['--check', '.']);
-export const deadCode = tool('dead code and unused packages', 'knip', 'knip', ['--no-progress']);
+export const deadCode = tool('dead code and unused packages', 'knip', 'knip', ['--no-progress', '--tsConfig', 'tsconfig.base.json']);

@@ -8,8 +8,7 @@ import type { RollingResult } from './rolling-child.ts';
 /** Handovers of one run; the figures of OPERATING.md are of 20. */
 const handovers = Number(process.env['ROLLING_HANDOVERS'] ?? 3);
 const timeoutMs = 60_000 + handovers * 10_000;
-const root = join(import.meta.dirname, '../..');
-const child = [process.execPath, '--import', pathToFileURL(createRequire(join(root, 'package.json')).resolve('tsx')).href];
+const child = [process.execPath, '--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href];
 const program = join(import.meta.dirname, 'rolling-child.ts');
 /** A network of its own, in which a gateway that ends leaves its waiting connections to the other one on the port. */
 const inOwnNetwork = [

@@ -26,7 +26,7 @@ const root = join(import.meta.dirname, '../..');
 const ownUser = process.getuid?.() ?? 0;
 const [victim, neighbour] = ownUser === 0 ? [12_345, 12_346] : [ownUser, ownUser];
 const canRun = ownUser !== 0 || spawnSync('test', ['-r', join(root, 'package.json')], { uid: victim, gid: victim }).status === 0;
-const tsx = pathToFileURL(createRequire(join(root, 'package.json')).resolve('tsx')).href;
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const poison = 'this code is poisoned';
 
 let folder: string;

@@ -1,4 +1,4 @@
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { createMessageBuilder, maxMessageBytes } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { createTippedLanes, laneTips } from '@sluice/gateway/orders/prepare/tips.ts';

@@ -1,5 +1,5 @@
 import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { judge } from '@sluice/gateway/signer/policy.ts';
 import type { Rule, Verdict } from '@sluice/gateway/signer/verdict.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';

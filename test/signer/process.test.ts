@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jitoTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Signature, SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';

@@ -32,7 +32,7 @@ const strangerUid = 64_203;
 /** Of the signing process and of gateways. */
 const group = 64_210;
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const tsx = pathToFileURL(createRequire(join(root, 'package.json')).resolve('tsx')).href;
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const child = fileURLToPath(new URL('gateway-user-child.ts', import.meta.url));
 
 const closers: (() => Promise<unknown> | void)[] = [];

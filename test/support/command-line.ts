@@ -7,7 +7,7 @@ import { programs } from '../../compile/programs.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** By address, for the commands run in folders of their own, so that no `.env` of the developer reaches them. */
-const tsx = pathToFileURL(createRequire(join(root, 'package.json')).resolve('tsx')).href;
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const timeoutMs = 60_000;
 
 export interface CommandResult {

@@ -8,7 +8,7 @@ import {
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
 import { mostTip } from '@sluice/shared/config/tip-settings.ts';
-import { tipAccounts } from './tip-accounts.ts';
+import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { growthRentOf, isGrowth, isVenue, readTrade, rentOf, type NamedInstruction, type Trade } from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';
 

@@ -1,7 +1,7 @@
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
 import { firstRound, type FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import { createLanes, type Lanes } from '@sluice/gateway/orders/send/lanes.ts';
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';

@@ -11,7 +11,7 @@ import {
   whirlpoolProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/gateway/signer/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import type { ChainAccount } from '../chain.ts';

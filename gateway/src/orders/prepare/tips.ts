@@ -2,7 +2,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { leastJitoTip, senderLeast } from '@sluice/shared/config/tip-settings.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
-import { jitoTipAccounts, senderTipAccounts, tipAccounts } from '../../signer/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts, tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import type { LaneTip } from './surround.ts';
 
 /** Ways to the leaders that take only what carries a tip of theirs. */

@@ -10,7 +10,7 @@ import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../../../http/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
-import { jitoTipAccounts } from '../../../signer/tip-accounts.ts';
+import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { refusalOf } from '../../place/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
 import { unsignedWire, type CheckParts } from '../../prepare/checked-trade.ts';

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string | { readonly type?: string };
+  readonly licenses?: readonly { readonly type?: string }[];
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Folders of the packages that `pnpm start` installs. They equal `packages` in pnpm-workspace.yaml, with the root. */
+export const productPackages = ['.', 'shared', 'ingest', 'gateway', 'test/simnet'] as const;
+
+/** The folder in `productPackages` that holds this file of the product. */
+export function packageOf(path: string): string {
+  return productPackages.find((folder) => path.startsWith(`${folder}/`)) ?? '.';
+}
+
+export function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+}
