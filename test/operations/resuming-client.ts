@@ -33,8 +33,10 @@ export class ResumingClient {
     this.#socket = this.#connect();
   }
 
-  async ready(): Promise<void> {
-    await until('a subscription', () => this.#position !== null);
+  /** Waits until the client is subscribed again after this number of closed connections. */
+  async subscribedAfter(closes: number): Promise<void> {
+    const isSubscribed = (): boolean => this.#position !== null && this.#closedAtMs === null;
+    await until('a subscription', () => this.closeCodes.length >= closes && isSubscribed(), 20_000);
   }
 
   async reached(seq: number): Promise<void> {

@@ -54,7 +54,7 @@ async function main(handovers: number): Promise<RollingResult> {
   let gateway = await start();
   const mint = addressOf(1);
   const clients = Array.from({ length: streams }, () => new ResumingClient(`ws://127.0.0.1:${port}/api/data`, key, mint));
-  await Promise.all(clients.map((client) => client.ready()));
+  await Promise.all(clients.map((client) => client.subscribedAfter(0)));
   let published = 0;
   const publishing = setInterval(() => {
     published++;
@@ -71,6 +71,8 @@ async function main(handovers: number): Promise<RollingResult> {
     const code = await gateway.stop();
     exits.push({ code, tookMs: Math.round(performance.now() - beganMs) });
     gateway = next;
+    // The next handover must find each client connected, and the last one's close must be counted.
+    await Promise.all(clients.map((client) => client.subscribedAfter(handover + 1)));
   }
   clearInterval(publishing);
   over.abort();
