@@ -13,6 +13,8 @@ type Reply = { readonly status?: number; readonly text: string } | 'hang' | 'cut
 interface Node {
   readonly url: string;
   readonly calls: Call[];
+  /** Waited before each answer. */
+  delayMs: number;
   reply(call: Call): Reply;
 }
 
@@ -27,7 +29,7 @@ afterEach(() => {
 /** A node of our own on a free port: what it answers is decided call by call. */
 async function node(reply: (call: Call) => Reply): Promise<Node> {
   const calls: Call[] = [];
-  const self = { url: '', calls, reply };
+  const self = { url: '', calls, delayMs: 0, reply };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -40,8 +42,10 @@ async function node(reply: (call: Call) => Reply): Promise<Node> {
         request.socket.destroy();
         return;
       }
-      response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
-      response.end(answer.text);
+      setTimeout(() => {
+        response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
+        response.end(answer.text);
+      }, self.delayMs);
     });
   });
   servers.push(server);
@@ -164,6 +168,30 @@ describe('createRpc', () => {
     expect((await faultOf(rpc.call('getSlot', [], AbortSignal.abort()))).kind).toBe('aborted');
     expect(other.calls).toHaveLength(0);
     expect(() => createRpc([], { timeoutMs: 1 })).toThrow(RangeError);
+  });
+
+  it('asks the next endpoint as well when one is slow, takes the first usable answer, and asks the slow one last from then on', async () => {
+    const hanging = await node(() => 'hang');
+    const healthy = await node((call) => ok(call, 'fine'));
+    const rpc = createRpc([hanging.url, healthy.url], { timeoutMs: 300, hedgeAfterMs: 20 });
+    const beganAtMs = performance.now();
+    expect(await rpc.call('getSlot', [])).toBe('fine');
+    expect(performance.now() - beganAtMs).toBeLessThan(280);
+    // Its timeout counts although nobody waits for it.
+    await expect.poll(() => rpc.health()).toMatchObject([{ failures: 1, resting: true }, { failures: 0 }]);
+    expect(await rpc.call('getSlot', [])).toBe('fine');
+    expect([hanging.calls.length, healthy.calls.length]).toEqual([1, 2]);
+  });
+
+  it('waits for the slow endpoint where the next one fails, and asks no second one without `hedgeAfterMs`', async () => {
+    const slow = await node((call) => ok(call, 'late'));
+    const broken = await node(() => ({ status: 502, text: '' }));
+    const rpc = createRpc([slow.url, broken.url], { timeoutMs: 2_000, hedgeAfterMs: 20 });
+    slow.delayMs = 100;
+    expect(await rpc.call('getSlot', [])).toBe('late');
+    expect(broken.calls).toHaveLength(1);
+    expect(await createRpc([slow.url, broken.url], { timeoutMs: 2_000 }).call('getSlot', [])).toBe('late');
+    expect(broken.calls).toHaveLength(1);
   });
 
   it('survives any body', async () => {

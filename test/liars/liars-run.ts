@@ -59,7 +59,7 @@ export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
   const sampler = setInterval(() => (mostResident = Math.max(mostResident, world.residentBytes())), sampleEveryMs);
   try {
     const running = load.run();
-    const lied = await Promise.race([lie(world, liar, options), running.then(() => Promise.reject(new Error('the load has ended')))]);
+    const lied = await Promise.race([lie(world, liar, judge, options), running.then(() => Promise.reject(new Error('the load has ended')))]);
     load.end();
     await running;
     judge.end(await load.stored(Math.max(settleWithinMs, durationMs / 10)));
@@ -75,7 +75,9 @@ export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
 }
 
 /** How many lies were told. */
-async function lie({ endpoints, program }: LiarsWorld, liar: number, { seed, durationMs, lieMs, tell }: LiarsOptions): Promise<number> {
+async function lie(world: LiarsWorld, liar: number, judge: Judge, options: LiarsOptions): Promise<number> {
+  const { endpoints, program } = world;
+  const { seed, durationMs, lieMs, tell } = options;
   const random = createRandom(`${seed} lies`);
   const endpoint = endpoints[liar]!;
   const beganAtMs = performance.now();
@@ -85,6 +87,7 @@ async function lie({ endpoints, program }: LiarsWorld, liar: number, { seed, dur
       if (left.length === 0) left = [...scenes];
       const [scene] = left.splice(random.below(left.length), 1);
       [endpoint.httpLie, endpoint.pubsubLie] = [scene!.http, scene!.pubsub];
+      judge.lie = scene!.name;
       tell(`endpoint ${liar + 1}: ${scene!.name}`);
       await delay(Math.min(lieMs, Math.max(0, untilMs - performance.now())));
     }
@@ -96,6 +99,7 @@ async function lie({ endpoints, program }: LiarsWorld, liar: number, { seed, dur
   for (const endMs = performance.now() + reportedWithinMs; unreported(program, liar).length > 0 && performance.now() < endMs;)
     await run(crude, performance.now() + lieMs);
   [endpoint.httpLie, endpoint.pubsubLie] = [null, null];
+  judge.lie = 'no lie';
   return lies;
 }
 

@@ -27,6 +27,8 @@ const basisPoints = 10_000n;
 /** Holds what the product says against what the chain did. Every fault is a line. */
 export class Judge {
   readonly faults: string[] = [];
+  /** Name of the lie that the endpoint tells now; each fault names it. */
+  lie = 'no lie';
   readonly orders = new Map<string, ToldOrder>();
   #curves: Curves[] = [];
   readonly #world: LiarsWorld;
@@ -49,7 +51,7 @@ export class Judge {
   fault(text: string): void {
     if (this.#said.has(text)) return;
     this.#said.add(text);
-    this.faults.push(text);
+    this.faults.push(`${text} (during: ${this.lie})`);
   }
 
   /** An order that was taken. */

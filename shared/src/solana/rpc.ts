@@ -213,32 +213,68 @@ const evenWhileResting = 'sendTransaction';
 
 interface Calling {
   readonly timeoutMs: number;
+  readonly hedgeAfterMs: number;
   readonly nextId: () => number;
 }
 
-function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, nextId }: Calling): WatchedRpc {
+interface Asked {
+  readonly outcome: Attempt;
+  readonly asking: Promise<Asked>;
+}
+
+/** Also notes the health of an endpoint whose answer nobody waits for any more. */
+function ask(endpoint: Endpoint, question: Question): Promise<Asked> {
+  const asking: Promise<Asked> = attempt(endpoint, question).then((outcome) => {
+    if (outcome.ok) note(endpoint, true);
+    else if (outcome.error.kind !== 'aborted') note(endpoint, !outcome.sick);
+    return { outcome, asking };
+  });
+  return asking;
+}
+
+/** The first one that ends; null if none does within this time. */
+async function firstEnded(asked: ReadonlySet<Promise<Asked>>, withinMs: number): Promise<Asked | null> {
+  if (!Number.isFinite(withinMs)) return await Promise.race(asked);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), withinMs)));
+  return await Promise.race([...asked, late]).finally(() => clearTimeout(timer));
+}
+
+function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, hedgeAfterMs, nextId }: Calling): WatchedRpc {
   return {
     health: () => endpoints.map(healthOf),
     async call(method, params, signal, accept, keep) {
       const id = nextId();
-      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      const question: Question = { id, method, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), timeoutMs, signal, keep };
+      const queue = [...byHealth(endpoints)];
+      const asked = new Set<Promise<Asked>>();
+      const askNext = (): void => {
+        const nowMs = performance.now();
+        for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+          if (method === evenWhileResting || !next.rest.isResting(nowMs)) return void asked.add(ask(next, question));
+        }
+      };
       let last: RpcError | null = null;
       let refused: { readonly result: unknown } | null = null;
-      for (const endpoint of byHealth(endpoints)) {
+      for (;;) {
         if (signal?.aborted === true) throw new RpcError('aborted', 0, 'The call was aborted.');
-        if (method !== evenWhileResting && endpoint.rest.isResting(performance.now())) continue;
-        const outcome = await attempt(endpoint, { id, method, body, timeoutMs, signal, keep });
+        if (asked.size === 0) askNext();
+        if (asked.size === 0) break;
+        const ended = await firstEnded(asked, queue.length > 0 ? hedgeAfterMs : Infinity);
+        if (ended === null) {
+          askNext();
+          continue;
+        }
+        asked.delete(ended.asking);
+        const { outcome } = ended;
         if (outcome.ok) {
-          note(endpoint, true);
           const accepted = accept?.(outcome.result) ?? true;
           if (accepted === true || (accepted !== false && (await accepted))) return outcome.result;
           refused ??= outcome;
           continue;
         }
         last = outcome.error;
-        if (last.kind === 'aborted') throw last;
-        note(endpoint, !outcome.sick);
-        if (!outcome.next && accept === undefined) throw last;
+        if (last.kind === 'aborted' || (!outcome.next && accept === undefined)) throw last;
       }
       if (refused !== null) return refused.result;
       throw last ?? new RpcError('unreachable', 0, 'Every endpoint rests: it sent answers that are longer, or nested deeper, than it may.');
@@ -246,12 +282,20 @@ function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, nextId }: Calling)
   };
 }
 
+export interface RpcOptions {
+  /** Time for one endpoint to answer. */
+  readonly timeoutMs: number;
+  readonly hedgeAfterMs?: number;
+}
+
 /**
  * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
  * wait behind the others. A node's own error is final only where it speaks of the request. No answer is longer than `answerLimit`;
  * an endpoint that sends more is not asked for a while. No URL stands in an error: it may hold a key.
+ * After `hedgeAfterMs` without an answer the next endpoint is asked as well, and the first usable answer counts: for readers that must be
+ * quick, since a slow node then costs another call.
  */
-export function createRpc(urls: readonly string[], { timeoutMs }: { readonly timeoutMs: number }): RpcPool {
+export function createRpc(urls: readonly string[], { timeoutMs, hedgeAfterMs = Infinity }: RpcOptions): RpcPool {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
   const endpoints: Endpoint[] = urls.map((url) => ({
     url,
@@ -263,6 +307,6 @@ export function createRpc(urls: readonly string[], { timeoutMs }: { readonly tim
     notBeforeMs: 0,
   }));
   let lastId = 0;
-  const calling: Calling = { timeoutMs, nextId: () => ++lastId };
+  const calling: Calling = { timeoutMs, hedgeAfterMs, nextId: () => ++lastId };
   return { ...rpcOver(endpoints, calling), each: endpoints.map((endpoint) => rpcOver([endpoint], calling)) };
 }
