@@ -8,18 +8,18 @@ import { newOrder } from '../support/orders.ts';
 const wire = Uint8Array.of(1);
 const order: StoredOrder = { ...newOrder(0, { state: 'submitted' }), updatedAtMs: 0, version: 1 };
 
-function sending(kind: FirstRound['kind'], apply: () => Promise<StoredOrder>) {
+function sending(kind: FirstRound['kind'] | 'no answer', apply: () => Promise<StoredOrder>, startedMs = performance.now()) {
   const steps: string[] = [];
-  const parts: Parameters<typeof firstSend>[2] = {
+  const parts: Parameters<typeof firstSend>[3] = {
     log: { error: () => steps.push('told in the log') },
     follower: { follow: () => steps.push('followed') > 0 },
     sendFirst: async (signature) => {
       steps.push(`sent ${signature}`);
-      return { kind, by: null };
+      return kind === 'no answer' ? await new Promise<never>(() => undefined) : { kind, by: null };
     },
     ledger: { apply },
   };
-  return { steps, sent: firstSend(order, wire, parts) };
+  return { steps, sent: firstSend(order, wire, startedMs, parts) };
 }
 
 test.each([
@@ -35,6 +35,12 @@ test('what nobody answered is unknown, what somebody took is as it was stored', 
   const unknown: StoredOrder = { ...order, state: 'unknown' };
   expect(await sending('unanswered', async () => unknown).sent).toBe(unknown);
   expect(await sending('accepted', () => Promise.reject(new Error('not asked'))).sent).toBe(order);
+});
+
+test('a request does not wait for slow nodes beyond a second: the order is sent and followed', async () => {
+  const { steps, sent } = sending('no answer', () => Promise.reject(new Error('not asked')), performance.now() - 940);
+  expect(await sent).toBe(order);
+  expect(steps).toEqual([`sent ${order.signature}`, 'followed']);
 });
 
 test('of an insert that nobody answered the order may be there: it is named', () => {

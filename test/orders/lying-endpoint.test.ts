@@ -45,7 +45,7 @@ async function start(endpoints: number): Promise<void> {
   state = world.open({ httpUrls, wsUrls: world.nodes.map(({ wsUrl }, i) => (i === 0 ? liar.url : wsUrl)), log });
   stop = world.run(slotMs);
   const simulator = createSimulator({ nodes: createSendNodes(httpUrls), newestSlot: () => state.newestSlot(), log, signal: ending.signal });
-  parts = { state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders() };
+  parts = { endpoints: httpUrls.length, state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders() };
   await until('it trades', async () => state.rent(0) !== null && 'prepared' in (await order()), 20_000);
   const warmMs = performance.now() + 500;
   await until('it is followed', async () => 'prepared' in (await order()) && performance.now() > warmMs);
@@ -314,3 +314,11 @@ function lieOverHttp(): void {
     return { ...told, value };
   };
 }
+
+test('an order that the endpoints do not decide on in time is refused within a second, and nothing was signed', async () => {
+  await start(2);
+  parts = { ...parts, simulator: { simulate: () => new Promise<never>(() => undefined) } };
+  const beganAtMs = performance.now();
+  expect(await order()).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE' });
+  expect(performance.now() - beganAtMs).toBeLessThan(1_000);
+});

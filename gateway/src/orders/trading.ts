@@ -168,7 +168,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, director
   });
   hub.follow(warmNewTokens(state, venues));
   hub.follow(seenTrades(follower));
-  const quoting = { venues, chain, state, ownOrders, builder, simulator };
+  const quoting = { venues, chain, state, ownOrders, builder, simulator, endpoints: nodes.length };
   const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const access = createWalletAccess(wallets, custody.keystore);
   let takingUp: Promise<void> = Promise.resolve();

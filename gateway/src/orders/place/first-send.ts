@@ -26,13 +26,18 @@ interface FirstSendParts {
   readonly sendFirst: SendFirst;
 }
 
+/** A request waits for a node's acknowledgement until this long after it began, and at least for `leastAcknowledgeMs`. */
+const answerWithinMs = 950;
+const leastAcknowledgeMs = 50;
+
 /**
- * Sends an order that is stored as submitted, and has it followed. From the first byte on nothing that goes wrong here is a failure of
- * the order: whoever was told of one would make it anew. The follower stores what becomes of it.
+ * Sends an order that is stored as submitted, and has it followed. Nothing that fails after the first byte makes the order fail, because a
+ * caller who is told of a failure places the order again. The follower stores what becomes of it. `startedMs`: when the request began.
  */
 export async function firstSend(
   order: OpenOrder,
   wire: Uint8Array,
+  startedMs: number,
   { ledger, follower, sendFirst, log }: FirstSendParts,
 ): Promise<OpenOrder> {
   const { signature } = order;
@@ -40,11 +45,20 @@ export async function firstSend(
   // The bytes leave first: to hand the order over takes longer than nodes need to be told.
   const first = sendFirst(signature, wire);
   follower.follow(order);
-  if ((await first).kind !== 'unanswered') return order;
-  try {
-    return await ledger.apply(order, { kind: 'silence' });
-  } catch (error) {
-    log.error({ err: error, orderId: order.id }, 'first_answer_not_stored');
-    return order;
+  const settled = first.then(({ kind }) => (kind === 'unanswered' ? noteSilence() : order));
+  let timer: NodeJS.Timeout | undefined;
+  const unacknowledged = new Promise<OpenOrder>((resolve) => {
+    const leftMs = startedMs + answerWithinMs - performance.now();
+    timer = setTimeout(() => resolve(order), Math.max(leastAcknowledgeMs, leftMs));
+  });
+  return await Promise.race([settled, unacknowledged]).finally(() => clearTimeout(timer));
+
+  async function noteSilence(): Promise<OpenOrder> {
+    try {
+      return await ledger.apply(order, { kind: 'silence' });
+    } catch (error) {
+      log.error({ err: error, orderId: order.id }, 'first_answer_not_stored');
+      return order;
+    }
   }
 }

@@ -39,6 +39,8 @@ export interface PlaceParts {
   /** Tips that custodial orders pay to the lanes that require one. */
   readonly laneTips: readonly LaneTip[];
   readonly simulator: Pick<Simulator, 'simulate'>;
+  /** How many RPC endpoints are asked. */
+  readonly endpoints: number;
   readonly signer: OrderSigner;
   readonly halt: Pick<Halt, 'standing'>;
   readonly wallets: WalletAccess;
@@ -204,7 +206,7 @@ async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Prom
   if (inserted.kind !== 'stored') return notStored(inserted, startedMs);
   const storedMs = performance.now();
   const { signature, lastValidBlockHeight } = message;
-  const sent = await firstSend(inserted.order, message.signedBytes, parts);
+  const sent = await firstSend(inserted.order, message.signedBytes, startedMs, parts);
   const nowMs = performance.now();
   const timing = { storeMs: storedMs - beforeMs, sendMs: nowMs - storedMs, totalMs: nowMs - startedMs, ...signed.timing };
   parts.stats.executed(timing);

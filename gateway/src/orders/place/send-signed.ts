@@ -119,7 +119,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   if (inserted.kind !== 'stored') return knownBefore(inserted, startedMs);
   const sentMs = performance.now();
   const signature = transaction.signatures[0]!;
-  const order = await firstSend(inserted.order, wire, parts);
+  const order = await firstSend(inserted.order, wire, startedMs, parts);
   const nowMs = performance.now();
   const took = { storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs, ...timing };
   parts.stats.executed(took);

@@ -2,6 +2,7 @@ import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteRefusal } from '../../quote/quoted.ts';
 import { prepareTrade, prepareVouched, type PreparedTrade, type PrepareParts } from './prepare.ts';
+import { unavailable } from './price-order.ts';
 import type { TradeRequest } from './request.ts';
 import type { Simulator } from '../simulate/simulator.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
@@ -20,7 +21,16 @@ export interface CheckedTrade {
 
 export interface CheckParts extends PrepareParts {
   readonly simulator: Pick<Simulator, 'simulate'>;
+  /** How many RPC endpoints are asked. */
+  readonly endpoints: number;
 }
+
+/**
+ * Several endpoints have this time to agree about an order. Nothing is signed before they do, so a refusal costs only another request. With a
+ * single endpoint nothing can be asked elsewhere, so its own timeouts apply.
+ */
+const decideWithinMs = 900;
+const undecided = unavailable('The nodes did not confirm the state that this order depends on in time. Nothing was sent; ask again.');
 
 /** The transaction without its one signature. */
 export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'>): Uint8Array {
@@ -33,7 +43,22 @@ export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'
  * that was shown a signed one could land it, whatever it says of it. Rejects with an `RpcError`.
  */
 export async function checkedTrade(request: TradeRequest, parts: CheckParts): Promise<CheckedTrade | QuoteRefusal> {
-  if (request.skipSimulation) return checkedOnly(request, parts);
+  const check = request.skipSimulation ? checkedOnly : checkedBySimulation;
+  if (parts.endpoints === 1) return await check(request, parts, neverLate);
+  let timer: NodeJS.Timeout | undefined;
+  let isLate = false;
+  const late = new Promise<QuoteRefusal>((resolve) => {
+    timer = setTimeout(() => {
+      isLate = true;
+      resolve(undecided);
+    }, decideWithinMs);
+  });
+  return await Promise.race([check(request, parts, () => isLate), late]).finally(() => clearTimeout(timer));
+}
+
+const neverLate = (): boolean => false;
+
+async function checkedBySimulation(request: TradeRequest, parts: CheckParts, isLate: () => boolean): Promise<CheckedTrade | QuoteRefusal> {
   let [agreed, hasMoved] = [false, false];
   for (let attempt = 1; ; attempt++) {
     const prepared = await prepareTrade(request, parts, agreed);
@@ -45,7 +70,7 @@ export async function checkedTrade(request: TradeRequest, parts: CheckParts): Pr
       const { quoteMs, buildMs } = prepared;
       return { prepared, simulation: checked.simulation, timing: { quoteMs, buildMs, simulateMs: performance.now() - beforeMs } };
     }
-    if (attempt === maxAttempts) return checked.refusal;
+    if (attempt === maxAttempts || isLate()) return checked.refusal;
     if (checked.why === 'unsure') agreed = true;
     else if (hasMoved || !(await caughtUp(request, prepared, checked.slot, parts))) return checked.refusal;
     else hasMoved = true;
