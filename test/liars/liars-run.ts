@@ -59,7 +59,10 @@ export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
   const sampler = setInterval(() => (mostResident = Math.max(mostResident, world.residentBytes())), sampleEveryMs);
   try {
     const running = load.run();
-    const lied = await Promise.race([lie(world, liar, judge, options), running.then(() => Promise.reject(new Error('the load has ended')))]);
+    const lied = await Promise.race([
+      lie(world, liar, judge, options),
+      running.then(() => Promise.reject(new Error('the load has ended'))),
+    ]);
     load.end();
     await running;
     judge.end(await load.stored(Math.max(settleWithinMs, durationMs / 10)));
