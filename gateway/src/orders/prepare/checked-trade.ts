@@ -8,7 +8,7 @@ import type { Simulator } from '../simulate/simulator.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
 import { awaitMarket } from '../state/await-market.ts';
 
-/** Attempts of one order; each begins with a new quote, and nothing of the ones before was signed. */
+/** Attempts for one order. Each begins with a new quote; nothing of an earlier attempt was signed. */
 const maxAttempts = 4;
 const noSignature = new Uint8Array(64);
 
@@ -38,9 +38,9 @@ export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'
 }
 
 /**
- * Quotes, builds, and has a node that is not the source of the quote's state simulate the message; where the two differ, quotes anew on state
- * that the endpoints vote on. With `skipSimulation` the state must be such from the start. A node is shown the message without its signature: one
- * that was shown a signed one could land it, whatever it says of it. Rejects with an `RpcError`.
+ * Quotes an order, builds its message, and has a node simulate it that did not report the state of the quote. If quote and simulation differ,
+ * quotes again on state that the endpoints vote on; with `skipSimulation` the first quote already needs such state. Nodes receive the message
+ * without its signature, because a node could land a signed one and deny it. Rejects with an `RpcError`.
  */
 export async function checkedTrade(request: TradeRequest, parts: CheckParts): Promise<CheckedTrade | QuoteRefusal> {
   const check = request.skipSimulation ? checkedOnly : checkedBySimulation;
@@ -84,7 +84,7 @@ async function checkedOnly(request: TradeRequest, parts: PrepareParts): Promise<
   return checkTrade(prepared) ?? { prepared, simulation: null, timing: { quoteMs, buildMs } };
 }
 
-/** Whether the market at hand has moved beyond the one that was quoted. */
+/** Waits until the known market is newer than the quoted one. */
 async function caughtUp(
   { order: { mint } }: TradeRequest,
   { slot }: PreparedTrade,

@@ -1,22 +1,22 @@
 /**
- * Compute units of what stands around a trade, as the network takes them: the token program 100 to 4,000, the associated token
- * program by how many bumps it has to try (1,500 each), programs of the runtime 150.
+ * Compute units of the instructions around a trade, measured on mainnet: the token program takes 100 to 4,000, the associated token program
+ * 1,500 for each bump that it tries, and a builtin program 150.
  */
 export const unitsOf = {
   builtin: 150,
   createTokenAccount: 24_000,
-  /** Where it is there already. */
+  /** If the account exists already. */
   findTokenAccount: 12_000,
   syncNative: 3_200,
   closeTokenAccount: 3_200,
 } as const;
 
-/** Most that a transaction may ask for (runtime). */
+/** The runtime's limit for one transaction. */
 const maxComputeUnits = 1_400_000;
-/** What is asked for beyond what was measured: bumps of addresses cost 1,500 units each, and each pool's differ. */
+/** Added to the measured units, because the number of bumps (1,500 units each) differs between pools. */
 const marginPct = 30;
 
-/** The limit for a transaction that takes so many units as measured. */
+/** The compute unit limit for a transaction that was measured to take `units`. */
 export function withMargin(units: number): number {
   return Math.min(maxComputeUnits, Math.ceil((units * (100 + marginPct)) / 100));
 }

@@ -6,19 +6,19 @@ import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';
 import { compileTemplate, fillTemplate, noOtherKeys, otherKeys, type MessageTemplate, type OtherKeys } from './template.ts';
 
-/** Messages kept as templates, some 6 KB each; the one that was not used the longest goes. */
+/** Templates of about 6 KB each; the least recently used one is dropped. */
 export const maxTemplates = 1_024;
 /** Largest v0 transaction (1,232 bytes) less its one signature. */
 export const maxMessageBytes = 1_232 - 65;
 
-/** Priority fee of a message that is known but for it. */
+/** Priority fee, in micro-lamports for each compute unit, of a message that is otherwise complete. */
 export type PriceOf = (message: { readonly computeUnitLimit: number; readonly writableAccounts: readonly string[] }) => bigint;
 
 export interface BuildRequest extends Omit<Surroundings, 'laneTips'> {
   readonly pool: QuotedPool;
   readonly order: Omit<TradeOrder, 'recipient'>;
   readonly microLamportsPerUnit: bigint | PriceOf;
-  /** Those for which the message has room; the last is left out first. */
+  /** Tips to add while the message has room; the last one is left out first. */
   readonly wantedTips?: readonly LaneTip[];
   /** Base58. */
   readonly blockhash: string;
@@ -29,37 +29,37 @@ export interface BuiltMessage {
   readonly message: Uint8Array;
   readonly computeUnitLimit: number;
   readonly microLamportsPerUnit: bigint;
-  /** What the transaction locks for writing. */
+  /** Accounts that the transaction locks for writing. */
   readonly writableAccounts: readonly string[];
-  /** What it pays of the request's `wantedTips`. */
+  /** Those of the request's `wantedTips` that fit. */
   readonly laneTips: readonly Tip[];
-  /** The trade itself: its token accounts, and what the program may have to make. */
+  /** The trade instruction, its token accounts, and the accounts that the program may create. */
   readonly trade: BuiltTrade;
 }
 
 export interface MessageBuilder {
-  /** Throws TypeError where an address is none, RangeError where a number is no u64 or the message is larger than any transaction. */
+  /** Throws TypeError for an invalid address; RangeError for a number that is no u64, or a message that fits no transaction. */
   build(request: BuildRequest): BuiltMessage;
-  /** How many messages were filled into a template, and how many were compiled. */
+  /** Messages that reused a template, and messages that were compiled. */
   readonly counters: { readonly filled: number; readonly compiled: number };
 }
 
-/** Tip accounts are taken in so many turns. */
+/** Mask for the rotation over tip accounts: eight turns. */
 const lastTurn = 7;
 
-/** A template, and the keys by which a message differs from it. */
+/** A template, and the keys in which a message differs from it. */
 interface Found {
   readonly template: MessageTemplate;
   readonly others: OtherKeys;
 }
 
-/** Wallets begin at different accounts: between them they take all. */
+/** Each wallet starts at another account, so that together they use all of them. */
 function tipsOf(wanted: readonly LaneTip[], user: string, turn: number): readonly Tip[] {
   const from = user.charCodeAt(user.length - 1);
   return wanted.map(({ accounts, lamports }) => ({ to: accounts[(from + turn) % accounts.length]!, lamports }));
 }
 
-/** Fee recipients are taken in turn: each is an account that all trades of the network write. `first` says with which it begins. */
+/** Fee recipients rotate, because all trades of the network write to the same few accounts. `first`: index of the first recipient. */
 export function createMessageBuilder(first = 0): MessageBuilder {
   const counters = { filled: 0, compiled: 0 };
   const templates = new Map<string, MessageTemplate>();
@@ -71,7 +71,7 @@ export function createMessageBuilder(first = 0): MessageBuilder {
     return knownBlockhash.bytes;
   }
 
-  /** The key only finds a template: whether it is the right one is compared account by account. */
+  /** The key only finds a candidate; every account is compared before the template is used. */
   function templateOf(key: string, feePayer: string, instructions: readonly Instruction[]): Found {
     const known = templates.get(key);
     if (known !== undefined) templates.delete(key);

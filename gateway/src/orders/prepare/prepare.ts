@@ -13,26 +13,26 @@ import { awaitMarket } from '../state/await-market.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { WalletRead } from '../state/hot-wallets.ts';
 
-/** A trade that only has to be signed: what was quoted, and the message that does it. */
+/** A trade that only needs a signature: its quote and its message. */
 export interface PreparedTrade {
   readonly quoted: QuotedOrder;
   readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
   readonly built: BuiltMessage;
   readonly blockhash: Blockhash;
   readonly priorityFeeLamports: bigint;
-  /** All tips that stand in the message. */
+  /** All tips in the message. */
   readonly tipLamports: bigint;
-  /** Slot of the state that it was quoted on. */
+  /** Slot of the state under the quote. */
   readonly slot: number;
-  /** Endpoints, as bits by their number, that alone told some of that state; 0 where two told all of it, or there is but one. */
+  /** Bit mask of endpoints that alone reported a part of that state; 0 if two reported all of it, or only one is configured. */
   readonly soleSources: number;
-  /** What its simulation must give. */
+  /** What the simulation must result in. */
   readonly expected: ExpectedTrade;
-  /** Most lamports that it takes from the wallet, rent included. */
+  /** Most lamports that the trade takes from the wallet, with rent. */
   readonly lamportsNeeded: bigint;
-  /** What a failure is told with. */
+  /** Context for the report of a failure. */
   readonly terms: FailureTerms;
-  /** What it would give, or cost, on the state of this slot or a later one; null where that state does not come within a moment. */
+  /** What the trade would give, or cost, on the state of this slot or a later one; null if that state does not arrive soon. */
   readonly actualFrom: (slot: number) => Promise<bigint | null>;
   readonly quoteMs: number;
   readonly buildMs: number;
@@ -41,24 +41,24 @@ export interface PreparedTrade {
 export interface PrepareParts extends PriceParts {
   readonly state: PriceParts['state'] & Pick<HotState, 'blockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
-  /** What is paid for the lanes that want a tip. */
+  /** Tips for the lanes that require one. */
   readonly laneTips?: readonly LaneTip[];
 }
 
-/** Without a simulation nothing else says that the quote is right: on state that two endpoints tell alike. Rejects with an `RpcError`. */
+/** Quotes on state that two endpoints report, because no simulation will confirm it. Rejects with an `RpcError`. */
 export async function prepareVouched(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
   const prepared = await prepareTrade(request, parts);
   if ('error' in prepared || prepared.soleSources === 0) return prepared;
   const again = await prepareTrade(request, parts, true);
   if ('error' in again || again.soleSources === 0) return again;
   return unavailable(
-    'Only one node tells the state that this would be quoted on, and without a simulation nothing confirms it. Leave `skipSimulation` out.',
+    'Only one node reports the state that this order depends on, and no simulation would confirm it. Leave out `skipSimulation`.',
   );
 }
 
 /**
- * Quotes and builds on the state at hand; reads from the chain only what is not, or, where it must be `agreed`, what two endpoints tell
- * alike. Rejects with an `RpcError`.
+ * Quotes and builds on the state in memory, and reads the rest from the chain. With `agreed`, reads state that two endpoints report.
+ * Rejects with an `RpcError`.
  */
 export async function prepareTrade(request: TradeRequest, parts: PrepareParts, agreed = false): Promise<PreparedTrade | QuoteRefusal> {
   const { state, builder, laneTips = [] } = parts;
@@ -93,7 +93,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   });
   const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
   const ownRent = state.rent(0);
-  if (rent === null || ownRent === null) return unavailable('What accounts cost in rent is not known.');
+  if (rent === null || ownRent === null) return unavailable('The rent of accounts is not known.');
   const tipLamports = [...(request.tip === undefined ? [] : [request.tip]), ...built.laneTips].reduce(
     (sum, { lamports }) => sum + lamports,
     0n,
@@ -128,12 +128,12 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
 interface Balances {
   readonly standing: Standing;
   readonly bounds: PreparedTrade['bounds'];
-  /** With the rent of the wallet's own account, which it has to keep. */
+  /** With the rent that must stay in the wallet's own account. */
   readonly lamportsToHave: bigint;
   readonly publicKey: string;
 }
 
-/** What a failure is told with. */
+/** Context for the report of a failure. */
 function termsOf(quoted: QuotedOrder, { standing, bounds, lamportsToHave, publicKey }: Balances): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
   const { wallet, baseAccount } = standing;

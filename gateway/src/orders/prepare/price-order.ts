@@ -17,7 +17,7 @@ export interface PriceParts {
   readonly ownOrders: Pick<OwnOrders, 'landedIn'>;
 }
 
-/** A market and a wallet of about one moment. */
+/** A market and a wallet, read at about the same time. */
 export interface Standing {
   readonly market: HotMarketRead;
   readonly wallet: WalletRead;
@@ -32,14 +32,13 @@ export interface PricedOrder {
 
 interface Refused {
   readonly refusal: QuoteRefusal;
-  /** The state that it follows from may be false, or older than the wallet's own last order. */
+  /** The state behind the refusal may be false, or older than the wallet's last order. */
   readonly isDoubtful: boolean;
 }
 
 /**
- * Quotes on the state at hand; where it must be `agreed`, on what two endpoints tell alike, as far as they do. A refusal counts only where no
- * endpoint contradicts the state that it follows from, and where that state has the wallet's own last order: otherwise nobody knows whether the
- * order could be done. Rejects with an `RpcError`.
+ * Quotes on the state in memory; with `agreed`, on state that two endpoints report, if they do. A refusal counts only if no endpoint contradicts
+ * the state behind it, and if that state contains the wallet's last order. Rejects with an `RpcError`.
  */
 export async function priceOrder(request: TradeRequest, parts: PriceParts, agreed: boolean): Promise<PricedOrder | QuoteRefusal> {
   const first = await priceOn(request, parts, agreed);
@@ -47,7 +46,9 @@ export async function priceOrder(request: TradeRequest, parts: PriceParts, agree
   if (!('refusal' in last)) return last;
   const { refusal, isDoubtful } = last;
   if (!isDoubtful || refusal.error === 'UPSTREAM_UNAVAILABLE') return refusal;
-  return unavailable('The nodes of the chain contradict each other about what this order needs, or lag behind the last one of the wallet.');
+  return unavailable(
+    'The nodes contradict each other about the state that this order needs, or have not reached the last order of the wallet.',
+  );
 }
 
 export function unavailable(message: string): QuoteRefusal {
@@ -65,17 +66,17 @@ async function priceOn(request: TradeRequest, { state, ownOrders }: PriceParts, 
   const { wallet, baseAddress } = await readWallet(request, market.result.market, { state, own, agreed });
   if (agreed && isSell && market.slot < wallet.slot) market = await state.agreedMarket(order.mint, wallet.slot);
   const standing: Standing = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null };
-  // What a wallet holds counts for sales alone, and has come out of a pool that must not be older.
+  // Only sales depend on the wallet's tokens; the pool must be at least as new as the wallet.
   const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || market.slot < wallet.slot));
   const priced = partFault(request, wallet, own.slot) ?? priceAt(request, standing);
   return 'error' in priced ? { refusal: priced, isDoubtful } : priced;
 }
 
-/** A part of what is held: no simulation shows that it was a part of something else. */
+/** For a part of the balance (`50%`): no simulation would show that the balance was wrong. */
 function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownSlot: number): QuoteRefusal | null {
   if (amount.kind !== 'part') return null;
-  if (wallet.isDisputed) return unavailable('The nodes of the chain contradict each other about what the wallet holds.');
-  return wallet.slot < ownSlot ? unavailable('No node tells yet what the wallet holds since its last order landed.') : null;
+  if (wallet.isDisputed) return unavailable('The nodes contradict each other about the balance of the wallet.');
+  return wallet.slot < ownSlot ? unavailable('No node reports the balance of the wallet after its last order yet.') : null;
 }
 
 function priceAt(request: TradeRequest, standing: Standing): PricedOrder | QuoteRefusal {
@@ -86,7 +87,7 @@ function priceAt(request: TradeRequest, standing: Standing): PricedOrder | Quote
   return 'error' in bounds ? bounds : { standing, quoted, bounds };
 }
 
-/** The slot in which the wallet's last order landed, 0 where none matters, and how long the state of it is waited for. */
+/** The slot in which the wallet's last order landed (0: none matters), and until when to wait for its state. */
 interface OwnSlot {
   readonly slot: number;
   readonly deadlineMs: number;
@@ -102,21 +103,21 @@ function readMarket(
   return slot > 0 ? awaitOwnOrders(() => state.market(mint), slot, deadlineMs) : state.market(mint);
 }
 
-/** Token accounts follow from the coins' token programs, which the market tells. */
+/** The market names the token programs, from which the token accounts follow. */
 async function readWallet(
   { order: { mint, side, amount }, publicKey }: TradeRequest,
   { tokenProgram, pools }: TokenMarket,
   { state, own: { slot, deadlineMs }, agreed }: { readonly state: PriceParts['state']; readonly own: OwnSlot; readonly agreed: boolean },
 ): Promise<{ readonly wallet: WalletRead; readonly baseAddress: string }> {
   const baseAddress = tokenAddress(publicKey, mint, tokenProgram);
-  // What a purchase is paid with, where that is not SOL.
+  // Accounts that pay for a purchase in another coin than SOL.
   const paying = pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
     side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
   );
   const accounts = [...new Set([baseAddress, ...paying])];
   const read = (): WalletRead | Promise<WalletRead> => state.wallet(publicKey, accounts);
-  const told = slot > 0 ? awaitOwnOrders(read, slot, deadlineMs) : read();
-  const wallet = told instanceof Promise ? await told : told;
+  const reading = slot > 0 ? awaitOwnOrders(read, slot, deadlineMs) : read();
+  const wallet = reading instanceof Promise ? await reading : reading;
   const mustAgree = amount.kind === 'part' || (agreed && side === 'sell');
   return { wallet: mustAgree && wallet.soleSources !== 0 ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress };
 }
@@ -125,10 +126,10 @@ function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {
   return kind === 'no_mint' ? { error: 'INVALID_MINT' } : unavailable('The state of the pool cannot be read.');
 }
 
-/** The tighter of what the slippage gives and what was named. */
+/** The tighter of the bounds by slippage and the bounds in the request. */
 function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOut: bigint; maxIn: bigint } | QuoteRefusal {
   const { minOut, maxIn } = slippageBounds(trade, quote, request.order.slippageBps);
-  // Of exact tokens to get, what they cost is bounded, and not the amount.
+  // For an exact amount to get, `maxIn` bounds the cost.
   const given = trade.exact === 'baseOut' ? quote.traderQuote : trade.amount;
   if (request.maxIn !== null && request.maxIn < given) return wrongFields({ maxIn: 'is less than the amount to give' });
   const out = trade.exact === 'baseIn' ? quote.traderQuote : quote.baseAmount;
@@ -139,7 +140,7 @@ function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOu
   return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };
 }
 
-/** Of an amount that the pool cannot trade, and the wallet does not hold: whoever sells more than is held is told that first. */
+/** For a sale of more than the pool can trade and the wallet holds, the missing balance is reported. */
 function soldBeyond(
   { order: { side, amount } }: TradeRequest,
   { market: { result }, baseAccount }: Standing,

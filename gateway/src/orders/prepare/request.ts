@@ -7,31 +7,31 @@ import { rawAmount } from '../../quote/amounts.ts';
 import { readOrder, type QuoteOrder } from '../../quote/order.ts';
 import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
 
-/** A trade as it was asked for, checked as far as that goes without the chain. */
+/** A requested trade, after all checks that need no chain. */
 export interface TradeRequest {
   readonly order: QuoteOrder;
-  /** Signs and pays. */
+  /** The wallet that signs and pays. */
   readonly publicKey: string;
-  /** Of the whole transaction, lamports; null: by recent fees. */
+  /** For the whole transaction; null: chosen by recent fees. */
   readonly priorityFeeLamports: bigint | null;
-  /** Absolute bounds beside the slippage; null where none was given. */
+  /** Absolute bounds in addition to the slippage; null if none was given. */
   readonly maxIn: bigint | null;
   readonly minOut: bigint | null;
-  /** Everything is sold and the emptied token account closed. */
+  /** Sells the whole balance and closes the empty token account. */
   readonly sellAll: boolean;
   readonly dryRun: boolean;
   readonly skipSimulation: boolean;
-  /** Paid to somebody by the transaction itself, for sending it. */
+  /** Paid by the transaction to whoever forwards it. */
   readonly tip?: Tip;
 }
 
 const solDecimals = 9;
 
-/** Reads a body that is of the schema. Names every wrong field at once. */
+/** Reads a body that matches the schema. Reports all wrong fields at once. */
 export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody, venues: readonly Venue[]): TradeRequest | QuoteRefusal {
   const { publicKey, mint, slippage, priorityFee, pool } = body;
   const sellAll = side === 'sell' && (body as SellBody).sellAll === true;
-  // Everything is more exact than any number beside it.
+  // `sellAll` takes precedence over an amount.
   const amount = sellAll ? {} : { amount: body.amount };
   const read = readOrder(
     {
@@ -64,12 +64,12 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
   return { order: read.order, publicKey, priorityFeeLamports, maxIn, minOut, sellAll, dryRun, skipSimulation };
 }
 
-/** Micro-lamports for a compute unit that come, over `units`, to no more than this fee. */
+/** The highest price in micro-lamports for each unit whose total over `units` does not exceed this fee. */
 export function pricePerUnit(lamports: bigint, units: number): bigint {
   return (lamports * 1_000_000n) / BigInt(units);
 }
 
-/** What a price comes to, rounded up as the runtime rounds. */
+/** The fee for `units` at this price, rounded up as the runtime does. */
 export function priorityFeeOf(microLamportsPerUnit: bigint, units: number): bigint {
   return (microLamportsPerUnit * BigInt(units) + 999_999n) / 1_000_000n;
 }

@@ -6,8 +6,8 @@ import type { TradedAmounts } from '../../quote/drift.ts';
 import type { Simulator } from '../simulate/simulator.ts';
 
 /**
- * `again`: it may be quoted and built anew, once where the state has `moved` on under the trade; `unsure`: on state that the endpoints vote on,
- * for nobody but the source of the state vouches for the quote.
+ * `again`: the order may be quoted and built again. `moved`: the state changed, so try once more. `unsure`: only the source of the state confirms
+ * the quote, so try on state that the endpoints vote on.
  */
 export type SimulatedTrade =
   | { readonly kind: 'passed'; readonly simulation: { readonly unitsConsumed: number; readonly slot: number } | null }
@@ -15,17 +15,17 @@ export type SimulatedTrade =
   | { readonly kind: 'again'; readonly why: 'unsure'; readonly refusal: QuoteRefusal }
   | { readonly kind: 'refused'; readonly refusal: QuoteRefusal };
 
-/** Faults of what we knew, and none of the caller's: the curve has completed, or accounts of the trade have changed. */
+/** Faults of our state, not of the request: the curve is complete, or accounts of the trade have changed. */
 const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts']);
-/** What a wallet that holds too little does not bring about; whatever else the programs say, it does. */
+/** Faults that a low balance does not cause. Any other fault may come from it. */
 const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'duplicate']);
-/** We chose it: the chain has gone on without us, or the node has fallen behind. The next one is a second away at most. */
+/** We chose the blockhash: our chain view or the node is behind. The next blockhash comes within a second. */
 const unknownBlockhash: QuoteRefusal = {
   error: 'UPSTREAM_UNAVAILABLE',
   message: 'The node does not know the blockhash of the transaction; nothing was sent.',
 };
 
-/** Simulates the very message that is to be sent; a signature changes nothing of what it does. */
+/** Simulates the message that will be sent. The signature does not change the result. */
 export async function simulateTrade(
   simulator: Pick<Simulator, 'simulate'>,
   wire: Uint8Array,
@@ -56,13 +56,13 @@ export async function simulateTrade(
 
 const unverified: QuoteRefusal = {
   error: 'UPSTREAM_UNAVAILABLE',
-  message: 'No node tells what the transaction would give, and only one told the state that it was quoted on; nothing was sent.',
+  message: 'No node reports what the transaction would give, and only one reported the state of the quote. Nothing was sent.',
 };
 
 function deviating({ expected }: PreparedTrade, { baseAmount, traderQuote }: TradedAmounts): QuoteRefusal {
   const given = `${baseAmount} tokens for ${traderQuote} of the quote coin`;
   const quoted = `${expected.baseAmount} for ${expected.traderQuote}`;
-  const message = `A simulation trades ${given} where the quote says ${quoted}, in raw units: the price moves faster than it is quoted, or a node lies. Nothing was sent; ask again.`;
+  const message = `A simulation trades ${given} and the quote says ${quoted}, in raw units: the price moves quickly, or a node lies. Nothing was sent; ask again.`;
   return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 

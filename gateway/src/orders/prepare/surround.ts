@@ -16,37 +16,36 @@ export interface Tip {
   readonly lamports: bigint;
 }
 
-/** A tip to one of several accounts that are equally good; orders take them in turn, as each is written by whoever tips it. */
+/** A tip to one of several equivalent accounts. Orders rotate over them, because each transaction locks the account that it tips. */
 export interface LaneTip {
   readonly accounts: readonly string[];
   readonly lamports: bigint;
 }
 
 export interface Surroundings {
-  /** Null where it is not known: then it is made where it is missing. */
+  /** Null: unknown; the message then creates it if it is missing. */
   readonly baseAccountExists: boolean | null;
-  /** After a sale of all of it. */
+  /** After a sale of the whole balance. */
   readonly closeBaseAccount: boolean;
-  /** Null: what was measured for such a trade, with a margin. */
+  /** Null: the measured units of such a trade, with a margin. */
   readonly computeUnitLimit: number | null;
   readonly tip: Tip | null;
-  /** Further ones. */
+  /** Additional tips, to lanes. */
   readonly laneTips?: readonly Tip[];
 }
 
 export interface Surrounded {
-  /** The first two are limit and price of the compute budget; the price is 0 and to be set. */
+  /** The first two set the compute unit limit and price. The price is 0 until the caller sets it. */
   readonly instructions: Instruction[];
   readonly computeUnitLimit: number;
 }
 
-/** Where the price stands among the instructions. */
+/** Index of the price among the instructions. */
 export const priceIndex = 1;
 
 /**
- * Everything that stands around a trade: compute budget, token accounts, wrapped SOL, a tip. Of wrapped SOL an account is made,
- * filled with the most that the trade may take, and closed: what is left comes back as SOL, and so does wrapped SOL that the
- * wallet held there before.
+ * Adds the instructions around a trade: compute budget, token accounts, wrapped SOL, tips. For wrapped SOL an account is created, filled with the
+ * most that the trade may take, and closed afterwards, which returns the rest as SOL, with any wrapped SOL that was in it before.
  */
 export function surround(
   { user, trade: { exact }, maxIn, baseTokenProgram, quoteTokenProgram }: Omit<TradeOrder, 'recipient'>,

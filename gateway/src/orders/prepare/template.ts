@@ -2,25 +2,25 @@ import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction.ts';
 
 /**
- * A compiled v0 message whose shape stays, while its data and some of its keys change. Filling it copies the bytes and puts blockhash,
- * other keys and instruction data into their places: what `compileMessage` gives for the same instructions, at a fraction of its cost.
+ * A compiled v0 message that serves similar instructions: filling it copies the bytes and replaces the blockhash, some keys and the instruction
+ * data. The result equals that of `compileMessage`, at a fraction of its cost.
  */
 export interface MessageTemplate {
-  /** In the order of the message; data counts by its length only. */
+  /** In the order of the message. Of their data only the length matters. */
   readonly instructions: readonly Instruction[];
   readonly bytes: Uint8Array;
-  /** Where each key stands in the bytes. */
+  /** Byte offset of each key. */
   readonly keyAt: ReadonlyMap<string, number>;
-  /** Keys for which no other may stand: of the fee payer and of the programs. */
+  /** Keys that must not be replaced: the fee payer and the programs. */
   readonly fixed: ReadonlySet<string>;
   readonly blockhashAt: number;
-  /** Where the data of each instruction begins. */
+  /** Byte offset of the data of each instruction. */
   readonly dataAt: readonly number[];
-  /** What the transaction locks for writing, the fee payer first. */
+  /** Accounts that the transaction locks for writing, the fee payer first. */
   readonly writableAccounts: readonly string[];
 }
 
-/** Keys of a template and what stands in their place. */
+/** Keys of a template, each with its replacement. */
 export type OtherKeys = ReadonlyMap<string, string>;
 
 export const noOtherKeys: OtherKeys = new Map();
@@ -28,7 +28,7 @@ const versionAndHeader = 4;
 const keyBytes = 32;
 const anyBlockhash = '11111111111111111111111111111111';
 
-/** Compact-u16 at `at`: its value and where it ends. */
+/** The compact-u16 at offset `at`: its value, and the offset behind it. */
 function compactAt(bytes: Uint8Array, at: number): readonly [value: number, end: number] {
   let value = 0;
   for (let shift = 0; ; shift += 7) {
@@ -61,7 +61,7 @@ export function compileTemplate(feePayer: string, instructions: readonly Instruc
   return { instructions, bytes, keyAt, fixed, blockhashAt, dataAt, writableAccounts: [...written] };
 }
 
-/** Notes in `others` which keys differ. False: a key is replaced by two, or an account is locked in another way. */
+/** Adds the keys that differ to `others`. False if one key has two replacements, or an account has other flags. */
 function noteOthers(a: readonly AccountMeta[], b: readonly AccountMeta[], others: Map<string, string>): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) {
@@ -75,7 +75,7 @@ function noteOthers(a: readonly AccountMeta[], b: readonly AccountMeta[], others
   return true;
 }
 
-/** Whether each of them takes the place of one key everywhere, and none is in the template already. */
+/** Whether each replacement stands for one key everywhere, and none of them is in the template already. */
 function areOneForOne({ keyAt, fixed }: MessageTemplate, others: OtherKeys, instructions: readonly Instruction[]): boolean {
   for (const [old, other] of others) if (fixed.has(old) || keyAt.has(other)) return false;
   if (new Set(others.values()).size !== others.size) return false;
@@ -83,8 +83,8 @@ function areOneForOne({ keyAt, fixed }: MessageTemplate, others: OtherKeys, inst
 }
 
 /**
- * The keys by which these instructions differ from those of the template; null where they differ in more than that and the content of
- * their data. The fee payer is the caller's to compare.
+ * The keys in which these instructions differ from those of the template; null if they differ in more than keys and the content of their data.
+ * The caller compares the fee payer.
  */
 export function otherKeys(template: MessageTemplate, instructions: readonly Instruction[]): OtherKeys | null {
   const { instructions: known } = template;
@@ -99,7 +99,7 @@ export function otherKeys(template: MessageTemplate, instructions: readonly Inst
   return areOneForOne(template, others, instructions) ? others : null;
 }
 
-/** The message of instructions that differ from those of the template by these keys. Throws TypeError where one is no address. */
+/** The message of instructions that differ from those of the template in these keys. Throws TypeError for an invalid address. */
 export function fillTemplate(
   template: MessageTemplate,
   others: OtherKeys,

@@ -5,15 +5,15 @@ import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { jitoTipAccounts, senderTipAccounts, tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import type { LaneTip } from './surround.ts';
 
-/** Ways to the leaders that take only what carries a tip of theirs. */
+/** Lanes that accept only transactions with a tip to one of their accounts. */
 export type PaidLane = keyof typeof tipAccounts;
 
 const transferTag = 2;
 const transferBytes = 12;
 
 /**
- * What custodial orders pay for the lanes that are set, in the order in which they give way: each lane wants a tip to an account of its
- * own, and where a message has no room for both the block engine's is left out, as Sender hands on to block engines too.
+ * Tips of custodial orders for the configured lanes. If a message has no room for both, the last one (the block engine's) is left out, because
+ * Sender also forwards to block engines.
  */
 export function laneTips({ jitoUrl, jitoTip, senderUrl, senderTip }: Config['broadcast']): readonly LaneTip[] {
   return [
@@ -23,8 +23,8 @@ export function laneTips({ jitoUrl, jitoTip, senderUrl, senderTip }: Config['bro
 }
 
 /**
- * The lanes that take this transaction, by its bytes alone: a transfer of enough to one of a lane's accounts, which the message itself
- * names. An account of a lookup table counts for none.
+ * The paid lanes that accept a transaction: it transfers enough to one of the lane's accounts. Only accounts that the message itself names count,
+ * not those of a lookup table.
  */
 export function createTippedLanes({ senderUrl }: Pick<Config['broadcast'], 'senderUrl'>): (wire: Uint8Array) => ReadonlySet<PaidLane> {
   const least: Readonly<Record<PaidLane, bigint>> = { jito: leastJitoTip, sender: senderUrl === null ? 0n : senderLeast(senderUrl) };

@@ -1,23 +1,23 @@
-/** The program that failed, as the runtime's own log lines tell it. */
+/** The program that failed, read from the runtime's own log lines. */
 export interface FailingProgram {
   readonly program: string;
-  /** The program of the top-level instruction that it failed in. */
+  /** The program of the top-level instruction. */
   readonly topProgram: string;
-  /** Behind `failed: `. */
+  /** The text after `failed: `. */
   readonly reason: string;
-  /** What was logged while the program that failed was running, oldest first. */
+  /** Lines that were logged while the failing program ran, oldest first. */
   readonly lines: readonly string[];
 }
 
 const invokeForm = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[\d+\]$/;
 const endForm = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (success|failed: (.*))$/s;
-/** Deepest invoke stack that is followed (nine by SIMD-0268). */
+/** Deepest invoke stack that is read; the runtime allows nine (SIMD-0268). */
 const maxDepth = 64;
 
 /**
- * Finds the innermost program that failed: an error cannot be caught, so the first `failed` is its origin, and those behind it
- * are its callers'. Only the runtime writes lines of this form; what programs log follows `Program log: `. Null where the log was cut
- * before, or is not as the runtime writes it.
+ * Finds the innermost program that failed. Programs cannot catch an error, so the first `failed` line names its origin, and later ones name the
+ * callers. Only the runtime writes such lines; a program's own lines begin with `Program log: `. Null if the log is truncated before that line,
+ * or malformed.
  */
 export function failingProgram(logs: readonly string[]): FailingProgram | null {
   const stack: { readonly program: string; readonly lines: string[] }[] = [];

@@ -5,21 +5,21 @@ import type { TradeFault } from '@sluice/shared/venues/trading.ts';
 import { failingProgram, type FailingProgram } from './failing-program.ts';
 import { readTransactionError, type TransactionError } from './transaction-error.ts';
 
-/** What the order knows and the runtime does not tell; null where it is not known. Raw amounts. */
+/** What the order knows and the runtime does not report; null if unknown. Raw amounts. */
 export interface FailureTerms {
   readonly side: 'buy' | 'sell';
-  /** What the quote promised: tokens or proceeds to get, or, of an exact amount to get, the cost. */
+  /** The quoted output; for an exact output, the quoted cost. */
   readonly quoted: bigint | null;
-  /** The bound that stands in the instruction beside it. */
+  /** The bound for it in the instruction. */
   readonly bound: bigint | null;
-  /** What the wallet had and what the trade needed: lamports, and the coins that it gives where they are not SOL. */
+  /** Balance of the wallet and need of the trade: lamports, and the coins that it pays with if they are not SOL. */
   readonly lamports: { readonly have: bigint | null; readonly need: bigint | null };
   readonly tokens: { readonly have: bigint | null; readonly need: bigint | null; readonly decimals: number };
 }
 
 /**
- * Why a transaction failed. `blockhash`: it is no longer (or, to this node, not yet) one to build on; `duplicate`: these very bytes
- * have landed already, which is no failure of theirs.
+ * Why a transaction failed. `blockhash`: the node does not know the blockhash any more, or not yet. `duplicate`: this transaction has landed
+ * already.
  */
 export interface TradeFailure {
   readonly fault: TradeFault | 'blockhash' | 'duplicate';
@@ -28,7 +28,7 @@ export interface TradeFailure {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Log lines that an error shows, the last ones, and how much of each. */
+/** An error shows the last log lines, each cut to a length. */
 const maxShownLines = 8;
 const maxShownChars = 200;
 
@@ -36,7 +36,7 @@ const systemInsufficient = 1;
 const tokenInsufficient = 1;
 const tokenMintMismatch = 3;
 const insufficientLamports = /^Transfer: insufficient lamports (\d{1,20}), need (\d{1,20})$/;
-/** Anchor's `AccountNotInitialized`, and what it logs with it: the account by its name in the program's IDL. */
+/** Anchor's `AccountNotInitialized`; its log line names the account as the program's IDL does. */
 const accountNotInitialized = 3012;
 const notInitialized = /^Program log: AnchorError caused by account: (\w{1,64})\. Error Code: AccountNotInitialized\./;
 const tokenPrograms: ReadonlySet<string> = new Set([tokenProgram, token2022Program]);
@@ -54,7 +54,7 @@ const codes: Readonly<Record<TradeFailure['fault'], ErrorCode>> = {
   other: 'SIMULATION_FAILED',
 };
 
-/** By the transaction's own errors, before or around the instructions. The fee payer is account 0. */
+/** For errors outside of instructions. The fee payer is account 0. */
 function faultOfTransaction(error: TransactionError & { readonly kind: 'transaction' }): TradeFailure['fault'] {
   switch (error.name) {
     case 'AccountNotFound':
@@ -71,7 +71,7 @@ function faultOfTransaction(error: TransactionError & { readonly kind: 'transact
   }
 }
 
-/** By (program, code), never by the code alone: the same number means something else in each program. */
+/** Classifies by program and code, because a code means something else in each program. */
 function faultOfInstruction(
   error: TransactionError & { readonly kind: 'instruction' },
   failing: FailingProgram | null,
@@ -83,7 +83,7 @@ function faultOfInstruction(
     const noMint = error.name === 'IncorrectProgramId' && topProgram === associatedTokenProgram && mintReaders.has(program);
     return noMint ? 'invalid_mint' : 'other';
   }
-  // The log must tell of the same error; otherwise one of both is another transaction's.
+  // If the log reports another error, one of the two belongs to another transaction.
   if (reason !== `custom program error: 0x${custom.toString(16)}`) return 'other';
   if (program === systemProgram) return custom === systemInsufficient ? 'insufficient_sol' : 'other';
   if (tokenPrograms.has(program)) {
@@ -93,7 +93,7 @@ function faultOfInstruction(
   return venueByProgram.get(program)?.tradeFault(custom) ?? 'other';
 }
 
-/** A token account of the trader's own (`user_base_token_account`, `associated_base_user`) is not there, or not any more. */
+/** A token account of the trader (`user_base_token_account`, `associated_base_user`) does not exist. */
 function lacksOwnAccount(failing: FailingProgram | null): boolean {
   return failing?.lines.some((line) => /(^|_)user(_|$)/.test(notInitialized.exec(line)?.[1] ?? '')) ?? false;
 }
@@ -102,8 +102,8 @@ function text(amount: bigint | null): string | null {
   return amount === null ? null : amount.toString();
 }
 
-/** What the system program found: the wallet's lamports at that moment, and what it was to move. */
-function lamportsTold(failing: FailingProgram | null): { readonly have: string; readonly need: string } | null {
+/** The lamports that the system program found and needed. */
+function lamportsLogged(failing: FailingProgram | null): { readonly have: string; readonly need: string } | null {
   if (failing?.program !== systemProgram) return null;
   for (const line of failing.lines) {
     const [, have, need] = insufficientLamports.exec(line) ?? [];
@@ -113,10 +113,10 @@ function lamportsTold(failing: FailingProgram | null): { readonly have: string; 
 }
 
 /**
- * Anchor logs both sides of a comparison that failed (`Left: a`, `Right: b`). Where one of them is the order's own bound, the
- * other is what the trade would have given or cost.
+ * Anchor logs both sides of a failed comparison (`Left: a`, `Right: b`). If one of them is the order's bound, the other is what the trade would
+ * have given or cost.
  */
-function actualTold(failing: FailingProgram | null, bound: bigint | null): string | null {
+function actualLogged(failing: FailingProgram | null, bound: bigint | null): string | null {
   if (failing === null || bound === null) return null;
   const sides = failing.lines.flatMap((line) => /^Program log: (?:Left|Right): (\d{1,20})$/.exec(line)?.[1] ?? []);
   const [left, right] = sides;
@@ -133,14 +133,14 @@ function detailsOf(
 ): Readonly<Record<string, unknown>> {
   if (fault === 'insufficient_sol') {
     const known = { have: text(terms?.lamports.have ?? null), need: text(terms?.lamports.need ?? null) };
-    return { unit: 'lamports', ...(lamportsTold(failing) ?? known), decimals: solDecimals };
+    return { unit: 'lamports', ...(lamportsLogged(failing) ?? known), decimals: solDecimals };
   }
   if (fault === 'insufficient_tokens') {
     const { have = null, need = null, decimals = null } = terms?.tokens ?? {};
     return { unit: 'tokens', have: lacksOwnAccount(failing) ? '0' : text(have), need: text(need), decimals };
   }
   if (fault === 'slippage') {
-    return { quoted: text(terms?.quoted ?? null), actual: actualTold(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };
+    return { quoted: text(terms?.quoted ?? null), actual: actualLogged(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };
   }
   const programError = error.kind === 'unreadable' ? null : error.kind === 'instruction' ? (error.custom ?? error.name) : error.name;
   return { program: failing?.program ?? null, programError };
@@ -150,7 +150,7 @@ function shownLines(logs: readonly string[]): readonly string[] {
   return logs.slice(-maxShownLines).map((line) => (line.length > maxShownChars ? `${line.slice(0, maxShownChars)}…` : line));
 }
 
-/** What an error of the runtime means for the order. Pure; takes anything that a node may answer. */
+/** What an error of the runtime means for the order. Accepts anything that a node may answer. */
 export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null): TradeFailure {
   const error = readTransactionError(err);
   const failing = error.kind === 'instruction' ? failingProgram(logs) : null;

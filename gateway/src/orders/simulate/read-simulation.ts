@@ -6,30 +6,30 @@ import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';
 import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
 
 export type SimulationOutcome =
-  /** `amounts`: what the trade that is expected gives; null where the answer does not tell, or nothing is expected. */
+  /** `amounts`: what the expected trade gives; null if the answer does not report it, or nothing is expected. */
   | { readonly kind: 'passed'; readonly slot: number; readonly unitsConsumed: number | null; readonly amounts: TradedAmounts | null }
-  /** `isConfirmed`: two nodes say so, or there is but one. */
+  /** `isConfirmed`: two nodes report it, or only one is configured. */
   | { readonly kind: 'failed'; readonly slot: number | null; readonly failure: TradeFailure; readonly isConfirmed: boolean }
-  /** It passes and gives clearly more or less than is expected, and no other node says otherwise. */
+  /** It passes with clearly other amounts than expected, and no other node contradicts that. */
   | { readonly kind: 'deviates'; readonly slot: number; readonly amounts: TradedAmounts }
-  /** Nobody gave an answer that can be used. Nothing is known of the transaction. */
+  /** No node gave a usable answer. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 export interface SimulationRequest {
-  /** As it will be sent, but for its signatures, which stand as zeros: a node that was shown them could land it. */
+  /** The transaction with zeros as signatures, because a node could land one that is signed. */
   readonly wire: Uint8Array;
-  /** No state older than this one, on which the order was quoted. */
+  /** Oldest usable state: the one of the quote. */
   readonly minContextSlot: number | null;
   readonly terms: FailureTerms | null;
-  /** Null: nothing is known of what it should give, and whatever passes passes. */
+  /** Null: any amounts pass. */
   readonly expected: ExpectedTrade | null;
-  /** Endpoints, as bits by their number, that alone told some of the state behind `expected`: they are no witnesses of it. */
+  /** Bit mask of endpoints that alone reported a part of the state behind `expected`; they cannot confirm it. */
   readonly avoid: number;
 }
 
 /**
- * What one endpoint said. `final` is false where another one may know better: then this is told only if none does. `behind`: it has
- * not reached the slot. `none`: nothing of use.
+ * The answer of one endpoint. `final` is false if another endpoint may know better; the answer then counts only if none does. `behind`: the
+ * endpoint has not reached the slot. `none`: not usable.
  */
 export type NodeAnswer =
   | { readonly kind: 'outcome'; readonly outcome: SimulationOutcome; readonly final: boolean }
@@ -39,7 +39,7 @@ export type NodeAnswer =
 const signatureFault = -32003;
 const preflightFault = -32002;
 const minContextSlotFault = -32016;
-/** Errors that speak of the bytes that were sent, whoever answers; as the runtime would name them. */
+/** Errors in the transaction's bytes, by the runtime's names. Every node reports the same. */
 const requestFaults: ReadonlyMap<number, string> = new Map([
   [signatureFault, 'SignatureFailure'],
   [-32602, 'SanitizeFailure'],
@@ -49,7 +49,7 @@ const requestFaults: ReadonlyMap<number, string> = new Map([
 
 function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
   const failure = classifyFailure(err, logs, terms);
-  // A node that lags behind has not seen the blockhash yet.
+  // A node that lags has not seen the blockhash yet.
   return { kind: 'outcome', outcome: { kind: 'failed', slot, failure, isConfirmed: false }, final: failure.fault !== 'blockhash' };
 }
 
@@ -69,7 +69,7 @@ export function readSimulation(result: unknown, { terms, minContextSlot, expecte
   return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed), amounts }, final: true };
 }
 
-/** Reads what the call threw; throws what is no `RpcError` again. */
+/** Reads the error of a call. Rethrows anything but an `RpcError`. */
 export function readSimulationFault(error: unknown, { terms }: SimulationRequest): NodeAnswer {
   if (!(error instanceof RpcError)) throw error;
   if (error.kind === 'malformed') return { kind: 'none', fault: 'malformed', reason: 'the answer is no JSON-RPC' };

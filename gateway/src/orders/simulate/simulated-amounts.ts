@@ -4,10 +4,10 @@ import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 
-/** Token balances that are looked at; a transaction locks at most 128 accounts. */
+/** Longest list of token balances that is read; a transaction locks at most 128 accounts. */
 const maxTokenBalances = 256;
 
-/** A trade as it was quoted: what the simulation of its message must give. Raw amounts. */
+/** The quoted trade, which the simulation of its message must result in. Raw amounts. */
 export interface ExpectedTrade extends TradedAmounts {
   readonly trader: string;
   readonly side: 'buy' | 'sell';
@@ -16,8 +16,8 @@ export interface ExpectedTrade extends TradedAmounts {
 }
 
 /**
- * What the trade gives, by the venue's own events in the log of a simulation; null where they do not tell. `contradicted`: the token
- * balances of the same answer, where the node tells them, say something else.
+ * What the trade gives, by the venue's events in the log of a simulation; null if the log does not report it. `contradicted`: the token balances
+ * of the same answer differ from the events.
  */
 export function simulatedAmounts(
   value: Readonly<Record<string, unknown>>,
@@ -42,11 +42,11 @@ export function simulatedAmounts(
   );
   if (!found || log.truncated || log.malformed !== null) return null;
   const change = tokenChange(value, expected);
-  const told = expected.side === 'buy' ? baseAmount : -baseAmount;
-  return change !== null && change !== told ? 'contradicted' : { baseAmount, traderQuote };
+  const expectedChange = expected.side === 'buy' ? baseAmount : -baseAmount;
+  return change !== null && change !== expectedChange ? 'contradicted' : { baseAmount, traderQuote };
 }
 
-/** By the balances of the answer, which older nodes do not tell. */
+/** The change by the balances of the answer; null if the node does not report them, as older nodes do not. */
 function tokenChange(value: Readonly<Record<string, unknown>>, { trader, mint }: ExpectedTrade): bigint | null {
   const before = tokensIn(value['preTokenBalances'], trader, mint);
   const after = tokensIn(value['postTokenBalances'], trader, mint);

@@ -4,19 +4,19 @@ import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
-import { conclude, nothingHeard, patienceOf, Witnesses } from './witnesses.ts';
+import { conclude, noAnswers, patienceOf, Witnesses } from './witnesses.ts';
 
-/** Time for one simulation over all endpoints. */
+/** Time for one simulation, over all endpoints. */
 const withinMs = 2_000;
-/** The next endpoint is asked as well where the one before has said nothing for so long. */
+/** Without an answer for this long, the next endpoint is asked as well. */
 const hedgeAfterMs = 60;
-/** Nodes that have not reached the slot yet are asked again after so long. */
+/** Pause before a node is asked again that has not reached the slot. */
 const behindPauseMs = 40;
-/** Simulations under way; beyond it they are refused, and count as unavailable. */
+/** Most simulations at a time. Further ones are refused as unavailable. */
 const maxRunning = 1_024;
 
 export interface Simulator {
-  /** Never rejects for anything that a node does. */
+  /** Does not reject, whatever a node does. */
   simulate(request: SimulationRequest): Promise<SimulationOutcome>;
   readonly counters: Readonly<Record<SimulatorCounter, number>>;
 }
@@ -32,20 +32,20 @@ type SimulatorCounter =
 
 export interface SimulatorOptions {
   readonly nodes: readonly SendNode[];
-  /** Newest slot that the chain can have reached; an answer from beyond it is a lie. */
+  /** Newest slot that the chain can have reached; an answer with a later slot is false. */
   readonly newestSlot: () => number;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-/** One attempt: the same request to all endpoints. */
+/** One request to all endpoints. */
 interface Attempt {
   readonly request: SimulationRequest;
   readonly params: readonly unknown[];
   readonly within: Deadline;
-  /** Endpoints that have not answered yet. */
+  /** Number of endpoints that have not answered yet. */
   open: number;
-  /** One is there, and has not reached the slot. */
+  /** An endpoint answered that it has not reached the slot. */
   isBehind: boolean;
 }
 
@@ -64,17 +64,16 @@ const noneAsked = (): Record<SimulatorCounter, number> => ({
 });
 
 /**
- * Simulates transactions on the newest state; what stands for their signatures is not looked at. The endpoint that answered last is asked
- * first, the next one beside it after `hedgeAfterMs`. What passes and gives what is expected counts at once. A failure, or another amount,
- * counts where a second endpoint does not contradict it: one that lies costs no order, and makes none. Endpoints of `avoid` are asked only
- * where no other one can be reached.
+ * Simulates transactions on the newest state, without checking signatures. The endpoint whose answer counted last is asked first, and the next one
+ * after `hedgeAfterMs`. A success with the expected amounts counts at once. A failure, or other amounts, count only if no second endpoint
+ * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be reached.
  */
 export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOptions): Simulator {
   const counters = noneAsked();
   const witnesses = new Witnesses(nodes.length, counters, log);
   let running = 0;
 
-  /** What one endpoint answers once it has reached the slot. */
+  /** The answer of one endpoint once it has reached the slot. */
   async function ask(index: number, attempt: Attempt): Promise<NodeAnswer> {
     counters.asked++;
     attempt.open++;
@@ -101,7 +100,7 @@ export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOpt
   async function askAll(attempt: Attempt): Promise<SimulationOutcome> {
     const asking = new Map<number, Promise<{ readonly index: number; readonly answer: NodeAnswer }>>();
     const { line, avoided } = witnesses.lineUp(attempt.request.avoid);
-    const heard = nothingHeard();
+    const answers = noAnswers();
     for (let asked = 0; asked < line.length || asking.size > 0;) {
       const index = line[asked];
       if (index !== undefined) {
@@ -111,17 +110,17 @@ export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOpt
           ask(index, attempt).then((answer) => ({ index, answer })),
         );
       }
-      const told = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : patienceOf(heard, avoided.length > 0));
-      if (told !== null) {
-        asking.delete(told.index);
-        const outcome = witnesses.hear(told.index, told.answer, attempt.request, heard);
+      const first = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : patienceOf(answers, avoided.length > 0));
+      if (first !== null) {
+        asking.delete(first.index);
+        const outcome = witnesses.weigh(first.index, first.answer, attempt.request, answers);
         if (outcome !== null) return outcome;
       } else if (asked < line.length) counters.hedged++;
-      else if (!heard.isUnreached) break;
-      const isSilent = told === null || asking.size === 0;
-      if (asked === line.length && isSilent && heard.isUnreached && !attempt.isBehind) line.push(...avoided.splice(0));
+      else if (!answers.isUnreached) break;
+      const isSilent = first === null || asking.size === 0;
+      if (asked === line.length && isSilent && answers.isUnreached && !attempt.isBehind) line.push(...avoided.splice(0));
     }
-    return conclude(heard, nodes.length);
+    return conclude(answers, nodes.length);
   }
 
   return {
@@ -155,7 +154,7 @@ export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOpt
   };
 }
 
-/** The first of several to resolve; null where `afterMs` passes before (null: as long as it takes). */
+/** The first of several to resolve; null if `afterMs` passes before. With null there is no limit. */
 async function firstOf<T>(all: Iterable<Promise<T>>, afterMs: number | null): Promise<T | null> {
   if (afterMs === null) return await Promise.race(all);
   let timer: NodeJS.Timeout | undefined;

@@ -1,10 +1,10 @@
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 
-/** A runtime's error in the JSON form of the RPC. `name` as the runtime has it: `BlockhashNotFound`, `Custom`, `IncorrectProgramId`. */
+/** An error of the runtime in the RPC's JSON form. `name` is the runtime's, for example `BlockhashNotFound`, `Custom`, `IncorrectProgramId`. */
 export type TransactionError =
   | { readonly kind: 'transaction'; readonly name: string; readonly accountIndex: number | null }
   | { readonly kind: 'instruction'; readonly index: number; readonly name: string; readonly custom: number | null }
-  /** Of no known form; it is an error all the same. */
+  /** An error of an unknown form. */
   | { readonly kind: 'unreadable' };
 
 const unreadable: TransactionError = { kind: 'unreadable' };
@@ -14,7 +14,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** The one field of an enum variant with content, as serde writes it. */
+/** Name and content of an enum variant in serde's JSON form. */
 function variantOf(value: unknown): readonly [name: string, content: unknown] | null {
   if (typeof value === 'string') return nameForm.test(value) ? [value, null] : null;
   if (!isRecord(value)) return null;
@@ -23,7 +23,7 @@ function variantOf(value: unknown): readonly [name: string, content: unknown] | 
   return entry !== undefined && entries.length === 1 && nameForm.test(entry[0]) ? entry : null;
 }
 
-/** Reads `err` of a simulation, a status or a transaction; for a value that is not null. */
+/** Reads the `err` of a simulation, a status or a transaction. It must not be null. */
 export function readTransactionError(err: unknown): TransactionError {
   const variant = variantOf(err);
   if (variant === null) return unreadable;

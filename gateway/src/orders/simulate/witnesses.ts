@@ -2,31 +2,31 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { NodeAnswer, SimulationOutcome, SimulationRequest } from './read-simulation.ts';
 import { isAsQuoted } from '../../quote/drift.ts';
 
-/** After an answer that is not enough the others are waited for no longer than this: as long as for one that votes on accounts. */
+/** After an answer that is not enough, how long to wait for the others; equals the wait for votes on accounts. */
 const othersWithinMs = 600;
-/** Where none of the endpoints that are to be asked gives a sign of itself for so long, those that are to be avoided are asked as well. */
+/** If no endpoint answers for this long, those to avoid are asked as well. */
 const signWithinMs = 700;
-/** An endpoint that could not be reached, or that was contradicted, is asked behind the others for so long. */
+/** How long an endpoint is asked last after it was unreachable or contradicted. */
 const lastForMs = 5_000;
-/** A contradiction of one endpoint is logged no more often. */
+/** Shortest time between two log lines about one endpoint. */
 const logEveryMs = 60_000;
 
-/** What endpoints said of one request so far. */
-export interface Heard {
+/** The answers of endpoints to one request so far. */
+export interface Answers {
   readonly failures: Extract<SimulationOutcome, { kind: 'failed' }>[];
   readonly deviations: Extract<SimulationOutcome, { kind: 'deviates' }>[];
-  /** By whom, beside the slot. */
+  /** Endpoints that reported a failure or other amounts, with the slot. */
   readonly against: { readonly index: number; readonly slot: number | null }[];
-  /** It passes, and does not tell what it gives. */
+  /** A success without amounts. */
   unverified: SimulationOutcome | null;
-  /** Another endpoint may know better. */
+  /** A failure that counts only if no endpoint knows better. */
   fallback: SimulationOutcome | null;
   reason: string;
-  /** Nobody has said anything, and none of those that were asked could be reached. */
+  /** No endpoint has answered, and none of those asked could be reached. */
   isUnreached: boolean;
 }
 
-export const nothingHeard = (): Heard => ({
+export const noAnswers = (): Answers => ({
   failures: [],
   deviations: [],
   against: [],
@@ -36,14 +36,14 @@ export const nothingHeard = (): Heard => ({
   isUnreached: true,
 });
 
-/** Which endpoints are asked for a simulation, in which order, and what their answers come to. */
+/** Decides which endpoints are asked for a simulation, in which order, and what their answers amount to. */
 export class Witnesses {
   readonly #nodes: number;
   readonly #counters: { contradicted: number };
   readonly #log: Logger;
   readonly #lastUntilMs: number[];
   readonly #loggedAtMs: number[];
-  /** The one whose answer counted last. */
+  /** The endpoint whose answer counted last. */
   #first = 0;
 
   constructor(nodes: number, counters: { contradicted: number }, log: Logger) {
@@ -52,7 +52,7 @@ export class Witnesses {
     this.#loggedAtMs = Array.from({ length: nodes }, () => Number.NEGATIVE_INFINITY);
   }
 
-  /** In the order in which they are asked. */
+  /** The endpoints to ask, in this order, and those to avoid. */
   lineUp(avoid: number): { readonly line: number[]; readonly avoided: number[] } {
     const nowMs = performance.now();
     const all = Array.from({ length: this.#nodes }, (_, i) => (this.#first + i) % this.#nodes);
@@ -62,8 +62,8 @@ export class Witnesses {
     return { line, avoided: all.filter((index) => !others.includes(index)) };
   }
 
-  /** Endpoints that said something else of the same state than those that are believed. */
-  #contradicted({ against }: Heard, slot: number): void {
+  /** Asks endpoints last whose answers about the same state differ from the answer that counted. */
+  #contradicted({ against }: Answers, slot: number): void {
     const nowMs = performance.now();
     for (const { index, slot: at } of against) {
       this.#lastUntilMs[index] = nowMs + lastForMs;
@@ -75,47 +75,47 @@ export class Witnesses {
     }
   }
 
-  /** Takes what one endpoint answered; the outcome where that is enough. */
-  hear(index: number, answer: NodeAnswer, { expected }: SimulationRequest, heard: Heard): SimulationOutcome | null {
+  /** Adds the answer of one endpoint; returns the outcome as soon as the answers are enough. */
+  weigh(index: number, answer: NodeAnswer, { expected }: SimulationRequest, answers: Answers): SimulationOutcome | null {
     if (answer.kind === 'none') {
-      heard.reason = answer.reason;
+      answers.reason = answer.reason;
       if (answer.fault === 'unreachable') this.#lastUntilMs[index] = performance.now() + lastForMs;
-      else heard.isUnreached = false;
+      else answers.isUnreached = false;
     }
     if (answer.kind !== 'outcome') return null;
-    heard.isUnreached = false;
+    answers.isUnreached = false;
     const { outcome } = answer;
     if (outcome.kind === 'failed') {
-      if (!answer.final) heard.fallback ??= { ...outcome, isConfirmed: true };
+      if (!answer.final) answers.fallback ??= { ...outcome, isConfirmed: true };
       else {
-        heard.against.push({ index, slot: outcome.slot });
-        if (heard.failures.push(outcome) > 1) return { ...heard.failures[0]!, isConfirmed: true };
+        answers.against.push({ index, slot: outcome.slot });
+        if (answers.failures.push(outcome) > 1) return { ...answers.failures[0]!, isConfirmed: true };
       }
       return null;
     }
     if (outcome.kind !== 'passed') return null;
     const { amounts, slot } = outcome;
-    if (expected !== null && amounts === null) heard.unverified ??= outcome;
+    if (expected !== null && amounts === null) answers.unverified ??= outcome;
     else if (expected !== null && amounts !== null && !isAsQuoted(amounts, expected)) {
-      heard.against.push({ index, slot });
-      heard.deviations.push({ kind: 'deviates', slot, amounts });
+      answers.against.push({ index, slot });
+      answers.deviations.push({ kind: 'deviates', slot, amounts });
     } else {
       this.#first = index;
-      this.#contradicted(heard, slot);
+      this.#contradicted(answers, slot);
       return outcome;
     }
     return null;
   }
 }
 
-/** How long it is waited for an answer when all have been asked; null: as long as there is time. */
-export function patienceOf({ isUnreached }: Heard, mayAskMore: boolean): number | null {
+/** How long to wait for an answer when all have been asked; null: until the deadline. */
+export function patienceOf({ isUnreached }: Answers, mayAskMore: boolean): number | null {
   if (!isUnreached) return othersWithinMs;
   return mayAskMore ? signWithinMs : null;
 }
 
-/** Where no answer was enough by itself. */
-export function conclude({ failures, deviations, unverified, fallback, reason }: Heard, nodes: number): SimulationOutcome {
+/** The outcome if no answer was enough by itself. */
+export function conclude({ failures, deviations, unverified, fallback, reason }: Answers, nodes: number): SimulationOutcome {
   const [failure] = failures;
   const [deviation] = deviations;
   if (deviation !== undefined) return deviation;
