@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { PartTold } from '@sluice/shared/operations/readiness.ts';
+import type { PartReport } from '@sluice/shared/operations/readiness.ts';
 import { gatewayUrl } from '../gateway-url.ts';
 import { listenerAt } from '../listener-owner.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
@@ -36,7 +36,7 @@ function unreadyReason(text: string): string {
   }
 }
 
-type Parts = Readonly<Record<string, PartTold>>;
+type Parts = Readonly<Record<string, PartReport>>;
 
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
 

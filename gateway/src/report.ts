@@ -1,7 +1,7 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import { partsTold, type Parts } from '@sluice/shared/operations/readiness.ts';
+import { partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import { apiVersion } from './http/answers.ts';
 import type { MarketHealth } from './reads/market-health.ts';
@@ -58,7 +58,7 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
     uptimeMs: Date.now() - startedAtMs,
     draining,
     lag,
-    parts: partsTold(parts),
+    parts: partReports(parts),
     cluster: { simulated: simulatedBy(ingests) },
     endpoints: rpc.map(({ offences, restMs }, index) => ({ endpoint: index + 1, offences, resting: restMs > 0, restMs })),
     bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.linkUp, caughtUp: hub.ready, epoch: hub.epoch },

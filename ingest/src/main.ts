@@ -24,7 +24,7 @@ async function main(config: Config): Promise<void> {
   try {
     const ingest = await startIngest({ config, bus, log, signal: ending.signal });
     try {
-      const operations = await tellOperations(config, ingest, log);
+      const operations = await serveOperationsPort(config, ingest, log);
       if (!ending.signal.aborted) await once(ending.signal, 'abort');
       await operations?.close();
     } finally {
@@ -37,7 +37,7 @@ async function main(config: Config): Promise<void> {
 }
 
 /** `/metrics`, `/livez` and `/readyz`, if the settings name a port for them. */
-async function tellOperations({ operations: { metrics: place, sharePort } }: Config, ingest: Ingest, log: Logger) {
+async function serveOperationsPort({ operations: { metrics: place, sharePort } }: Config, ingest: Ingest, log: Logger) {
   if (place === null) return null;
   const meter = new ProcessMeter();
   const metrics = async (): Promise<readonly Metric[]> => [...ingest.metrics(), ...(await meter.metrics())];

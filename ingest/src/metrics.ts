@@ -16,7 +16,7 @@ const maxSlotAgeMs = 5_000;
 export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogram, rpc: readonly EndpointHealth[]): Metric[] {
   const { publisher, pipeline, notifications, sightings, events, market, metadata, solUsd } = stats;
   return [
-    gauge('leads', 'This process publishes; of several, one does.', stats.leads ? 1 : 0),
+    gauge('leads', '1 if this process publishes; one of several does.', stats.leads ? 1 : 0),
     gauge('slot', 'Newest slot of the chain that the endpoints agree on.', stats.slot),
     gauge(
       'slot_age_seconds',
@@ -34,31 +34,35 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     counter('notifications_malformed_total', 'Notifications of an unknown form, or of an impossible slot.', notifications.malformed),
     ...venueMetrics(stats),
     counter('transactions_incomplete_total', 'Transactions whose first sighting did not show all of their events.', pipeline.incomplete),
-    counter('transactions_hidden_total', 'Of those, with a program that does not show its trades in logs.', pipeline.hidden),
-    counter('transactions_completed_total', 'Of those incomplete, completed.', pipeline.completed),
-    counter('transactions_lost_total', 'Of those incomplete, not available in time.', pipeline.lostTransactions),
-    counter('events_lost_total', 'Events given up because their pool could not be found out.', pipeline.lostEvents),
+    counter('transactions_hidden_total', 'Of the incomplete ones: with a program that does not show its trades in logs.', pipeline.hidden),
+    counter('transactions_completed_total', 'Of the incomplete ones: completed.', pipeline.completed),
+    counter('transactions_lost_total', 'Of the incomplete ones: not available in time.', pipeline.lostTransactions),
+    counter('events_lost_total', 'Events given up because their pool could not be resolved.', pipeline.lostEvents),
     gauge('events_waiting', 'Events that wait for their pool.', pipeline.waiting),
-    gauge('pools', 'Pools that are known.', pipeline.pools),
-    counter('trades_total', 'Trades made of what was decoded.', events.trades),
+    gauge('pools', 'Known pools.', pipeline.pools),
+    counter('trades_total', 'Decoded trades.', events.trades),
     counter('new_tokens_total', 'New tokens.', events.newTokens),
     counter('migrations_total', 'Migrations.', events.migrations),
-    counter('published_total', 'Events that the bus took.', publisher.published),
-    counter('publish_failures_total', 'Times that the bus did not take events.', publisher.failures),
-    counter('dropped_total', 'Events dropped because the bus took none for too long.', publisher.dropped),
+    counter('published_total', 'Events that the bus accepted.', publisher.published),
+    counter('publish_failures_total', 'Times that the bus did not accept events.', publisher.failures),
+    counter('dropped_total', 'Events dropped because the bus accepted none for too long.', publisher.dropped),
     counter('refused_total', 'Events that the bus refused.', publisher.refused),
-    counter('retracted_total', 'Events taken back because their fork died.', publisher.retracted),
+    counter('retracted_total', 'Events retracted because their fork died.', publisher.retracted),
     gauge('publish_waiting', 'Events that wait for the bus.', publisher.buffered),
-    histogram('publish_delay_seconds', 'From receiving an event to its being on the bus.', publishDelayUs.distribution()),
+    histogram('publish_delay_seconds', 'Time from receiving an event until it is on the bus.', publishDelayUs.distribution()),
     gauge('metadata_waiting', "New tokens that wait for their creator's text.", metadata.waiting),
-    gauge('market_keeps', "This process keeps the market's state; of several, one does.", market.keeps ? 1 : 0),
+    gauge('market_keeps', "1 if this process computes the market's state; one of several does.", market.keeps ? 1 : 0),
     gauge('market_waiting', "Events that wait to become part of the market's state.", market.waiting),
     counter('market_lost_total', "Events that never became part of the market's state.", market.lostEntries),
-    gauge('market_undecided', 'Trades and prices that can still be taken back.', market.undecided),
-    counter('market_forgotten_total', 'Trades of undecided slots that count for good, as there were too many.', market.forgotten),
+    gauge('market_undecided', 'Trades and prices that can still be retracted.', market.undecided),
+    counter(
+      'market_forgotten_total',
+      'Trades of undecided slots that were counted permanently, because there were too many.',
+      market.forgotten,
+    ),
     counter('market_failures_total', "Times that the market's state could not be stored.", market.failures),
-    counter('market_restarts_total', 'Times that the thread that keeps it ended.', market.restarts),
-    gauge('sol_usd_age_seconds', 'Age of the SOL/USD price; -1 where there is none.', solUsd === null ? -1 : solUsd.ageMs / 1e3),
+    counter('market_restarts_total', "Times that the thread with the market's state ended.", market.restarts),
+    gauge('sol_usd_age_seconds', 'Age of the SOL/USD price; -1 if there is none.', solUsd === null ? -1 : solUsd.ageMs / 1e3),
   ];
 }
 
@@ -75,10 +79,10 @@ function endpointMetrics({
   const endpoint = { endpoint: String(index + 1) };
   return [
     gauge('endpoint_up', 'The endpoint is connected and reports the chain.', state === 'down' ? 0 : 1, endpoint),
-    gauge('endpoint_slots_behind', 'Slots that it is behind the newest.', Math.max(0, slotsBehind), endpoint),
+    gauge('endpoint_slots_behind', 'How many slots it is behind the newest.', Math.max(0, slotsBehind), endpoint),
     counter('endpoint_frames_total', 'Frames that it sent.', frames, endpoint),
     counter('endpoint_malformed_total', 'Frames of an unknown form.', malformedFrames, endpoint),
-    counter('endpoint_connects_total', 'Connections to it that were begun.', connects, endpoint),
+    counter('endpoint_connects_total', 'Attempts to connect to it.', connects, endpoint),
     counter('endpoint_dropped_total', 'Times that it was dropped for frames that no honest node sends.', drops, endpoint),
     counter('endpoint_refused_subscriptions_total', 'Subscriptions that it refused.', refusedSubscriptions, endpoint),
   ];
@@ -92,17 +96,14 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
     gauge('watermark_slot', 'Slot up to which everything is known to be complete; 0 before the first.', watermark),
     gauge(
       'watermark_slots_behind',
-      'Slots from there to the newest; 0 where this process does not lead.',
+      'Slots from the watermark to the newest; 0 if this process does not lead.',
       watermark === 0 ? 0 : Math.max(0, slot - watermark),
     ),
-    gauge('slots_open', 'Slots of which it is not known yet what became of them.', open),
+    gauge('slots_open', 'Slots whose state is not known yet.', open),
     ...Object.entries({ seen, filled, skipped, dead, unjudged }).map(([fate, count]) =>
-      counter(
-        'slots_total',
-        'Slots by what became of them: seen live, filled from history, without a block, on a dead fork, not found out.',
-        count,
-        { kind: fate },
-      ),
+      counter('slots_total', 'Slots by state: seen live, filled from history, without a block, on a dead fork, unknown.', count, {
+        kind: fate,
+      }),
     ),
     counter('confirmations_outvoted_total', 'Slots that an endpoint confirmed and too few others ever did.', outvoted),
     counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),
@@ -115,21 +116,24 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
     ...Object.entries(blocks).map(([kind, count]) =>
       counter(
         'gap_blocks_total',
-        'Whole blocks requested to fill gaps: read, of these too short, reported as skipped, not available any more, refused.',
+        'Whole blocks requested to fill gaps: read, of these incomplete, reported as skipped, no longer available, refused.',
         count,
         { kind },
       ),
     ),
-    counter('gap_rounds_failed_total', 'Comparisons with what nodes have written down that no endpoint answered whole.', gaps.failedRounds),
+    counter('gap_rounds_failed_total', 'Comparisons with the records of nodes that no endpoint answered completely.', gaps.failedRounds),
   ];
 }
 
 function venueMetrics({ venues }: IngestStats): Metric[] {
   return Object.entries(venues).flatMap(([venue, sources]) =>
     Object.entries(sources).flatMap(([source, { decoded, unknown, malformed }]) => [
-      counter('decoded_total', 'Events and accounts of a venue that were understood.', decoded, { venue, source }),
-      counter('unknown_total', 'Of a kind that is not known: its program has perhaps changed.', unknown, { venue, source }),
-      counter('malformed_total', 'Of a known kind, but not of its layout: its program has perhaps changed.', malformed, { venue, source }),
+      counter('decoded_total', 'Events and accounts of a venue that were decoded.', decoded, { venue, source }),
+      counter('unknown_total', 'Events and accounts of an unknown kind; the program may have changed.', unknown, { venue, source }),
+      counter('malformed_total', 'Events and accounts of a known kind with an unknown layout; the program may have changed.', malformed, {
+        venue,
+        source,
+      }),
     ]),
   );
 }

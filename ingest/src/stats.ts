@@ -60,7 +60,7 @@ const notStarted: SourceHealth = {
 };
 const noSightings: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, deadSlot: 0 };
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
-const nothingTaken: PipelineCounts = {
+const emptyCounts: PipelineCounts = {
   incomplete: 0,
   hidden: 0,
   completed: 0,
@@ -109,7 +109,7 @@ export function readStats(of: {
     notifications: health.counts,
     sightings: { ...(running?.router.counts ?? noSightings) },
     pipeline: {
-      ...(running?.pipeline.counts ?? nothingTaken),
+      ...(running?.pipeline.counts ?? emptyCounts),
       waiting: running?.pipeline.waiting ?? 0,
       pools: running?.pipeline.book.size ?? 0,
       refusedLookAlikes: running?.pipeline.decoder.refusedLookAlikes ?? 0,

@@ -4,11 +4,11 @@ import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from './solana/we
 export interface QuoteCoin {
   readonly mint: string;
   readonly decimals: number;
-  /** What one coin is worth: 1 SOL, or 1 USD. */
+  /** The value of one coin: 1 SOL, or 1 USD. */
   readonly unit: 'sol' | 'usd';
 }
 
-/** All quote coins that have a value in SOL and USD, by mint. Where the order matters (pools that are equally good), the first one wins. */
+/** All quote coins that have a value in SOL and USD, by mint. If the order matters (equally good pools), the first one wins. */
 export const quoteCoins: ReadonlyMap<string, QuoteCoin> = new Map([
   [wrappedSolMint, { mint: wrappedSolMint, decimals: solDecimals, unit: 'sol' }],
   [usdcMint, { mint: usdcMint, decimals: usdcDecimals, unit: 'usd' }],
@@ -38,8 +38,8 @@ export function inSolAndUsd(
 }
 
 /**
- * SOL that a pool holds in its quote coin, by the prices of one of its events. `rawQuote` in raw units; prices are quote coins and SOL for
- * one token. 0 if the value is unknown.
+ * SOL value of what a pool holds of its quote coin, from the prices of one of its events. `rawQuote` is in raw units; prices are in quote
+ * coins and SOL for one token. 0 if the value is unknown.
  */
 export function depthInSol(rawQuote: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
   const coin = quoteCoins.get(quoteMint);

@@ -1,4 +1,4 @@
-import { RpcSocket, type SlotTold } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { recordingLog, type LogLine } from '../ingest/harness.ts';
@@ -13,7 +13,7 @@ interface Client {
   readonly socket: RpcSocket;
   readonly told: string[];
   readonly begun: string[];
-  readonly slots: SlotTold[];
+  readonly slots: ReportedSlot[];
   downs: number;
 }
 

@@ -3,7 +3,7 @@ import { readEvent } from '@sluice/ingest/market/read-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
-import { standingHead, nothingUndecided } from '@sluice/shared/market/undecided.ts';
+import { currentHead, nothingUndecided } from '@sluice/shared/market/undecided.ts';
 
 const holding = { lease: { name: 'market', held: true, fence: 1 }, fence: 1 };
 
@@ -38,7 +38,7 @@ export class StoredMarket {
   /** Where a mint stands by what is stored. */
   async headOf(mint: string): Promise<MintHead | null> {
     const undecided = (await this.market.undecided()).get(mint) ?? nothingUndecided;
-    return standingHead((await this.market.heads([mint])).get(mint) ?? null, undecided.trades);
+    return currentHead((await this.market.heads([mint])).get(mint) ?? null, undecided.trades);
   }
 
   async #begin(): Promise<MarketLedger> {

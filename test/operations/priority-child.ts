@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { beginThread } from '@sluice/shared/thread/kept-thread.ts';
+import { beginThread } from '@sluice/shared/thread/restarting-thread.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 
 /** Tells how nice each thread of this process is: the main one, all of it, and the one that it begins. */

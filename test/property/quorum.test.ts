@@ -70,15 +70,15 @@ describe('a ballot', () => {
 
   it('counts an answer whenever it comes, the newest of each endpoint, and none that is too old', () => {
     const one = ballot(3);
-    one.told(0, 'lie', 0);
+    one.answered(0, 'lie', 0);
     expect(valueOf(one.verdict(10))).toBe('waiting');
-    one.told(1, 'true', 10);
+    one.answered(1, 'true', 10);
     one.failed(2);
     expect(valueOf(one.verdict(400))).toBe('contradicted');
-    one.told(2, 'true', 0);
+    one.answered(2, 'true', 0);
     expect(one.verdict(400)).toMatchObject({ kind: 'agreed', outvoted: [0] });
     // An answer that comes behind the answer to a later question.
-    one.told(1, 'old', 5);
+    one.answered(1, 'old', 5);
     expect(valueOf(one.verdict(400))).toBe('true');
     expect(valueOf(one.verdict(1_005))).toBe('true');
     expect(valueOf(one.verdict(1_011))).toBe('silent');
@@ -86,20 +86,20 @@ describe('a ballot', () => {
 
   it('gives what was held no veto: the majority changes its mind at once', () => {
     const one = ballot(3);
-    for (let endpoint = 0; endpoint < 3; endpoint++) one.told(endpoint, 'before', 0);
-    one.told(1, 'after', 1);
+    for (let endpoint = 0; endpoint < 3; endpoint++) one.answered(endpoint, 'before', 0);
+    one.answered(1, 'after', 1);
     expect(valueOf(one.verdict(1))).toBe('before');
-    one.told(2, 'after', 2);
+    one.answered(2, 'after', 2);
     expect(valueOf(one.verdict(2))).toBe('after');
   });
 
   it('believes one alone only once the others have failed', () => {
     const one = ballot(2);
-    one.told(0, 'alone', 0);
+    one.answered(0, 'alone', 0);
     expect([valueOf(one.verdict(0)), one.waiting]).toEqual(['waiting', 1]);
     one.failed(1);
     expect(one.verdict(0)).toMatchObject({ kind: 'agreed', isMajority: false });
-    one.told(1, 'other', 5);
+    one.answered(1, 'other', 5);
     expect(valueOf(one.verdict(5))).toBe('contradicted');
   });
 });

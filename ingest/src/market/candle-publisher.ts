@@ -20,9 +20,9 @@ const lookBackS = 30;
  * Candles that ended this long before a topic begins are published too. The topic begins a moment after the subscription, and the client
  * may have read the candles before the last trades were in them.
  */
-const tellBackS = 5;
+const publishBackS = 5;
 
-/** Base buckets of one topic that are searched for them. */
+/** Base buckets of one topic that are searched for such candles. */
 const maxResumedBuckets = 600;
 const endOfTimeS = 0xffff_ffff;
 
@@ -115,7 +115,7 @@ export class CandlePublisher {
       const read = readCandlesTopic(topic);
       return read === null ? [] : [[topic, candleStart(nowS, read.interval)]];
     });
-    const all = begun.map(([topic, startS]) => [topic, startS, Math.min(startS, nowS - tellBackS)] as const);
+    const all = begun.map(([topic, startS]) => [topic, startS, Math.min(startS, nowS - publishBackS)] as const);
     if (all.length > 0) await this.#takeUp(all, false);
     if (end.length > 0) await this.#bus.publish(end.map(pauseEntry));
     if (begun.length === 0 && end.length === 0) return true;

@@ -6,7 +6,7 @@ import { readEvent, type MarketEvent } from './read-event.ts';
 const intakeLimits = { events: 20_000, bytes: 64 * 1024 * 1024 } as const;
 
 /** Events to apply, in log order, and the position of the log after them. */
-export interface Taken {
+export interface IntakeBatch {
   readonly events: readonly MarketEvent[];
   readonly to: Checkpoint;
 }
@@ -70,12 +70,12 @@ export class Intake {
   }
 
   /** The next events, at most `limit`. Null if the position is still `from`. */
-  take(limit: number, from: Checkpoint | null): Taken | null {
-    const taken = this.#waiting.slice(0, limit);
-    const to = taken.length < this.#waiting.length ? taken.at(-1)!.at : this.position;
+  take(limit: number, from: Checkpoint | null): IntakeBatch | null {
+    const batch = this.#waiting.slice(0, limit);
+    const to = batch.length < this.#waiting.length ? batch.at(-1)!.at : this.position;
     if (to === null || (from !== null && to.epoch === from.epoch && to.offset === from.offset)) return null;
     this.#waiting = this.#waiting.slice(limit);
-    for (const { event } of taken) this.#bytes -= event.json.length;
-    return { events: taken.map(({ event }) => event), to };
+    for (const { event } of batch) this.#bytes -= event.json.length;
+    return { events: batch.map(({ event }) => event), to };
   }
 }

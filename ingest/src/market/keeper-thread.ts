@@ -9,7 +9,7 @@ import { Keeper } from './keeper.ts';
 import type { CloseOrder, ThreadSettings } from './threaded-keeper.ts';
 
 /** How often the thread reports its statistics. */
-const tellEveryMs = 250;
+const reportEveryMs = 250;
 
 /** The keeper as a thread, with its own connections, until it receives the order to close. */
 async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
@@ -23,12 +23,12 @@ async function main({ redisUrls, level }: ThreadSettings): Promise<void> {
     market = await createMarket({ redisUrls, log });
     pools = await createPoolDirectory({ redisUrls, log });
     const keeper = new Keeper({ bus, market, pools, log });
-    const tell = (): void => port.postMessage(keeper.stats);
-    const timer = setInterval(tell, tellEveryMs);
+    const report = (): void => port.postMessage(keeper.stats);
+    const timer = setInterval(report, reportEveryMs);
     const { withinMs } = await new Promise<CloseOrder>((resolve) => port.once('message', resolve));
     clearInterval(timer);
     await keeper.close(withinMs);
-    tell();
+    report();
   } finally {
     await pools?.close();
     await market?.close();

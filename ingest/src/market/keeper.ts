@@ -6,7 +6,7 @@ import type { Checkpoint, Holding, Market, MarketBatch } from '@sluice/shared/ma
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import { PoolKeeper } from './pool-keeper.ts';
 import { CandlePublisher } from './candle-publisher.ts';
-import { Intake, type Taken } from './intake.ts';
+import { Intake, type IntakeBatch } from './intake.ts';
 import { MarketLedger } from './ledger.ts';
 
 /** The lease of the one process that keeps the state of the market. */
@@ -63,7 +63,7 @@ interface Term {
   readonly pools: PoolKeeper;
   checkpoint: Checkpoint | null;
   /** Events from the log that are not applied yet. */
-  taken: Taken | null;
+  intakeBatch: IntakeBatch | null;
   batch: MarketBatch | null;
   candlesAtMs: number;
   /** The log lacks entries that were read from it. Those that are not applied yet must be dropped. */
@@ -161,7 +161,7 @@ export class Keeper {
       const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf }, open, tail);
       const pools = new PoolKeeper(this.#pools);
       const intake = new Intake(checkpoint);
-      const nothing = { subscriber: null, taken: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
+      const nothing = { subscriber: null, intakeBatch: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
       const term: Term = { holding, publisher, candles, intake, ledger, pools, checkpoint, ...nothing };
       await this.#read(term);
       const tookMs = Math.round(performance.now() - startedAtMs);
@@ -272,14 +272,14 @@ export class Keeper {
   async #prepare(term: Term): Promise<void> {
     const { intake, ledger, checkpoint } = term;
     if (term.batch !== null) return;
-    term.taken ??= intake.take(batchEvents, checkpoint);
+    term.intakeBatch ??= intake.take(batchEvents, checkpoint);
     if (intake.lost > 0) {
       this.#log.error({ entries: intake.lost, checkpoint }, 'market_entries_lost');
       this.#counts.lostEntries += intake.lost;
       intake.lost = 0;
     }
-    if (term.taken === null) return;
-    const { events, to } = term.taken;
+    if (term.intakeBatch === null) return;
+    const { events, to } = term.intakeBatch;
     await this.#learn(
       ledger,
       events.flatMap(({ mint }) => mint ?? []),
@@ -302,8 +302,8 @@ export class Keeper {
   }
 
   #settle(term: Term, { changes, to }: MarketBatch): void {
-    const events = term.taken?.events.length ?? 0;
-    term.taken = null;
+    const events = term.intakeBatch?.events.length ?? 0;
+    term.intakeBatch = null;
     term.batch = null;
     term.checkpoint = to;
     this.#counts.events += events;

@@ -4,7 +4,7 @@ import type { MintHead } from '@sluice/shared/market/head.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
 import {
   inChainOrder,
-  standingHead,
+  currentHead,
   type PriceKey,
   type Undecided,
   type UndecidedPrice,
@@ -26,16 +26,16 @@ const maxMints = 50_000;
 const maxAheadSlots = 4_096;
 
 /** A price without its bytes, which are in the store. */
-interface KeptPrice extends PriceKey {
+interface UndecidedPriceKey extends PriceKey {
   readonly id: string;
 }
 
-interface Kept {
+interface MintState {
   readonly mint: string;
   /** State with everything that is settled. */
   head: MintHead | null;
   readonly trades: UndecidedTrade[];
-  readonly prices: KeptPrice[];
+  readonly prices: UndecidedPriceKey[];
   nextOrder: number;
 }
 
@@ -46,25 +46,25 @@ interface Kept {
 export class MarketLedger {
   /** Settled before their slots were confirmed, because of a bound. */
   forgotten = 0;
-  readonly #mints = new Map<string, Kept>();
+  readonly #mints = new Map<string, MintState>();
   readonly #slots = new ConfirmedSlots();
   /** Mints with undecided items, by slots that wait for a verdict. */
-  readonly #bySlot = new Map<number, Set<Kept>>();
+  readonly #bySlot = new Map<number, Set<MintState>>();
   /** Mints of which something may be decided, the oldest first. */
-  readonly #due = new Set<Kept>();
+  readonly #due = new Set<MintState>();
   #undecided = 0;
   /** Slots up to here wait for no verdict any more. */
-  #letGoTo = 0;
+  #releasedTo = 0;
 
   /** Continues with the undecided items of the previous keeper. */
   constructor(undecided: ReadonlyMap<string, Undecided>, heads: ReadonlyMap<string, MintHead>) {
     for (const [mint, { trades, prices }] of undecided) {
       const nextOrder = Math.max(0, ...trades.map(({ order }) => order + 1));
-      const kept: Kept = { mint, head: heads.get(mint) ?? null, trades: [...trades], prices: prices.map(withoutBytes), nextOrder };
-      this.#mints.set(mint, kept);
+      const state: MintState = { mint, head: heads.get(mint) ?? null, trades: [...trades], prices: prices.map(withoutBytes), nextOrder };
+      this.#mints.set(mint, state);
       this.#undecided += trades.length + prices.length;
-      for (const { trade } of trades) this.#waitFor(trade.slot, kept);
-      for (const { slot } of prices) this.#waitFor(slot, kept);
+      for (const { trade } of trades) this.#waitFor(trade.slot, state);
+      for (const { slot } of prices) this.#waitFor(slot, state);
     }
   }
 
@@ -87,43 +87,43 @@ export class MarketLedger {
 
   /** The head of a mint, with undecided trades; null if nothing is known of it. */
   headOf(mint: string): MintHead | null {
-    const kept = this.#mints.get(mint);
-    return kept === undefined ? null : standingHead(kept.head, kept.trades);
+    const state = this.#mints.get(mint);
+    return state === undefined ? null : currentHead(state.head, state.trades);
   }
 
   /** The changes that events, in log order, cause. */
   take(events: readonly MarketEvent[]): readonly MintChange[] {
-    const drafts = new Map<Kept, MintDraft>();
-    const draftOf = (kept: Kept): MintDraft => {
-      let draft = drafts.get(kept);
-      if (draft === undefined) drafts.set(kept, (draft = new MintDraft(kept.mint)));
+    const drafts = new Map<MintState, MintDraft>();
+    const draftOf = (state: MintState): MintDraft => {
+      let draft = drafts.get(state);
+      if (draft === undefined) drafts.set(state, (draft = new MintDraft(state.mint)));
       return draft;
     };
     for (const event of events) {
       if (event.kind === 'slots') this.#decide(event.verdict);
       else {
-        const kept = event.mint === null ? this.#holderOf(event.id) : this.#mints.get(event.mint);
-        if (kept === undefined) continue;
-        if (event.kind === 'trade') this.#trade(kept, draftOf(kept), event);
-        else if (event.kind === 'price') this.#price(kept, draftOf(kept), event);
-        else this.#takeBack(kept, draftOf(kept), event);
+        const state = event.mint === null ? this.#holderOf(event.id) : this.#mints.get(event.mint);
+        if (state === undefined) continue;
+        if (event.kind === 'trade') this.#trade(state, draftOf(state), event);
+        else if (event.kind === 'price') this.#price(state, draftOf(state), event);
+        else this.#retract(state, draftOf(state), event);
       }
     }
     let left = settledPerBatch;
-    for (const kept of this.#due) {
+    for (const state of this.#due) {
       if (left-- === 0) break;
-      this.#due.delete(kept);
-      this.#settle(kept, draftOf(kept));
+      this.#due.delete(state);
+      this.#settle(state, draftOf(state));
     }
-    while (this.#undecided > limits.undecided && this.#bySlot.size > 0) this.#letGo(draftOf);
+    while (this.#undecided > limits.undecided && this.#bySlot.size > 0) this.#release(draftOf);
     return [...drafts.values()].flatMap((draft) => draft.change() ?? []);
   }
 
-  #trade(kept: Kept, draft: MintDraft, { trade, json }: Extract<MarketEvent, { kind: 'trade' }>): void {
+  #trade(state: MintState, draft: MintDraft, { trade, json }: Extract<MarketEvent, { kind: 'trade' }>): void {
     const fate = this.#fateOf(trade);
     if (fate === 'drop') return;
-    const { trades } = kept;
-    const one: UndecidedTrade = { order: kept.nextOrder++, trade };
+    const { trades } = state;
+    const one: UndecidedTrade = { order: state.nextOrder++, trade };
     let at = trades.length;
     while (at > 0 && inChainOrder(trades[at - 1]!, one) > 0) at--;
     trades.splice(at, 0, one);
@@ -131,13 +131,13 @@ export class MarketLedger {
     draft.addTrade(one, json);
     // A trade that comes before others in chain order may change their candles.
     touchFrom(draft, trades, at);
-    if (fate === 'wait') this.#waitFor(trade.slot, kept);
-    if (fate === 'pass' || trades.length > limits.tradesOfMint) this.#due.add(kept);
+    if (fate === 'wait') this.#waitFor(trade.slot, state);
+    if (fate === 'pass' || trades.length > limits.tradesOfMint) this.#due.add(state);
   }
 
-  #price(kept: Kept, draft: MintDraft, { id, slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {
-    const { prices } = kept;
-    const price: KeptPrice = { id, slot, poolAddress };
+  #price(state: MintState, draft: MintDraft, { id, slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {
+    const { prices } = state;
+    const price: UndecidedPriceKey = { id, slot, poolAddress };
     const before = prices.findLastIndex((other) => other.slot <= slot && other.poolAddress === poolAddress);
     if (prices[before]?.slot === slot) prices[before] = price;
     else {
@@ -147,20 +147,20 @@ export class MarketLedger {
       this.#undecided++;
     }
     draft.addPrice({ slot, poolAddress, json });
-    if (prices.length > limits.pricesOfMint) this.#dropPrice(kept, draft, 0);
-    if (this.#fateOfSlot(slot) === 'wait') this.#waitFor(slot, kept);
-    else this.#due.add(kept);
+    if (prices.length > limits.pricesOfMint) this.#dropPrice(state, draft, 0);
+    if (this.#fateOfSlot(slot) === 'wait') this.#waitFor(slot, state);
+    else this.#due.add(state);
   }
 
-  #takeBack(kept: Kept, draft: MintDraft, { id, of }: Extract<MarketEvent, { kind: 'retract' }>): void {
+  #retract(state: MintState, draft: MintDraft, { id, of }: Extract<MarketEvent, { kind: 'retract' }>): void {
     if (of === 'price') {
-      const at = kept.prices.findLastIndex((price) => price.id === id);
-      if (at !== -1) this.#dropPrice(kept, draft, at);
+      const at = state.prices.findLastIndex((price) => price.id === id);
+      if (at !== -1) this.#dropPrice(state, draft, at);
       return;
     }
     if (of === 'trade') draft.takeBack(id);
-    const at = kept.trades.findLastIndex(({ trade }) => trade.id === id);
-    if (at !== -1) this.#dropTrade(kept, draft, at);
+    const at = state.trades.findLastIndex(({ trade }) => trade.id === id);
+    if (at !== -1) this.#dropTrade(state, draft, at);
   }
 
   #decide(verdict: Extract<MarketEvent, { kind: 'slots' }>['verdict']): void {
@@ -168,34 +168,34 @@ export class MarketLedger {
     for (const [slot, waiting] of this.#bySlot) {
       if (this.#fateOfSlot(slot) === 'wait') continue;
       this.#bySlot.delete(slot);
-      for (const kept of waiting) this.#due.add(kept);
+      for (const state of waiting) this.#due.add(state);
     }
   }
 
   /** Settles decided trades up to the first undecided one. */
-  #settle(kept: Kept, draft: MintDraft): void {
-    const { trades } = kept;
+  #settle(state: MintState, draft: MintDraft): void {
+    const { trades } = state;
     for (let excess = trades.length - limits.tradesOfMint; trades.length > 0; excess--) {
       const [{ trade }] = trades as [UndecidedTrade];
       const fate = this.#fateOf(trade);
       if (fate === 'drop') {
-        this.#dropTrade(kept, draft, 0);
+        this.#dropTrade(state, draft, 0);
         continue;
       }
       if (fate === 'wait' && excess <= 0) break;
       if (fate === 'wait' || this.#isLetGo(trade.slot, trade.commitment)) this.forgotten++;
-      foldNext(foldOf(kept, draft), trade);
+      foldNext(foldOf(state, draft), trade);
       draft.dropTrade(trades.shift()!);
       this.#undecided--;
     }
-    kept.head = draft.fold?.head ?? kept.head;
-    this.#settlePrices(kept, draft);
+    state.head = draft.fold?.head ?? state.head;
+    this.#settlePrices(state, draft);
   }
 
-  #settlePrices(kept: Kept, draft: MintDraft): void {
-    const { prices, trades } = kept;
+  #settlePrices(state: MintState, draft: MintDraft): void {
+    const { prices, trades } = state;
     // The main pool is known only after a trade was settled. A mint that never traded has none.
-    if (kept.head === null && trades.length > 0) return;
+    if (state.head === null && trades.length > 0) return;
     for (let at = 0; at < prices.length;) {
       const price = prices[at]!;
       const { slot, poolAddress } = price;
@@ -204,45 +204,45 @@ export class MarketLedger {
         at++;
         continue;
       }
-      if (fate === 'pass' && kept.head !== null && poolAddress === kept.head.poolAddress && slot >= kept.head.tickSlot) {
-        const { head } = foldOf(kept, draft);
+      if (fate === 'pass' && state.head !== null && poolAddress === state.head.poolAddress && slot >= state.head.tickSlot) {
+        const { head } = foldOf(state, draft);
         head!.tickSlot = slot;
-        kept.head = head;
+        state.head = head;
         draft.settlePrice(price);
         prices.splice(at, 1);
         this.#undecided--;
-      } else this.#dropPrice(kept, draft, at);
+      } else this.#dropPrice(state, draft, at);
     }
   }
 
-  #letGo(draftOf: (kept: Kept) => MintDraft): void {
+  #release(draftOf: (state: MintState) => MintDraft): void {
     const oldest = Math.min(...this.#bySlot.keys());
-    this.#letGoTo = Math.max(this.#letGoTo, oldest);
+    this.#releasedTo = Math.max(this.#releasedTo, oldest);
     const waiting = this.#bySlot.get(oldest)!;
     this.#bySlot.delete(oldest);
-    for (const kept of waiting) this.#settle(kept, draftOf(kept));
+    for (const state of waiting) this.#settle(state, draftOf(state));
   }
 
-  #dropTrade(kept: Kept, draft: MintDraft, at: number): void {
-    touchFrom(draft, kept.trades, at);
-    for (const gone of kept.trades.splice(at, 1)) draft.dropTrade(gone);
+  #dropTrade(state: MintState, draft: MintDraft, at: number): void {
+    touchFrom(draft, state.trades, at);
+    for (const gone of state.trades.splice(at, 1)) draft.dropTrade(gone);
     this.#undecided--;
   }
 
-  #dropPrice(kept: Kept, draft: MintDraft, at: number): void {
-    for (const gone of kept.prices.splice(at, 1)) draft.dropPrice(gone);
+  #dropPrice(state: MintState, draft: MintDraft, at: number): void {
+    for (const gone of state.prices.splice(at, 1)) draft.dropPrice(gone);
     this.#undecided--;
   }
 
-  #waitFor(slot: number, kept: Kept): void {
+  #waitFor(slot: number, state: MintState): void {
     const waiting = this.#bySlot.get(slot);
-    if (waiting === undefined) this.#bySlot.set(slot, new Set([kept]));
-    else waiting.add(kept);
+    if (waiting === undefined) this.#bySlot.set(slot, new Set([state]));
+    else waiting.add(state);
   }
 
   /** The mint with an undecided event whose topics do not name the mint, which is rare. */
-  #holderOf(id: string): Kept | undefined {
-    for (const kept of this.#mints.values()) if (kept.trades.some(({ trade }) => trade.id === id)) return kept;
+  #holderOf(id: string): MintState | undefined {
+    for (const state of this.#mints.values()) if (state.trades.some(({ trade }) => trade.id === id)) return state;
     return undefined;
   }
 
@@ -252,21 +252,21 @@ export class MarketLedger {
 
   #fateOfSlot(slot: number): ConfirmedFate {
     const { newest } = this.#slots;
-    if (slot <= this.#letGoTo || (newest > 0 && slot > newest + maxAheadSlots)) return 'pass';
+    if (slot <= this.#releasedTo || (newest > 0 && slot > newest + maxAheadSlots)) return 'pass';
     return this.#slots.fateOfSlot(slot);
   }
 
   #isLetGo(slot: number, commitment: string): boolean {
-    return commitment === 'processed' && slot <= this.#letGoTo && this.#slots.fateOfSlot(slot) === 'wait';
+    return commitment === 'processed' && slot <= this.#releasedTo && this.#slots.fateOfSlot(slot) === 'wait';
   }
 }
 
 /** Settled changes of a mint in this batch, on top of its earlier state. */
-function foldOf(kept: Kept, draft: MintDraft): Fold {
-  return (draft.fold ??= beginFold(kept.head, allIntervals));
+function foldOf(state: MintState, draft: MintDraft): Fold {
+  return (draft.fold ??= beginFold(state.head, allIntervals));
 }
 
-function withoutBytes({ slot, poolAddress, json }: UndecidedPrice): KeptPrice {
+function withoutBytes({ slot, poolAddress, json }: UndecidedPrice): UndecidedPriceKey {
   const { id } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly id: string };
   return { id, slot, poolAddress };
 }

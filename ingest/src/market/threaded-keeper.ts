@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { leaseTtlMs } from '@sluice/shared/bus/bus.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
-import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
+import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
 import { programUrl } from '@sluice/shared/thread/programs.ts';
 import type { KeeperStats } from './keeper.ts';
 
@@ -37,7 +37,7 @@ const nothing: Omit<KeeperStats, 'restarts'> = {
  * the lease and the checkpoint ensure that nothing counts twice.
  */
 export class ThreadedKeeper {
-  readonly #thread: KeptThread;
+  readonly #thread: RestartingThread;
   /** Sums of the threads that ended, as far as they reported them. */
   #past = nothing;
   #latest = nothing;
@@ -52,7 +52,7 @@ export class ThreadedKeeper {
     readonly begin?: (settings: ThreadSettings) => Worker;
   }) {
     const settings: ThreadSettings = { redisUrls, level: log.level as LevelWithSilent };
-    this.#thread = new KeptThread({
+    this.#thread = new RestartingThread({
       name: 'market',
       begin: () => begin(settings),
       onMessage: (stats) => (this.#latest = stats as KeeperStats),

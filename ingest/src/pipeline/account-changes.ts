@@ -5,7 +5,7 @@ import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import type { PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
-import { isTold, type AccountChange } from './account-ticks.ts';
+import { isPublished, type AccountChange } from './account-ticks.ts';
 import type { Emitter } from './emit.ts';
 import type { Pool, PoolBook } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
@@ -49,14 +49,14 @@ export class AccountChanges {
     return this.#busy.size;
   }
 
-  tell({ pool, state, account }: AccountChange): void {
+  publish({ pool, state, account }: AccountChange): void {
     if (account.type === 'pool' && account.price !== null) this.#emitter.account(pool, state, account.price);
-    else if (account.type === 'pool') void this.#tellPool(pool, account, state.slot);
+    else if (account.type === 'pool') void this.#publishPool(pool, account, state.slot);
     else if (pool.token !== null) this.#emitter.account(pool, state, stateOfReserves(account.reserves));
-    else void this.#tellNameless(pool, state, account.reserves);
+    else void this.#publishNameless(pool, state, account.reserves);
   }
 
-  async #tellPool(pool: Pool, account: PoolAccount, slot: number): Promise<void> {
+  async #publishPool(pool: Pool, account: PoolAccount, slot: number): Promise<void> {
     const known = pool.token?.decimals != null && pool.quote?.decimals != null;
     if (!known || this.#reads >= maxReads || this.#busy.has(pool.address)) {
       this.#emitter.counts.unpublishedChanges++;
@@ -81,7 +81,7 @@ export class AccountChanges {
     const [realBase, realQuote] = [balanceOf(base, pool.address), balanceOf(quote, pool.address)];
     if (outcome?.kind !== 'decoded' || outcome.account.type !== 'pool' || realBase === null || realQuote === null) return false;
     const shown = stateOfReserves({ virtualBase: realBase, virtualQuote: realQuote + outcome.account.virtualQuote, realBase, realQuote });
-    if (!isTold(pool, own.slot, shown)) this.#emitter.account(pool, own, shown);
+    if (!isPublished(pool, own.slot, shown)) this.#emitter.account(pool, own, shown);
     return true;
   }
 
@@ -95,7 +95,7 @@ export class AccountChanges {
     }
   }
 
-  async #tellNameless(pool: Pool, state: AccountState, reserves: PoolReserves): Promise<void> {
+  async #publishNameless(pool: Pool, state: AccountState, reserves: PoolReserves): Promise<void> {
     const untilMs = this.#nameless.get(pool.address);
     const refused = this.#lookUps >= maxLookUps || (untilMs !== undefined && performance.now() < untilMs);
     if (refused || this.#busy.has(pool.address)) {
@@ -109,7 +109,7 @@ export class AccountChanges {
     this.#busy.delete(pool.address);
     if (pool.token === null) this.#nameless.set(pool.address, performance.now() + namelessForMs);
     const shown = stateOfReserves(reserves);
-    if (!isTold(pool, state.slot, shown)) this.#emitter.account(pool, state, shown);
+    if (!isPublished(pool, state.slot, shown)) this.#emitter.account(pool, state, shown);
   }
 
   /**

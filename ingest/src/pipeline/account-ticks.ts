@@ -26,11 +26,11 @@ interface Held extends AccountChange {
 /** Changed accounts, held back so that trades come first. */
 export class AccountTicks {
   readonly #held = new Map<string, Held>();
-  readonly #onUntold: (change: AccountChange) => void;
+  readonly #onUnpublished: (change: AccountChange) => void;
 
-  /** `onUntold` is called with changes that no trade has shown. */
-  constructor(onUntold: (change: AccountChange) => void) {
-    this.#onUntold = onUntold;
+  /** `onUnpublished` is called with changes that no trade has shown. */
+  constructor(onUnpublished: (change: AccountChange) => void) {
+    this.#onUnpublished = onUnpublished;
   }
 
   get size(): number {
@@ -41,7 +41,7 @@ export class AccountTicks {
     const { pool, state } = change;
     const before = this.#held.get(pool.address);
     if (before !== undefined && isLate(state.slot, before.state.slot)) return;
-    if (isAccountTold(change)) {
+    if (isAccountPublished(change)) {
       this.#held.delete(pool.address);
       return;
     }
@@ -56,19 +56,19 @@ export class AccountTicks {
     for (const [address, held] of this.#held) {
       if (held.atMs > untilMs) continue;
       this.#held.delete(address);
-      if (!isAccountTold(held)) this.#onUntold(held);
+      if (!isAccountPublished(held)) this.#onUnpublished(held);
     }
   }
 }
 
 /** A pool's account does not show its reserves, so nothing is looked up after a price of the same slot. */
-function isAccountTold({ pool, state, account }: AccountChange): boolean {
+function isAccountPublished({ pool, state, account }: AccountChange): boolean {
   return account.type === 'curve'
-    ? isTold(pool, state.slot, stateOfReserves(account.reserves))
+    ? isPublished(pool, state.slot, stateOfReserves(account.reserves))
     : pool.tickSlot === state.slot || isLate(state.slot, pool.tickSlot);
 }
 
 /** Whether the last price of a pool is newer than this state, or the same. */
-export function isTold(pool: Pool, slot: number, { priceBase, priceQuote }: PriceState): boolean {
+export function isPublished(pool: Pool, slot: number, { priceBase, priceQuote }: PriceState): boolean {
   return isLate(slot, pool.tickSlot) || (pool.tickBase === priceBase && pool.tickQuote === priceQuote);
 }

@@ -72,7 +72,7 @@ export class Emitter {
     this.#publish(made);
     if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were published
     const price = tradePrice(made, trade, solUsd);
-    if (price !== null) this.#tell(pool, transaction.slot, event, price);
+    if (price !== null) this.#publishPrice(pool, transaction.slot, event, price);
   }
 
   creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
@@ -143,10 +143,10 @@ export class Emitter {
     if (isLate(seen.slot, pool.tickSlot)) return;
     const shown = pool.flipped ? flipPrice(state) : state;
     const price = accountPrice(seen, marketOf(pool), shown, this.#solUsdAt(seen.receivedUs));
-    if (price !== null) this.#tell(pool, seen.slot, state, price);
+    if (price !== null) this.#publishPrice(pool, seen.slot, state, price);
   }
 
-  #tell(pool: Pool, slot: number, state: PriceState, price: PublishableEvent): void {
+  #publishPrice(pool: Pool, slot: number, state: PriceState, price: PublishableEvent): void {
     pool.tickSlot = slot;
     pool.tickBase = state.priceBase;
     pool.tickQuote = state.priceQuote;
@@ -156,7 +156,7 @@ export class Emitter {
 
   /** On a curve only trades change the base reserve. */
   #checkContinuity(pool: Pool, { mint, pool: namedPool, side, baseAmount, reserves }: VenueTrade, slot: number): void {
-    // The part of a buy behind a curve's end names the pool, and its reserves are those that the pool opens with.
+    // The part of a buy after a curve's end names the pool, and its reserves are those with which the pool opens.
     if (mint === null || namedPool !== null || reserves === null || isLate(slot, pool.tickSlot)) return;
     const moved = side === 'buy' ? -baseAmount : baseAmount;
     if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
@@ -181,7 +181,7 @@ function learnSupply(pool: Pool, { mint, supply }: VenueTrade): void {
   } else if (!token.supplyByMint) token.supply = supply;
 }
 
-/** A base reserve that the event does not tell is the last one known; null where none is. */
+/** The base reserve; if the event does not contain it, the last known one; null if there is none. */
 function priceStateOf({ virtualBase, virtualQuote, realBase, realQuote }: ChangedReserves, pool: Pool): PriceState | null {
   const lastBase = pool.tickBase >= 0n ? pool.tickBase : pool.openedBase;
   if (virtualBase !== null && realBase !== null) return stateOfReserves({ virtualBase, virtualQuote, realBase, realQuote });

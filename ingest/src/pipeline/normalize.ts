@@ -15,7 +15,7 @@ import type {
 } from '@sluice/shared/wire/events.ts';
 import { priceOf, priceOfAmounts, valuation, type SolUsdAt, type Valuation } from './price.ts';
 
-/** Where and when an event was seen: what all its forms share. */
+/** Where and when an event was seen: fields that all of its forms share. */
 export interface Sighting {
   readonly signature: string;
   readonly slot: number;
@@ -41,7 +41,7 @@ export interface Market {
   readonly flipped: boolean;
 }
 
-/** A trade in terms of token and money; turned around where the program has the money as its base. */
+/** A trade as token and money; reversed if the program has the money as its base. */
 export interface MarketTrade extends PriceState {
   readonly side: 'buy' | 'sell';
   readonly trader: string;
@@ -58,13 +58,13 @@ export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
   const moneyCoin = flipped ? 'base' : 'quote';
   if (!flipped && trade.fees.every(({ coin }) => coin === moneyCoin)) return trade;
   const [tokens, money] = flipped ? [quoteAmount, baseAmount] : [baseAmount, quoteAmount];
-  // Fees that were taken in the token are published in the money, at the rate of this trade.
+  // Fees that were charged in the token are published in the money, at the rate of this trade.
   const inMoney = (amount: bigint): bigint => (tokens === 0n ? 0n : (amount * money) / tokens);
   const fees = trade.fees.map((fee): Fee => {
     const { kind, amount, bps, coin } = fee;
     return coin === moneyCoin ? fee : { kind, amount: inMoney(amount), bps, coin: moneyCoin };
   });
-  // `feeTotal` counts what was charged in the program's quote coin; what was charged in its base coin comes from the list.
+  // `feeTotal` counts the fees in the program's quote coin; those in its base coin come from the list.
   const ofBase = trade.fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
   const feeTotal = flipped ? inMoney(trade.feeTotal) + ofBase : trade.feeTotal + inMoney(ofBase);
   const state = flipped ? flipPrice(trade) : trade;
@@ -102,7 +102,7 @@ function flipReserves(reserves: PoolReserves): PoolReserves {
   };
 }
 
-/** The trade of the contract. Its price is that of the reserves behind it; where these make none, of its own amounts, or null. */
+/** The trade of the contract. Its price is that of the reserves after it; if these give none, that of its own amounts, or null. */
 export function tradeEvent(
   seen: Sighting,
   path: string,
@@ -152,7 +152,7 @@ export function tradeEvent(
   return event;
 }
 
-/** The tick of a trade; null if the pool's state makes no price. */
+/** The tick of a trade; null if the pool's state gives no price. */
 export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: MarketTrade, solUsd: SolUsdAt | null): PriceEvent | null {
   if (trade.priceQuote === null || priceBase <= 0n || priceQuote <= 0n) return null;
   const event: PriceEvent = {
@@ -181,7 +181,7 @@ export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: MarketT
   return event;
 }
 
-/** What identifies a tick without a trade, and when it was seen. */
+/** Identity of a tick without a trade, and when it was seen. */
 export interface TickSighting {
   readonly id: string;
   readonly signature: string | null;
@@ -193,7 +193,7 @@ export interface TickSighting {
   readonly simulated: boolean;
 }
 
-/** The tick of a pool that changed without a trade we know of; null if its state makes no price. */
+/** The tick of a pool that changed without a known trade; null if its state gives no price. */
 export function accountPrice(seen: TickSighting, market: Market, state: PriceState, solUsd: SolUsdAt | null): PriceEvent | null {
   const price = priceOf(state, market.baseDecimals, market.quoteDecimals);
   if (price === null) return null;
@@ -220,7 +220,7 @@ export function accountPrice(seen: TickSighting, market: Market, state: PriceSta
   return event;
 }
 
-/** The creation of a token, as it stands after what its creating wallet bought in the same transaction (`buys`, in order). */
+/** The creation of a token, in its state after the purchases of its creating wallet in the same transaction (`buys`, in order). */
 export function newTokenEvent(
   seen: Sighting,
   path: string,
@@ -288,7 +288,7 @@ function initialBuy(trader: string, market: Market, buys: readonly VenueTrade[])
   };
 }
 
-/** A curve's move to a pool; `market` is the destination. Its price is that of the amounts it opened with. */
+/** The migration of a curve to a pool; `market` is the destination. Its price is that of the amounts with which the pool opened. */
 export function migrationEvent(
   seen: Sighting,
   path: string,

@@ -98,7 +98,7 @@ export class Pipeline {
     const pass = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);
     this.#unfinished = new Unfinished({ ...parts, counts, decoder, pass });
     const changes = (this.#changes = new AccountChanges({ book: this.book, emitter: this.emitter, accounts: parts.accounts }));
-    this.ticks = new AccountTicks((change) => changes.tell(change));
+    this.ticks = new AccountTicks((change) => changes.publish(change));
     this.#supplies = new Supplies(this.#resolver, parts.log);
   }
 
@@ -237,7 +237,7 @@ export class Pipeline {
       return;
     }
     const need = needOfEvent(placed);
-    if (need === null) this.#tell(placed);
+    if (need === null) this.#publish(placed);
     else if (this.#resolver.isHopeless(pool)) this.#lose([placed], 'its pool could not be found out before');
     else if (!this.#lines.join(pool.address, placed)) this.#lose([placed], 'the waiting lines are full');
     else void this.#resolve(pool.address, need);
@@ -246,7 +246,7 @@ export class Pipeline {
   async #resolve(line: string, first: Need): Promise<void> {
     let need: Need | null = first;
     for (let round = 0; need !== null; round++) {
-      const fault = round < maxQuestionRounds ? await this.#resolver.learn(need) : 'its accounts do not tell the pair';
+      const fault = round < maxQuestionRounds ? await this.#resolver.learn(need) : 'its accounts do not show the pair';
       if (fault !== null) {
         this.#lose(this.#lines.dissolve(line), fault);
         return;
@@ -256,14 +256,14 @@ export class Pipeline {
         need = needOfEvent(head);
         if (need !== null) break;
         this.#lines.shift(line);
-        this.#tell(head);
+        this.#publish(head);
       }
     }
     // The line may still be open if everything in it was of a slot that died.
     this.#lines.dissolve(line);
   }
 
-  #tell({ transaction, located: { venue, path, event }, pool }: Placed): void {
+  #publish({ transaction, located: { venue, path, event }, pool }: Placed): void {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
       this.emitter.trade({ event, ...base }, completesCurve(transaction, event));

@@ -173,7 +173,7 @@ export class PoolBook {
   #learnPair(venue: Venue, address: string, baseMint: string, quoteMint: string): Pool {
     const pool = this.poolAt(venue, address);
     if (pool.token === null) {
-      // Prices are in quote coins: a pool whose base is one and whose quote is none is turned around.
+      // Prices are in quote coins, so a pool whose base is a quote coin and whose quote is not is reversed.
       pool.flipped = quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
       pool.token = this.token(pool.flipped ? quoteMint : baseMint);
       pool.quote = this.token(pool.flipped ? baseMint : quoteMint);

@@ -3,7 +3,7 @@ import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { PriceState } from '@sluice/shared/venues/venue.ts';
 import type { SolUsd } from './sol-usd.ts';
 
-/** An older SOL/USD price is worth less than none. */
+/** An older SOL/USD price is not used. */
 export const solUsdStaleAfterMs = 60_000;
 
 export interface Valuation {
@@ -14,21 +14,21 @@ export interface Valuation {
   readonly marketCapUsd: number | null;
 }
 
-/** What the SOL/USD price was worth when an event was made. */
+/** The SOL/USD price that was used for an event, with its age. */
 export interface SolUsdAt {
   readonly price: number;
   readonly slot: number;
   readonly ageMs: number;
 }
 
-/** The SOL/USD price with its age at `atMs`; null where there is none or it is too old. */
+/** The SOL/USD price with its age at `atMs`; null if there is none or it is too old. */
 export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
   if (solUsd === null) return null;
   const ageMs = Math.max(0, Math.round(atMs - solUsd.atMs));
   return ageMs > solUsdStaleAfterMs ? null : { price: solUsd.price, slot: solUsd.slot, ageMs };
 }
 
-/** Quote coins for one token by the pool's state, which holds for trades of any size; null if it makes no price. */
+/** Quote coins for one token from the pool's state, which is independent of the size of trades; null if the state gives no price. */
 export function priceOf(
   { priceQuote, priceBase }: Pick<PriceState, 'priceQuote' | 'priceBase'>,
   baseDecimals: number,
@@ -38,7 +38,7 @@ export function priceOf(
   return ratio(priceQuote, quoteDecimals, priceBase, baseDecimals);
 }
 
-/** The same by two amounts that changed hands; null where one of them is nothing. */
+/** The same from two amounts that were exchanged; null if one of them is 0. */
 export function priceOfAmounts(baseAmount: bigint, baseDecimals: number, quoteAmount: bigint, quoteDecimals: number): number | null {
   return baseAmount <= 0n || quoteAmount <= 0n ? null : ratio(quoteAmount, quoteDecimals, baseAmount, baseDecimals);
 }
@@ -49,7 +49,7 @@ function ratio(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals:
 
 const noPrice: Valuation = { priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null };
 
-/** Values a price: SOL and USD where the quote coin leads there, the market where the supply (raw units) is known. */
+/** Values a price: in SOL and USD if the quote coin has such a value, and the market cap if the supply (raw units) is known. */
 export function valuation(
   priceQuote: number | null,
   quoteMint: string,

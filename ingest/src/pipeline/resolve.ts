@@ -106,10 +106,10 @@ const unavailable = 'no endpoint answered';
 export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {
   const { token, quote } = pool;
   if (token === null || quote === null) return { pool, addresses: [pool.address] };
-  const wantsToken = token.decimals === null || (withTokenProgram && token.tokenProgram === null);
-  if (!wantsToken && quote.decimals !== null) return null;
+  const needsToken = token.decimals === null || (withTokenProgram && token.tokenProgram === null);
+  if (!needsToken && quote.decimals !== null) return null;
   const addresses: string[] = [];
-  if (wantsToken) addresses.push(token.mint);
+  if (needsToken) addresses.push(token.mint);
   if (quote.decimals === null) addresses.push(quote.mint);
   return { pool, addresses };
 }

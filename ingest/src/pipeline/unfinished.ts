@@ -67,7 +67,7 @@ export class Unfinished {
     return this.#open.has(signature);
   }
 
-  /** Infinite where none is open. */
+  /** Infinite if none is open. */
   oldestSlot(): number {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { seen } of this.#open.values()) oldest = Math.min(oldest, seen.slot);

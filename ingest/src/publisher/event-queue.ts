@@ -20,7 +20,7 @@ export class EventQueue {
   #dropped: Dropped | null = null;
 
   get length(): number {
-    return this.#kept + (this.#dropped === null ? 0 : 1);
+    return this.#count + (this.#dropped === null ? 0 : 1);
   }
 
   push(event: Outgoing): number {
@@ -33,18 +33,18 @@ export class EventQueue {
   take(count: number): Outgoing[] {
     const first = this.#dropped === null ? [] : [this.#dropped.news()];
     this.#dropped = null;
-    const taken = this.#events.slice(this.#from, this.#from + count - first.length);
-    for (const event of taken) this.#bytes -= weightOf(event);
-    this.#from += taken.length;
+    const batch = this.#events.slice(this.#from, this.#from + count - first.length);
+    for (const event of batch) this.#bytes -= weightOf(event);
+    this.#from += batch.length;
     this.#compact();
-    return [...first, ...taken];
+    return [...first, ...batch];
   }
 
   /** Puts events back that were removed, before all others. */
-  putBack(taken: readonly Outgoing[]): number {
-    this.#events = [...taken, ...this.#events.slice(this.#from)];
+  putBack(batch: readonly Outgoing[]): number {
+    this.#events = [...batch, ...this.#events.slice(this.#from)];
     this.#from = 0;
-    for (const event of taken) this.#bytes += weightOf(event);
+    for (const event of batch) this.#bytes += weightOf(event);
     return this.#dropBeyondBounds();
   }
 
@@ -57,16 +57,16 @@ export class EventQueue {
   /** Drops the oldest events that were received before a time, in microseconds, because another process published them. */
   dropReceivedBefore(timeUs: number): void {
     if (this.#dropped !== null && this.#dropped.receivedUs < timeUs) this.#dropped = null;
-    while (this.#kept > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#shift();
+    while (this.#count > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#shift();
   }
 
-  get #kept(): number {
+  get #count(): number {
     return this.#events.length - this.#from;
   }
 
   #dropBeyondBounds(): number {
     let dropped = 0;
-    while (this.#kept > maxEvents || this.#bytes > maxBytes) {
+    while (this.#count > maxEvents || this.#bytes > maxBytes) {
       this.#dropped ??= new Dropped();
       dropped += this.#dropped.add(this.#shift());
     }

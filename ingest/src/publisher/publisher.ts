@@ -244,22 +244,22 @@ export class Publisher {
   /** Everything that is not complete must be known. To read more would delay a takeover by a second. */
   async #readLog(): Promise<PublishedSlots> {
     const complete = await this.#completeUpTo();
-    const wanted = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
-    const standingOf = (entries: readonly LogEntry[], isWhole: boolean): PublishedSlots =>
+    const maxEntries = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
+    const contentsOf = (entries: readonly LogEntry[], isWhole: boolean): PublishedSlots =>
       new PublishedSlots(entries, isWhole, this.counts, complete ?? 0);
-    const tail = await this.#bus.tail(wanted);
-    const contents = standingOf(tail, tail.length < wanted);
-    if (contents.since === 0 || wanted === busLimits.maxTailEntries || (complete !== null && contents.since <= complete + 1))
+    const tail = await this.#bus.tail(maxEntries);
+    const contents = contentsOf(tail, tail.length < maxEntries);
+    if (contents.since === 0 || maxEntries === busLimits.maxTailEntries || (complete !== null && contents.since <= complete + 1))
       return contents;
     const whole = await this.#bus.tail(busLimits.maxTailEntries);
-    return standingOf(whole, whole.length < busLimits.maxTailEntries);
+    return contentsOf(whole, whole.length < busLimits.maxTailEntries);
   }
 
   /** Publishes as long as it holds the lease. */
   async #serve(term: Term): Promise<void> {
     this.#term = term;
     const tookMs = Math.round(performance.now() - term.startedAtMs);
-    this.#log.info({ fence: term.fence, kept: this.buffered, undecided: term.contents.open, tookMs }, 'ingest_leads');
+    this.#log.info({ fence: term.fence, buffered: this.buffered, undecided: term.contents.open, tookMs }, 'ingest_leads');
     while (!this.#closed && this.#isServing(term)) {
       this.#notifyFlushed();
       if (this.buffered > 0) await this.#deliver(term, term.contents.admit(this.#queue.take(maxBatch)));
@@ -316,15 +316,16 @@ export class Publisher {
         }
         if (error instanceof BusError && error.code === 'FENCED') this.#endHolding(term.fence);
         else this.counts.failures++;
-        const taken = error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isTaken(entry)) : batch;
-        if (taken.length < batch.length) {
+        const accepted =
+          error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isAccepted(entry)) : batch;
+        if (accepted.length < batch.length) {
           // The bus refused the batch because of some entries. The others are sent at once.
           this.#refuse(
-            batch.flatMap((one) => (taken.includes(one) ? [] : [one.event])),
+            batch.flatMap((one) => (accepted.includes(one) ? [] : [one.event])),
             error,
             term,
           );
-          batch = taken;
+          batch = accepted;
           continue;
         }
         if (this.#closed) {
@@ -350,7 +351,7 @@ export class Publisher {
     for (const event of events) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
   }
 
-  #isTaken(entry: BusEntry): boolean {
+  #isAccepted(entry: BusEntry): boolean {
     try {
       checkEntry(entry);
       return true;

@@ -1,10 +1,11 @@
 import { whenAborted, type Abortable } from './when-aborted.ts';
 
 /**
- * The end of one piece of work: its time has run out, one of the sources has fired, or it was `cut`. Listened to by `whenAborted`.
- * No `AbortSignal`: what `AbortSignal.any` makes of `AbortSignal.timeout` is, on Node 20, taken away by a collection of garbage before it
- * fires, and then it, with all that listens, is never collected; and every signal outlives the collections of young objects, with
- * all that hangs on it, until the next full one.
+ * The end of one piece of work: its time has run out, a source has fired, or it was `cut`. Listen to it with `whenAborted`.
+ *
+ * It replaces `AbortSignal` for two reasons. On Node 20, garbage collection can remove a signal of `AbortSignal.any` over
+ * `AbortSignal.timeout` before it fires, and then it is never freed, with everything that listens. And every signal survives the
+ * collections of young objects, with everything that it references, until the next full collection.
  */
 export class Deadline {
   readonly #listeners = new Set<() => void>();
@@ -39,7 +40,7 @@ export class Deadline {
     this.#listeners.clear();
   }
 
-  /** The work is over; the sources forget it. */
+  /** Call this when the work is over; the sources then drop their references. */
   end(): void {
     clearTimeout(this.#timer);
     for (const forget of this.#forget) forget();

@@ -1,14 +1,14 @@
 import { PassingMap } from '../collections/passing-map.ts';
 import type { Deadline } from './deadline.ts';
 
-/** What ends work early. */
+/** A source that can end work early. */
 export type Abortable = AbortSignal | Deadline;
 
 const waiting = new WeakMap<AbortSignal, PassingMap<object, () => void>>();
 
 /**
- * Calls `cut` when the source fires, at once where it has. Returns the way to stop waiting. For work of which there is much under one
- * signal: a listener of its own for each costs more, and Node.js warns of the eleventh.
+ * Calls `cut` when the source fires, or at once if it already has. Returns a function that stops waiting. It is for many pieces of work
+ * under one signal: a listener for each costs more, and Node.js warns from the eleventh on.
  */
 export function whenAborted(source: Abortable, cut: () => void): () => void {
   if (source.aborted) {

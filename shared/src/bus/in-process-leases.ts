@@ -32,7 +32,7 @@ export class InProcessLeases {
   /** Ends the present holding of a name, and begins another. */
   renew(name: string): void {
     const claims = this.#claims.get(name) ?? [];
-    claims[0]?.tell(null);
+    claims[0]?.report(null);
     this.#grant(claims);
   }
 
@@ -43,8 +43,8 @@ export class InProcessLeases {
 
   #grant(claims: readonly InProcessLease[]): void {
     const [first, ...others] = claims;
-    if (first !== undefined && !first.held) first.tell('self', (this.#lastFence += 1));
-    for (const other of others) other.tell('other');
+    if (first !== undefined && !first.held) first.report('self', (this.#lastFence += 1));
+    for (const other of others) other.report('other');
   }
 }
 
@@ -72,7 +72,7 @@ class InProcessLease implements Lease {
     return () => void this.#listeners.delete(listener);
   }
 
-  tell(holder: Lease['holder'], fence = this.fence): void {
+  report(holder: Lease['holder'], fence = this.fence): void {
     if (this.holder === holder) return;
     this.holder = holder;
     this.fence = fence;
@@ -86,7 +86,7 @@ class InProcessLease implements Lease {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.tell(null);
+    this.report(null);
     this.#leave();
   }
 }

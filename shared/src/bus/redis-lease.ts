@@ -53,7 +53,7 @@ export class RedisLease implements Lease {
     if (fence !== this.fence || fence === this.#relinquished) return;
     this.#relinquished = fence;
     if (this.#expiry !== null) clearTimeout(this.#expiry);
-    this.#tell(null);
+    this.#report(null);
     void this.#release();
   }
 
@@ -61,7 +61,7 @@ export class RedisLease implements Lease {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    this.#tell(null);
+    this.#report(null);
     const lapsed = new AbortController();
     await Promise.race([this.#running.then(() => this.#release()), pause(leaseTtlMs, lapsed.signal)]);
     lapsed.abort();
@@ -85,9 +85,9 @@ export class RedisLease implements Lease {
     );
     if (granted === undefined) {
       // A holder stays one until its time is over; of others nothing is known.
-      if (this.holder === 'other') this.#tell(null);
+      if (this.holder === 'other') this.#report(null);
     } else if (granted === null) {
-      this.#tell('other');
+      this.#report('other');
     } else {
       this.#grant(Number((granted as Buffer).toString('latin1')), askedAtMs + leaseTtlMs);
     }
@@ -96,15 +96,15 @@ export class RedisLease implements Lease {
   #grant(fence: number, goodUntilMs: number): void {
     // Asked for before it was given up.
     if (fence === this.#relinquished) return;
-    if (fence !== this.fence && this.holder === 'self') this.#tell(null);
+    if (fence !== this.fence && this.holder === 'self') this.#report(null);
     this.fence = fence;
     this.#goodUntilMs = goodUntilMs;
     const leftMs = goodUntilMs - performance.now();
     if (this.#expiry !== null) clearTimeout(this.#expiry);
     // An answer that took longer than the lease lasts is asked for again.
-    if (leftMs <= 0) return this.#tell(null);
-    this.#expiry = setTimeout(() => this.#tell(null), leftMs);
-    this.#tell('self');
+    if (leftMs <= 0) return this.#report(null);
+    this.#expiry = setTimeout(() => this.#report(null), leftMs);
+    this.#report('self');
   }
 
   async #release(): Promise<void> {
@@ -125,7 +125,7 @@ export class RedisLease implements Lease {
     }
   }
 
-  #tell(holder: Lease['holder']): void {
+  #report(holder: Lease['holder']): void {
     // What is granted while it closes is released with the rest.
     if (this.holder === holder || (this.#closing.signal.aborted && holder !== null)) return;
     this.holder = holder;

@@ -38,7 +38,7 @@ type BoundHolding = Holding & { readonly epoch: string };
 interface Call {
   readonly entries: readonly BusEntry[];
   /** Entries put into batches so far. */
-  taken: number;
+  batched: number;
   /** Entries of batches that are stored. */
   stored: number;
   readonly resolve: () => void;
@@ -115,7 +115,7 @@ export class RedisPublisher implements BusPublisher {
     this.#queuedEntries += entries.length;
     this.#queuedBytes += bytes;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ entries, taken: 0, stored: 0, resolve, reject });
+      this.#queue.push({ entries, batched: 0, stored: 0, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -159,17 +159,17 @@ export class RedisPublisher implements BusPublisher {
     let full = false;
     while (!full && this.#queueHead < this.#queue.length) {
       const call = this.#queue[this.#queueHead] as Call;
-      const takenBefore = call.taken;
-      while (call.taken < call.entries.length) {
-        const entry = call.entries[call.taken] as BusEntry;
+      const batchedBefore = call.batched;
+      while (call.batched < call.entries.length) {
+        const entry = call.entries[call.batched] as BusEntry;
         const size = entry.json.length + entry.msgpack.length;
         full = entries.length === maxBatchEntries || (entries.length > 0 && bytes + size > maxBatchBytes);
         if (full) break;
         entries.push(entry);
         bytes += size;
-        call.taken += 1;
+        call.batched += 1;
       }
-      if (call.taken > takenBefore) calls.push(call);
+      if (call.batched > batchedBefore) calls.push(call);
       if (!full) this.#queueHead += 1;
     }
     if (this.#queueHead === this.#queue.length || this.#queueHead > 1024) {
@@ -184,14 +184,14 @@ export class RedisPublisher implements BusPublisher {
   #settle(batch: Batch, error: BusError | null): void {
     for (const call of batch.calls) {
       if (error !== null) call.reject(partlyStored(error, call.stored));
-      else if (call.taken === call.entries.length) call.resolve();
-      else call.stored = call.taken;
+      else if (call.batched === call.entries.length) call.resolve();
+      else call.stored = call.batched;
     }
     // A call that failed in part is over: the rest of it would stand in the log without what came before.
     const next = this.#queue[this.#queueHead];
-    if (error === null || next === undefined || next.taken === 0) return;
+    if (error === null || next === undefined || next.batched === 0) return;
     this.#queueHead += 1;
-    for (const entry of next.entries.slice(next.taken)) {
+    for (const entry of next.entries.slice(next.batched)) {
       this.#queuedEntries -= 1;
       this.#queuedBytes -= entry.json.length + entry.msgpack.length;
     }

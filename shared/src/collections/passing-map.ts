@@ -1,8 +1,9 @@
 /**
- * A Map for what is under way: of its entries many come and go, and each holds much. A Map (and a Set) that has been used up for additions
- * goes on in a new table, to which the engine links the old one with all that stood in it then. Where one such table lies among the old
- * objects, the collections of young ones keep every later table alive, and with them whatever stood there, until the next full one.
- * Here an entry's value is let go when the entry is.
+ * A Map for work in progress: many entries pass through it, and each holds much memory.
+ *
+ * When a Map (or a Set) has no room for further additions, it continues in a new table, and the engine links the old table, with all its
+ * entries, to the new one. Once one such table is among the old objects, the collections of young objects keep every later table and its
+ * entries alive, until the next full collection. This class releases the value of an entry as soon as the entry is deleted.
  */
 export class PassingMap<K, V> {
   readonly #cells = new Map<K, { value: V | undefined }>();
@@ -25,7 +26,7 @@ export class PassingMap<K, V> {
     else cell.value = value;
   }
 
-  /** Gives the value, which is here no more. */
+  /** Returns the value and deletes the entry. */
   take(key: K): V | undefined {
     const cell = this.#cells.get(key);
     if (cell === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Bounded map that forgets what was not used for longest, by halves: when the young half is full it becomes the old
- * one and the old one is dropped. Holds the last `capacity / 2` to `capacity` keys used. O(1), without a list to keep.
+ * Bounded map that forgets the least recently used entries, in halves: when the young half is full, it becomes the old half and the
+ * previous old half is dropped. It holds the last `capacity / 2` to `capacity` keys used. O(1), without a linked list.
  */
 export class Recent<V> {
   readonly #half: number;
@@ -19,7 +19,7 @@ export class Recent<V> {
     return old;
   }
 
-  /** As `get`, but it does not count as a use. */
+  /** Like `get`, but does not count as a use. */
   peek(key: string): V | undefined {
     return this.#young.get(key) ?? this.#old.get(key);
   }
@@ -41,7 +41,7 @@ export class Recent<V> {
     this.#old.delete(key);
   }
 
-  /** Those of the old half that are in the young one as well come twice, the young one last. */
+  /** An entry that is in both halves is returned twice, the newer value last. */
   *entries(): Iterable<readonly [key: string, value: V]> {
     yield* this.#old;
     yield* this.#young;

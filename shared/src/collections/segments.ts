@@ -2,14 +2,14 @@
 export const segmentBytes = 4 * 1024 * 1024;
 
 /**
- * Memory in large pieces for data that has a bound of its own and leaves in the order in which it came. Pieces that are given back are
- * used again, so no view of them may be held beyond that. It is shared memory, which the engine leaves out of its count: for every 64 MB of
- * other buffers it looks through the whole heap for garbage, of which there is none here.
+ * Memory in large pieces, for data that has its own bound and is removed in order of arrival. Returned pieces are reused, so no view of
+ * them may be used afterwards. It is shared memory, which the engine does not count: for every 64 MB of other buffers, the engine scans the
+ * whole heap for garbage, and here there is none.
  */
 export class Segments {
   readonly #spare: Buffer[] = [];
 
-  /** One of `segmentBytes`, or of so many where that is more; its content has no meaning. */
+  /** A piece of `segmentBytes`, or of this size if it is larger. Its content is undefined. */
   take(bytes: number): Buffer {
     if (bytes > segmentBytes) return allocate(bytes);
     return this.#spare.pop() ?? allocate(segmentBytes);
@@ -20,7 +20,7 @@ export class Segments {
   }
 }
 
-/** The segment that holds `index`, which is in one of them. They are ordered by their first indexes. */
+/** The segment that contains `index`, which must be in one of them. They are ordered by their first indexes. */
 export function segmentOf<Segment extends { readonly firstIndex: number }>(segments: readonly Segment[], index: number): Segment {
   let low = 0;
   let high = segments.length - 1;

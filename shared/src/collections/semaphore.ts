@@ -1,4 +1,4 @@
-/** Runs at most `limit` pieces of work at one time. The others wait in the order in which they came. */
+/** Runs at most `limit` pieces of work at one time. The others wait in order of arrival. */
 export class Semaphore {
   readonly #limit: number;
   readonly #queue: (() => void)[] = [];
@@ -8,12 +8,12 @@ export class Semaphore {
     this.#limit = limit;
   }
 
-  /** Work that runs or waits. */
+  /** Pieces of work that run or wait. */
   get size(): number {
     return this.#running + this.#queue.length;
   }
 
-  /** Work that waits. */
+  /** Pieces of work that wait. */
   get waiting(): number {
     return this.#queue.length;
   }
@@ -24,7 +24,7 @@ export class Semaphore {
     try {
       return await work();
     } finally {
-      // The place goes to the next one directly, so that no newcomer can take it first.
+      // Passes the place on directly, so that a newcomer cannot get it first.
       const next = this.#queue.shift();
       if (next === undefined) this.#running--;
       else next();

@@ -1,7 +1,6 @@
 /**
- * Every error that a client can meet, once: from this table come the HTTP status, the WebSocket close code, the
- * `retryable` flag and the documents. `closeCode` is set if the error ends a socket: 4000-4499 means reconnect,
- * 4500-4999 means don't.
+ * All errors that a client can receive. The HTTP status, the WebSocket close code, the `retryable` flag and the documents come from this
+ * table. `closeCode` is set if the error ends a socket: after 4000-4499 the client should connect again, after 4500-4999 it should not.
  */
 interface ErrorSpec {
   readonly status: number;
@@ -39,10 +38,10 @@ const specs = {
 
 export type ErrorCode = keyof typeof specs;
 
-/** code -> {status, retryable, message, closeCode?}; the one table behind HTTP answers, stream replies and the docs. */
+/** code -> {status, retryable, message, closeCode?}. HTTP answers, stream replies and the documents use this table. */
 export const errorTable: Readonly<Record<ErrorCode, ErrorSpec>> = specs;
 
-/** The body of an error, as HTTP answers (beside `requestId`) and stream replies carry it. */
+/** The body of an error in HTTP answers (beside `requestId`) and stream replies. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -50,13 +49,13 @@ export interface ErrorBody {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Builds the body of one error; `message` replaces the table's general sentence where the case can say more. */
+/** Builds the body of one error. `message` replaces the table's general sentence if the caller knows more. */
 export function errorBody(code: ErrorCode, message?: string, details: Readonly<Record<string, unknown>> = {}): ErrorBody {
   const spec = errorTable[code];
   return { code, message: message ?? spec.message, retryable: spec.retryable, details };
 }
 
-/** An error as texts, for clients that read nothing else: code and message, then each wrong field. */
+/** An error as texts, for clients that read only texts: code and message, then each wrong field. */
 export function errorTexts({
   code,
   message,

@@ -5,7 +5,7 @@ export type { Logger, LevelWithSilent } from 'pino';
 
 const mask = '[redacted]';
 
-/** Field names whose values are never written, at the top of a line's data and two levels below. */
+/** Names of fields whose values are never written, at the top of a line's data and two levels below. */
 const secretFields = [
   'apiKey',
   'api_key',
@@ -23,14 +23,14 @@ const secretFields = [
   'token',
 ] as const;
 
-/** pino's path for a field: `a.b`, or `a["b-c"]` where the name is no identifier. */
+/** pino's path for a field: `a.b`, or `a["b-c"]` if the name is not an identifier. */
 const redactPaths = secretFields.flatMap((field) =>
   /^[a-z_]+$/i.test(field) ? [field, `*.${field}`, `*.*.${field}`] : [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`],
 );
 
 /**
- * Secrets inside texts, wherever they stand: query parameters of URLs, user:password of URLs, bearer headers, API keys
- * of this product (their id stays, to find the key by). Field names alone miss a secret in an error's message.
+ * Secrets inside texts: query parameters of URLs, user:password of URLs, bearer headers, and API keys of this product (their id stays, so
+ * that the key can be identified). Field names alone would miss a secret in an error's message.
  */
 const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/([?&](?:api[-_]?key|key|token|ticket|secret|auth)=)[^&\s"'\\]+/gi, `$1${mask}`],
@@ -39,7 +39,7 @@ const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/\b(sluice_[A-Za-z0-9]+_)[A-Za-z0-9]+/g, `$1${mask}`],
 ];
 
-/** Takes the secrets out of one line. */
+/** Removes the secrets from one line. */
 function redactText(text: string): string {
   let out = text;
   for (const [pattern, replacement] of secretTexts) out = out.replace(pattern, replacement);
@@ -47,8 +47,8 @@ function redactText(text: string): string {
 }
 
 /**
- * The process's log: pino on stderr, one JSON object a line, or human-readable where stderr is a terminal. Written
- * synchronously, so that the last line before an exit is there; hot paths count and do not log.
+ * The process's log: pino on stderr, one JSON object a line, or human-readable if stderr is a terminal. Writes are synchronous, so that the
+ * last line before an exit is not lost; hot paths count instead of logging.
  */
 export function createLog({ level, name }: { readonly level: LevelWithSilent; readonly name: string }): Logger {
   const destination = process.stderr.isTTY

@@ -3,20 +3,20 @@ import type { BucketChange, MintChange } from './market.ts';
 import { tallyBytes, writeTally } from './tally.ts';
 import { encodeTrade, priceField, tradeField } from './undecided.ts';
 
-/** Bytes of a bucket: name of its interval, three u32, its tally. */
+/** Bytes of a bucket: the name of its interval, three u32, and its tally. */
 const bucketBytes = 1 + 2 + 12 + tallyBytes;
 
-/** What is made of a change before its bytes can be counted. */
+/** Objects built for each change before its bytes are counted. */
 interface Prepared {
   readonly change: MintChange;
   readonly head: string;
   readonly trades: readonly string[];
 }
 
-/** Of the name of a field: a slot and an address. */
+/** Bytes of a field's name: a slot and an address. */
 const maxFieldBytes = 80;
 
-/** The changes of a batch as the script in Redis reads them (see there); one buffer. */
+/** Encodes the changes of a batch into one buffer, in the form that the script in Redis reads (`applyScript`). */
 export function encodeChanges(changes: readonly MintChange[]): Buffer {
   const prepared = changes.map((change): Prepared => {
     return { change, head: change.head === null ? '' : JSON.stringify(change.head), trades: change.undecided.trades.map(encodeTrade) };
@@ -29,7 +29,7 @@ export function encodeChanges(changes: readonly MintChange[]): Buffer {
   return body.subarray(0, at);
 }
 
-/** As many as it takes, or some more. */
+/** At least the bytes that these changes need. */
 function bytesOf({ change, head, trades }: Prepared): number {
   const { mint, price, undecided } = change;
   let bytes = 24 + mint.length + head.length + (price?.length ?? 0) + change.buckets.length * bucketBytes;
@@ -64,7 +64,7 @@ function writeChange(body: Buffer, from: number, { change, head, trades }: Prepa
   return at;
 }
 
-/** Of at most 255 bytes. */
+/** Writes a text of at most 255 bytes. */
 function writeName(body: Buffer, at: number, name: string): number {
   return writeText(body, body.writeUInt8(name.length, at), name);
 }

@@ -1,21 +1,21 @@
 import { baseIntervals, candleIntervals, type BaseInterval, type Bucket, type CandleInterval } from './market.ts';
 
-/** The base interval that the candles of an interval are composed from: the longest that divides it. */
+/** The base interval from which the candles of an interval are composed: the longest one that divides it. */
 export function baseOf(interval: CandleInterval): BaseInterval {
   const seconds = candleIntervals[interval];
   if (seconds % baseIntervals['1h'] === 0) return '1h';
   return seconds % baseIntervals['1m'] === 0 ? '1m' : '1s';
 }
 
-/** Start of the candle that a moment falls into, Unix seconds. */
+/** Start of the candle that contains a moment, in Unix seconds. */
 export function candleStart(atS: number, interval: CandleInterval): number {
   const seconds = candleIntervals[interval];
   return atS - (atS % seconds);
 }
 
 /**
- * Candles of an interval out of base buckets, which come oldest first. Intervals without trades give none; the first and the
- * last candle hold what the buckets given cover of them.
+ * Composes the candles of an interval from base buckets, which must come oldest first. Intervals without trades give no candle. The first
+ * and the last candle cover only the buckets that were passed.
  */
 export function composeBuckets(buckets: readonly Bucket[], interval: CandleInterval): readonly Bucket[] {
   const composed: Bucket[] = [];

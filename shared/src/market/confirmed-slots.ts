@@ -1,15 +1,23 @@
 import type { StreamEvent } from '../wire/events.ts';
 import type { SlotVerdict } from './slot-verdict.ts';
 
-/** Slots whose fate is remembered, of either kind: half an hour. */
+/** Number of live slots and of dead slots that are remembered: half an hour of each. */
 const maxSlots = 4_096;
-/** A slot so far behind a confirmed one counts as confirmed, though no verdict was read: the last resort where no node lists its blocks. */
+/**
+ * A slot this far behind a confirmed one counts as confirmed even without a verdict. This is the last resort if no node lists its blocks.
+ */
 const settledSlots = 512;
 
-/** `wait`: its slot is neither confirmed nor dead yet. `drop`: its slot is dead or nobody can say, or it takes back what was never told. */
+/**
+ * `wait`: the slot is neither confirmed nor dead yet. `drop`: the slot is dead, its fate can never be known, or the event retracts one that
+ * was never delivered.
+ */
 export type ConfirmedFate = 'pass' | 'wait' | 'drop';
 
-/** What ingest said of slots, for those who ask for confirmed events only, and for what cannot be taken back once it is counted. */
+/**
+ * The verdicts of ingest on slots. Used for clients that receive confirmed events only, and for sums that cannot be corrected once an event
+ * is counted.
+ */
 export class ConfirmedSlots {
   readonly #alive = new Set<number>();
   readonly #dead = new Set<number>();
@@ -31,18 +39,18 @@ export class ConfirmedSlots {
     return event.type === 'order' || event.commitment !== 'processed' ? 'pass' : this.fateOfSlot(event.slot);
   }
 
-  /** Of an event at `processed`. */
+  /** For an event at `processed`. */
   fateOfSlot(slot: number): ConfirmedFate {
     if (this.#dead.has(slot)) return 'drop';
     return this.#alive.has(slot) || slot <= Math.max(this.#decidedTo, this.#newest - settledSlots) ? 'pass' : 'wait';
   }
 
-  /** The newest confirmed slot; 0 before the first. */
+  /** The newest confirmed slot; 0 before the first one. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** The log lost its memory. */
+  /** Forgets everything. Call it when the log has lost its memory. */
   clear(): void {
     this.#alive.clear();
     this.#dead.clear();

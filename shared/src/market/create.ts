@@ -5,8 +5,8 @@ import type { Market } from './market.ts';
 import { RedisMarket } from './redis-market.ts';
 
 /**
- * Opens the state of the market: in Redis where addresses are given (the bus's), else inside this process, which then must
- * be handed to ingest and gateway as one object. Rejects with a `BusError` when Redis cannot be reached.
+ * Opens the state of the market: in the Redis of the bus if addresses are given, else in this process. In the second case, ingest and
+ * gateway must share the returned object. Rejects with a `BusError` if Redis cannot be reached.
  */
 export async function createMarket({
   redisUrls,
@@ -14,7 +14,7 @@ export async function createMarket({
   log,
 }: {
   readonly redisUrls: readonly string[] | null;
-  /** Bounds of the state inside this process. */
+  /** Bounds of the state in this process. */
   readonly inProcess?: MemoryBounds['market'];
   readonly log: Logger;
 }): Promise<Market> {

@@ -6,24 +6,25 @@ import { addPrice, emptyTally, type Tally } from './tally.ts';
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
-/** Trades and migrations of one mint as they are folded: its head, and what they add to its buckets. */
+/** The state of one mint while its trades and migrations are added: its head, and the changes of its buckets. */
 export interface Fold {
   head: Mutable<MintHead> | null;
-  /** By the start of the bucket, of the intervals that are asked for. */
+  /** Buckets of each requested interval, by their start. */
   readonly tallies: readonly (readonly [interval: BaseInterval, byStart: Map<number, Tally>])[];
 }
 
 export const allIntervals = Object.keys(baseIntervals) as readonly BaseInterval[];
 
-/** Begins behind what made this head; that one is not changed. */
+/** Starts from a copy of this head; the original is not changed. */
 export function beginFold(head: MintHead | null, intervals: readonly BaseInterval[]): Fold {
   return { head: head === null ? null : { ...head }, tallies: intervals.map((interval) => [interval, new Map()]) };
 }
 
 /**
- * Adds the next of a mint's events in the order of the chain, or one that comes late, from before what the head stands at. A trade
- * adds to its second, its minute and its hour: its amounts, whichever pool it was in, and the price after it in the main pool. One in
- * another pool, or without a price, adds the price that stood there; where it comes late and that is not known any more, none.
+ * Adds the next event of a mint, in the order of the chain, or a late event, which happened before the event that the head shows. A trade
+ * adds to its second, its minute and its hour: its amounts, in whichever pool it was, and the price after it, if it was in the main pool. A
+ * trade in another pool, or without a price, adds the main pool's price at that time; if it is late and that price is no longer known, it
+ * adds none.
  */
 export function foldNext(fold: Fold, event: MarketTrade): void {
   const isOld = fold.head !== null && comesBefore(event, fold.head.slot);
@@ -34,7 +35,7 @@ export function foldNext(fold: Fold, event: MarketTrade): void {
 function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
   const isMain = isOld ? wasMainPool(fold.head!, event) : isMainPool(fold.head, event);
   const head = (fold.head ??= headOf(event));
-  /** What stands in the head of the main pool stood there after this event too. */
+  /** The current price of the main pool was also its price after this event. */
   const isLast = !isOld || event.slot >= head.priceSlot;
   if (isMain && isLast && (!isOld || event.poolAddress === head.poolAddress)) enterMain(head, event);
   if (isMain && event.completesCurve) head.curveOver = true;
@@ -62,19 +63,19 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
 
 function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
   const head = (fold.head ??= headOf(event));
-  // One that comes late, and whose pool has become the main one without it, says nothing new.
+  // A late event adds nothing here if its pool became the main one without it.
   if (!isOld || isCurve(head.pool)) enterMain(head, event);
   head.curveOver = true;
   if (event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event, isOld);
 }
 
-/** A slot that is impossibly far ahead was none, and does not make late what comes after it. */
+/** Ignores a slot that is impossibly far ahead, because later events would then count as late. */
 function comesBefore({ slot, late }: MarketTrade, newest: number): boolean {
   return late ? slot < newest : isLate(slot, newest);
 }
 
-/** Whether the pool of an event that comes late was the main one then: a curve is, as long as anybody trades in it. */
+/** Whether the pool of a late event was the main pool at that time. A curve was, as long as anybody traded in it. */
 function wasMainPool(head: MintHead, { pool, poolAddress, slot }: MarketTrade): boolean {
   return isCurve(pool) || (poolAddress === head.poolAddress && slot >= head.poolSlot);
 }
@@ -101,7 +102,7 @@ function headOf(event: MarketTrade): Mutable<MintHead> {
   };
 }
 
-/** The event is of the main pool, from now on at least. */
+/** Records an event of the main pool; its pool becomes the main one if it was not. */
 function enterMain(head: Mutable<MintHead>, event: MarketTrade): void {
   const { pool, poolAddress, quoteMint, depthSol, priceQuote, priceUsd, slot } = event;
   if (priceQuote !== null || quoteMint !== head.quoteMint) {
@@ -127,7 +128,7 @@ function note(head: Mutable<MintHead>, { kind, slot, atS, receivedUs, simulated 
   head.simulated = simulated;
 }
 
-/** The quote coins of a trade at a price of the token that stands beside its `priceQuote`; 0 where either is not known. */
+/** Quote coins of a trade, at a price of the token that belongs to its `priceQuote`; 0 if either price is unknown. */
 function valueOf({ quote, priceQuote }: MarketTrade, otherPrice: number | null): number {
   return priceQuote === null || priceQuote === 0 || otherPrice === null ? 0 : quote * (otherPrice / priceQuote);
 }

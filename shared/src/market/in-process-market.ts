@@ -23,15 +23,15 @@ import {
   inChainOrder,
   nothingUndecided,
   priceField,
-  standingBuckets,
-  standingPrice,
+  currentBuckets,
+  currentPrice,
   tradeField,
   type Undecided,
   type UndecidedPrice,
   type UndecidedTrade,
 } from './undecided.ts';
 
-/** How often what has expired is looked for. */
+/** Time between two searches for expired entries. */
 const sweepEveryMs = 10_000;
 
 interface Chunk {
@@ -39,26 +39,26 @@ interface Chunk {
   expiresAtMs: number;
 }
 
-interface Kept<T> {
+interface Expiring<T> {
   value: T;
   expiresAtMs: number;
 }
 
 interface MintState {
-  /** Null where nothing is settled yet. */
+  /** Null if nothing is settled yet. */
   head: MintHead | null;
   readonly chunks: Record<BaseInterval, Map<number, Chunk>>;
-  price: Kept<Uint8Array> | null;
-  /** By the names of their fields. */
+  price: Expiring<Uint8Array> | null;
+  /** By field name. */
   readonly undecidedTrades: Map<string, UndecidedTrade>;
   readonly undecidedPrices: Map<string, UndecidedPrice>;
-  /** Newest last. */
-  trades: Kept<readonly Uint8Array[]> | null;
+  /** Oldest first. */
+  trades: Expiring<readonly Uint8Array[]> | null;
 }
 
-/** State of the market in this process: the guarantees of the one in Redis, for as long as the process lives. */
+/** The state of the market in this process. It gives the guarantees of the state in Redis for as long as the process lives. */
 export class InProcessMarket implements Market {
-  /** By last event, oldest first. */
+  /** Mints by the time of their last event, oldest first. */
   readonly #mints = new Map<string, MintState>();
   readonly #bounds: MemoryBounds['market'];
   #buckets = 0;
@@ -67,7 +67,7 @@ export class InProcessMarket implements Market {
   readonly #published = new Map<string, number>();
   readonly #sweep: NodeJS.Timeout;
 
-  /** Beyond its bounds the mint goes whose last event is the oldest. */
+  /** If there are too many mints, the one with the oldest last event is dropped. */
   constructor(bounds: MemoryBounds['market'] = standardMemory.market) {
     this.#bounds = bounds;
     this.#sweep = setInterval(() => this.#dropExpired(performance.now()), sweepEveryMs);
@@ -86,20 +86,20 @@ export class InProcessMarket implements Market {
       if (expiresAtMs <= nowMs || chunkStartS >= toS || chunkStartS + chunkS <= fromS) continue;
       for (const [startS, tally] of tallies) settled.set(startS, tally);
     }
-    return standingBuckets({ head: state.head, undecided: undecidedOf(state), settled }, { interval, fromS, toS, limit });
+    return currentBuckets({ head: state.head, undecided: undecidedOf(state), settled }, { interval, fromS, toS, limit });
   }
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
     const minutes = await this.buckets(mint, '1m', fromS - (fromS % baseIntervals['1m']), nowS + summarySeconds, summarySeconds);
     const state = this.#mints.get(mint);
-    const price = state === undefined ? null : standingPrice(state.head, valueOf(state.price), undecidedOf(state));
+    const price = state === undefined ? null : currentPrice(state.head, valueOf(state.price), undecidedOf(state));
     return { checkpoint: this.#checkpoint, minutes, price };
   }
 
   async trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]> {
-    const kept = valueOf(this.#mints.get(mint)?.trades) ?? [];
-    return olderTrades(kept.toReversed(), before, limit);
+    const stored = valueOf(this.#mints.get(mint)?.trades) ?? [];
+    return olderTrades(stored.toReversed(), before, limit);
   }
 
   async reportDemand(topics: readonly string[]): Promise<readonly string[]> {
@@ -190,7 +190,7 @@ export class InProcessMarket implements Market {
       undecidedPrices: new Map(),
       trades: null,
     };
-    // Behind the others: it is the last to go.
+    // Moves it to the end, so that it is dropped last.
     this.#mints.delete(mint);
     this.#mints.set(mint, state);
     if (head !== null) {
@@ -198,7 +198,7 @@ export class InProcessMarket implements Market {
       for (const bucket of buckets) this.#addTo(state.chunks, head, bucket, nowMs);
     }
     for (const trade of undecided.trades) state.undecidedTrades.set(tradeField(trade), trade);
-    // Copies here and below: an event's bytes are a view of a much larger buffer.
+    // Copies here and below, because an event's bytes are a view of a much larger buffer.
     for (const one of undecided.prices) state.undecidedPrices.set(priceField(one), { ...one, json: ownBytes(one.json) });
     const settled = price === null ? undefined : state.undecidedPrices.get(price);
     if (settled !== undefined) state.price = { value: settled.json, expiresAtMs: nowMs + priceKeepS * 1000 };
@@ -211,13 +211,13 @@ export class InProcessMarket implements Market {
     const chunkStartS = startS - (startS % chunkS);
     let chunk = chunks[interval].get(chunkStartS);
     if (chunk === undefined) chunks[interval].set(chunkStartS, (chunk = { tallies: new Map(), expiresAtMs: 0 }));
-    let kept = chunk.tallies.get(startS);
-    if (kept === undefined) {
+    let stored = chunk.tallies.get(startS);
+    if (stored === undefined) {
       chunk.expiresAtMs = nowMs + chunkKeepS(interval, head) * 1000;
-      chunk.tallies.set(startS, (kept = emptyTally()));
+      chunk.tallies.set(startS, (stored = emptyTally()));
       this.#buckets++;
     }
-    mergeTally(kept, tally);
+    mergeTally(stored, tally);
   }
 
   #drop(mint: string): void {
@@ -246,10 +246,10 @@ export class InProcessMarket implements Market {
 
 function keepTrades(state: MintState, { trades, retracted }: MintChange, nowMs: number): void {
   if (trades.length === 0 && retracted.length === 0) return;
-  let kept = valueOf(state.trades, nowMs) ?? [];
-  for (const id of retracted) kept = kept.filter((trade) => !hasId(trade, id));
-  kept = [...kept, ...trades.map(ownBytes)].slice(-marketLimits.tradesPerMint);
-  state.trades = { value: kept, expiresAtMs: nowMs + tradesKeepS * 1000 };
+  let stored = valueOf(state.trades, nowMs) ?? [];
+  for (const id of retracted) stored = stored.filter((trade) => !hasId(trade, id));
+  stored = [...stored, ...trades.map(ownBytes)].slice(-marketLimits.tradesPerMint);
+  state.trades = { value: stored, expiresAtMs: nowMs + tradesKeepS * 1000 };
 }
 
 function undecidedOf({ undecidedTrades, undecidedPrices }: MintState): Undecided {
@@ -262,8 +262,8 @@ function isNothing({ trades, prices }: Undecided): boolean {
   return trades.length === 0 && prices.length === 0;
 }
 
-function valueOf<T>(kept: Kept<T> | null | undefined, nowMs = performance.now()): T | null {
-  return kept === null || kept === undefined || kept.expiresAtMs <= nowMs ? null : kept.value;
+function valueOf<T>(stored: Expiring<T> | null | undefined, nowMs = performance.now()): T | null {
+  return stored === null || stored === undefined || stored.expiresAtMs <= nowMs ? null : stored.value;
 }
 
 function isHeld({ lease, fence }: Holding): boolean {

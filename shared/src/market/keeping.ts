@@ -2,9 +2,8 @@ import type { MintHead } from './head.ts';
 import type { BaseInterval, Checkpoint } from './market.ts';
 
 /**
- * How buckets are kept: `chunkS` seconds of them together, for `keepS` (and a chunk's own time) after the last bucket in it
- * began. So there are at most 4,800 buckets of a second, 3,600 of a minute and 2,640 of an hour for a mint that trades all
- * the time.
+ * How long buckets are stored. `chunkS` seconds of them share one chunk, which is stored until `keepS` (and its own length) after its last
+ * bucket began. A mint that trades all the time therefore has at most 4,800 buckets of a second, 3,600 of a minute and 2,640 of an hour.
  */
 export const bucketKeeping = {
   '1s': { chunkS: 600, keepS: 3_600 },
@@ -12,21 +11,21 @@ export const bucketKeeping = {
   '1h': { chunkS: 10 * 86_400, keepS: 90 * 86_400 },
 } as const satisfies Readonly<Record<BaseInterval, { readonly chunkS: number; readonly keepS: number }>>;
 
-/** Hours of a mint that traded for less than this after its first trade … */
+/** If a mint's trades ended within this time of its first one … */
 const briefLifeS = 86_400;
-/** … are kept for a week only: most mints are such. */
+/** … its hours are stored for only a week. This applies to most mints. */
 const briefKeepS = 7 * 86_400;
-/** How long the newest price and the newest trades of a mint are kept after the last of them. */
+/** If a mint traded for less than this after its first event … */
 export const priceKeepS = 24 * 3_600;
 export const tradesKeepS = 2 * 3_600;
 
-/** Seconds for which a chunk is kept after the last bucket in it began. */
+/** Seconds for which a chunk is stored after its last bucket began. */
 export function chunkKeepS(interval: BaseInterval, { firstS, tradedS }: MintHead): number {
   if (interval === '1h' && tradedS - firstS < briefLifeS) return briefKeepS;
   return bucketKeeping[interval].keepS + bucketKeeping[interval].chunkS;
 }
 
-/** Seconds for which the head of a mint is kept: as long as its hours. */
+/** Seconds for which the head of a mint is stored: as long as its hours. */
 export function headKeepS(head: MintHead): number {
   return chunkKeepS('1h', head);
 }
@@ -35,7 +34,7 @@ export function isSameCheckpoint(a: Checkpoint | null, b: Checkpoint | null): bo
   return a === null || b === null ? a === b : a.epoch === b.epoch && a.offset === b.offset;
 }
 
-/** Of trades (newest first) those older than the one with the id `before`, at most `limit`; none where that one is not kept. */
+/** Of trades (newest first), at most `limit` that are older than the one with the id `before`. Empty if that one is not stored. */
 export function olderTrades(newestFirst: readonly Uint8Array[], before: string | null, limit: number): readonly Uint8Array[] {
   let from = 0;
   if (before !== null) {
@@ -45,7 +44,7 @@ export function olderTrades(newestFirst: readonly Uint8Array[], before: string |
   return newestFirst.slice(from, from + Math.max(0, limit));
 }
 
-/** Whether an event, as published, is the one with this id. */
+/** Whether a published event has this id. */
 export function hasId(json: Uint8Array, id: string): boolean {
   return Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(`"id":${JSON.stringify(id)},`);
 }

@@ -1,17 +1,17 @@
 import type { Commitment, VenueName } from '../wire/events.ts';
 
-/** A trade or a migration as the market's state takes it. Amounts in whole coins; times in Unix seconds and microseconds. */
+/** A trade or a migration, as input of the market's state. Amounts are in whole coins, times in Unix seconds and microseconds. */
 export interface MarketTrade {
   readonly kind: 'trade' | 'migration';
-  /** Of its event. */
+  /** The id of its event. */
   readonly id: string;
   readonly quoteMint: string;
-  /** Of a migration: where it went. */
+  /** Of a migration: its destination. */
   readonly pool: VenueName;
   readonly poolAddress: string;
   readonly slot: number;
   readonly commitment: Commitment;
-  /** By the chain's clock; when it was received where that is not known. */
+  /** The chain's time, or the time of receipt if the chain's is unknown. */
   readonly atS: number;
   readonly receivedUs: number;
   readonly late: boolean;
@@ -19,7 +19,7 @@ export interface MarketTrade {
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
-  /** What the pool holds of its quote coin, in SOL; 0 where that cannot be told. */
+  /** What the pool holds of its quote coin, in SOL; 0 if unknown. */
   readonly depthSol: number;
   /** Of a trade; 0, null and false for a migration. */
   readonly isBuy: boolean;

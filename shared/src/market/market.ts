@@ -4,16 +4,16 @@ import type { Tally } from './tally.ts';
 import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
 
 /**
- * State of the market beside the log: what is asked for again and again and outlives the log's memory. One process keeps it
- * (the ingest process that holds the lease `market`), from the log itself and exactly once; every gateway reads it.
- * In Redis, or in this process where the bus is; then ingest and gateway share one object.
+ * State of the market beside the log: what clients ask for often, and for longer than the log reaches back. One ingest process, the holder
+ * of the lease `market`, computes it from the log, each event exactly once. Every gateway reads it. It is in Redis, or in this process if
+ * the bus is; then ingest and gateway share one object.
  */
 export const baseIntervals = { '1s': 1, '1m': 60, '1h': 3600 } as const;
 export type BaseInterval = keyof typeof baseIntervals;
 
 export { candleIntervals, type CandleInterval } from '../wire/intervals.ts';
 
-/** Trades of one mint in `[startS, startS + interval)`, by block time. Prices are quote coins for one token, and USD. */
+/** Trades of one mint in `[startS, startS + interval)`, by block time. Prices are in quote coins and in USD for one token. */
 export interface Bucket {
   /** Unix seconds, a multiple of the interval. */
   readonly startS: number;
@@ -21,12 +21,12 @@ export interface Bucket {
   readonly high: number;
   readonly low: number;
   readonly close: number;
-  /** Null where no trade of it had a price in USD. */
+  /** Null if no trade of the bucket had a price in USD. */
   readonly openUsd: number | null;
   readonly highUsd: number | null;
   readonly lowUsd: number | null;
   readonly closeUsd: number | null;
-  /** Whole tokens, whole quote coins, SOL and USD through the pools. */
+  /** Whole tokens, whole quote coins, SOL and USD that went through the pools. */
   readonly volumeBase: number;
   readonly volumeQuote: number;
   readonly volumeSol: number;
@@ -35,7 +35,7 @@ export interface Bucket {
   readonly sells: number;
 }
 
-/** Where the state stands: all entries of the log up to `offset` are in it, none beyond. */
+/** How far the state is: it contains all entries of the log up to `offset`, and none after it. */
 export interface Checkpoint {
   readonly epoch: string;
   readonly offset: number;
@@ -47,40 +47,40 @@ export interface MarketSummary {
   readonly price: Uint8Array | null;
 }
 
-/** Seconds that a summary reaches back. */
+/** Seconds that a summary covers. */
 export const summarySeconds = 86_400;
 
 export interface MarketReader {
-  /** Buckets with trades, oldest first, of `[fromS, toS)`; at most `limit`, the newest ones. */
+  /** Buckets with trades in `[fromS, toS)`, oldest first. At most `limit`; the newest ones if there are more. */
   buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]>;
   /**
-   * What a warm token begins with, of one moment: the checkpoint, the minutes of the last 24 hours, and the newest price event
-   * of the main pool (its JSON as published; null where none was kept).
+   * The initial state of a warm token, all of one moment: the checkpoint, the minutes of the last 24 hours, and the newest price event of
+   * the main pool (its JSON as published; null if none is stored).
    */
   summary(mint: string, nowS: number): Promise<MarketSummary>;
-  /** Trade events as published (JSON), newest first; those older than the one with the id `before`, where it is given and kept. */
+  /** Trade events (JSON as published), newest first. With `before`, those older than the trade with that id, if it is stored. */
   trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]>;
   /**
-   * Reports that these topics of the channel `candles` are followed. They are published for another `demandTtlMs`; others are not
-   * published. Returns the topics that are refused, because `marketLimits.candleTopics` others are in demand.
+   * Reports that these topics of the channel `candles` are followed. They are published for another `demandTtlMs`. Returns the topics that
+   * are refused because `marketLimits.candleTopics` others are in demand.
    */
   reportDemand(topics: readonly string[]): Promise<readonly string[]>;
 }
 
-/** How long a topic is in demand after the last report: longer than a client may be away and still miss nothing. */
+/** How long a topic stays in demand after the last report. It is longer than a client may be away without missing anything. */
 export const demandTtlMs = 300_000;
 
-/** Bounds of what is kept. */
+/** Bounds of the state. */
 export const marketLimits = {
   /** Newest trades of a mint. */
   tradesPerMint: 100,
-  /** Candle topics in demand at one time. One more is refused until the demand for another one has expired. */
+  /** Candle topics in demand at one time. A further topic is refused until the demand for another one has expired. */
   candleTopics: 20_000,
   /** Characters of a mint: the longest address. */
   mintLength: 44,
 } as const;
 
-/** One base bucket of a mint and what is added to it. */
+/** One base bucket of a mint, and what is added to it. */
 export interface BucketChange {
   readonly interval: BaseInterval;
   readonly startS: number;
@@ -88,33 +88,35 @@ export interface BucketChange {
 }
 
 /**
- * What a stretch of the log changes of one mint. Of what can still be taken back only `undecided` knows; head, buckets and price are
- * of what has been settled with this stretch, and is counted for good (`undecided.ts`).
+ * The changes that a section of the log makes to one mint. What can still be retracted is in `undecided` only. Head, buckets and price
+ * contain what this section settled (`undecided.ts`).
  */
 export interface MintChange {
   readonly mint: string;
-  /** Null where it stays as it is. */
+  /** Null if it does not change. */
   readonly head: MintHead | null;
   readonly buckets: readonly BucketChange[];
-  /** Name of the field, undecided until now or of this stretch, of the newest price event of the main pool; null where it stays. */
+  /**
+   * Field name of the newest price event of the main pool, which was undecided before or is in this section; null if it does not change.
+   */
   readonly price: string | null;
-  /** Trade events (JSON as published) in log order, the newest `tradesPerMint` of them. */
+  /** Trade events (JSON as published) in log order: the newest `tradesPerMint`. */
   readonly trades: readonly Uint8Array[];
-  /** Ids of trades that came in an earlier stretch and are taken back; whichever of `trades` has such an id came after that. */
+  /** Ids of retracted trades of an earlier section. A trade in `trades` with such an id was published after the retraction. */
   readonly retracted: readonly string[];
   readonly undecided: {
     readonly trades: readonly UndecidedTrade[];
     readonly prices: readonly UndecidedPrice[];
-    /** Names of the fields (`undecided.ts`) of those that are settled, or taken back. */
+    /** Field names (`undecided.ts`) of entries that are now settled or retracted. */
     readonly gone: readonly string[];
   };
-  /** Unix seconds in which what a reader is told changed. */
+  /** Unix seconds in which a value that readers can see changed. */
   readonly touched: readonly number[];
-  /** Latest block time of the trades that came; 0 where none did. */
+  /** Latest block time of the trades; 0 if there were none. */
   readonly tradedS: number;
 }
 
-/** A stretch of the log: from where the state stands (null: from nothing) to where it stands afterwards. */
+/** A section of the log: from the current checkpoint (null: from the start) to the checkpoint after it. */
 export interface MarketBatch {
   readonly from: Checkpoint | null;
   readonly to: Checkpoint;
@@ -129,22 +131,24 @@ export interface TopicTurns {
   readonly end: readonly string[];
 }
 
-/** What the holder of the lease `market` does; nobody else. What is refused as `fenced` was not done. */
+/** The operations of the holder of the lease `market`; nobody else may use them. If the result is `fenced`, nothing was done. */
 export interface MarketWriter {
   checkpoint(): Promise<Checkpoint | null>;
-  /** Heads of the mints that have one, as far as they are settled. */
+  /** Heads of those mints that have one; settled events only. */
   heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>>;
-  /** All that is undecided, by mint. */
+  /** All undecided entries, by mint. */
   undecided(): Promise<ReadonlyMap<string, Undecided>>;
   /**
-   * Applies a batch whole, or not at all: `fenced` where the holding is over, `stale` where the state does not stand at `from`.
-   * Where it rejects, whether the batch was applied is unknown; the same batch may be given again, and is `applied` once.
+   * Applies a batch as a whole, or not at all. `fenced`: the holding is over. `stale`: the state's checkpoint is not `from`. If it rejects,
+   * it is unknown whether the batch was applied; the same batch may be passed again, and is applied only once.
    */
   apply(batch: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'>;
-  /** Topics that are published, with the start of the oldest candle of each that is not told as closed (0: none). */
+  /** Published topics, each with the start of its oldest candle that was not published as closed (0: none). */
   published(): Promise<ReadonlyMap<string, number>>;
   turns(): Promise<TopicTurns>;
-  /** Notes what was published: topics begun or gone on with (to the start of their oldest open candle), and ended ones. */
+  /**
+   * Records what was published: topics that were started or continued (with the start of their oldest open candle), and topics that ended.
+   */
   note(open: ReadonlyMap<string, number>, ended: readonly string[], holding: Holding): Promise<'applied' | 'fenced'>;
 }
 

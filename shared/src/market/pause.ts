@@ -1,8 +1,8 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 
 /**
- * What stands in the log of a candle topic where its candles end because nobody follows them any more. Readers of the topic
- * who were before it have missed candles, as a number of the topic tells them; it is no event, and reaches no client.
+ * The entry in the log of a candle topic that says: the candles end here, because nobody follows them any more. A reader with an earlier
+ * position has missed candles; the entry's number in the topic shows that. It is not an event, and is not sent to clients.
  */
 const mark = Buffer.from('{"type":"pause"}');
 

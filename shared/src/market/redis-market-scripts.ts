@@ -1,10 +1,10 @@
 import { script } from '../bus/redis-scripts.ts';
 import { tallyBytes } from './tally.ts';
 
-/** Keys of the market in Redis. They share the hash tag of the log's keys: scripts touch several, and the lease, at once. */
+/** Keys of the market in Redis. They share the hash tag of the log's keys, because scripts use several of them, and the lease, at once. */
 const prefix = '{sluice}:market:';
 export const marketKeys = {
-  /** `<epoch> <offset>` up to which the log is in the state. */
+  /** `<epoch> <offset>`: the state contains the log up to here. */
   checkpoint: `${prefix}checkpoint`,
   /** Sorted set: candle topic -> Redis' time in ms at which the demand for it expires. */
   demand: `${prefix}demand`,
@@ -15,9 +15,9 @@ export const marketKeys = {
   /** JSON of the mint's head. */
   head: (mint: string): string => `${prefix}head:${mint}`,
   price: (mint: string): string => `${prefix}price:${mint}`,
-  /** Hash of what of a mint is undecided: its fields are named as in `undecided.ts`. */
+  /** Hash of a mint's undecided entries. `undecided.ts` names its fields. */
   undecided: (mint: string): string => `${prefix}undecided:${mint}`,
-  /** Set: mints of which something is. */
+  /** Set: mints with undecided entries. */
   undecidedMints: `${prefix}undecided`,
   /** List, newest first. */
   trades: (mint: string): string => `${prefix}trades:${mint}`,
@@ -25,7 +25,7 @@ export const marketKeys = {
   chunk: (interval: string, mint: string, chunkStartS: number): string => `${prefix}${interval}:${mint}:${chunkStartS}`,
 } as const;
 
-/** Fields that one read of a chunk names one by one; more are read as the whole chunk. */
+/** Up to this many fields of a chunk are read by name; for more, the whole chunk is read. */
 const namedFields = 64;
 
 const layout = `
@@ -34,18 +34,20 @@ local function digits(n) return string.format('%.0f', n) end
 `;
 
 /**
- * Applies a batch, whole or not at all. KEYS: checkpoint, lease. ARGV: fence, checkpoint before (empty: none), checkpoint after,
- * trades to keep, seconds to keep prices, trades, and what is undecided, body. -> 'applied', 'fenced' or 'stale'
+ * Applies a batch as a whole, or not at all. KEYS: checkpoint, lease. ARGV: fence, checkpoint before (empty: none), checkpoint after,
+ * number of trades to store, seconds to store prices, seconds to store trades, seconds to store undecided entries, body. -> 'applied',
+ * 'fenced' or 'stale'
  *
- * The body has for each mint: u8 + mint, u16 + head (empty: it stays), u32 seconds to keep the head, u16 ids of trades taken back, each
- * with u16, u16 trades, u32 + each trade event, u16 undecided, u8 + name and u32 + value of each, u8 + name of that which is the price
- * (empty: it stays), u16 gone of the undecided, u8 + each name, u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to keep, tally.
+ * The body has for each mint: u8 + mint, u16 + head (empty: unchanged), u32 seconds to store the head, u16 ids of retracted trades, each
+ * with u16, u16 trades, u32 + each trade event, u16 undecided entries, u8 + name and u32 + value of each, u8 + name of the entry that is
+ * the price (empty: unchanged), u16 undecided entries to delete, u8 + each name, u16 buckets, and for each bucket: u8 + interval, u32 start
+ * of its chunk, u32 start, u32 seconds to store, tally.
  */
 export const applyScript = script(`${layout}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
-local stands = redis.call('GET', KEYS[1]) or ''
-if stands == ARGV[3] then return 'applied' end
-if stands ~= ARGV[2] then return 'stale' end
+local current = redis.call('GET', KEYS[1]) or ''
+if current == ARGV[3] then return 'applied' end
+if current ~= ARGV[2] then return 'stale' end
 
 local function most(a, b) if a ~= a or b > a then return b end return a end
 local function least(a, b) if a ~= a or b < a then return b end return a end
@@ -168,20 +170,20 @@ end
 `;
 
 /**
- * KEYS: head of the mint, what of it is undecided. ARGV: interval, mint, seconds of a chunk, of the interval, and for which it is kept,
- * from, to, limit. -> [head, [name, value, …] of what is undecided, [start, tally, …]], tallies of the newest chunks that reach the
- * limit, in no order. No more chunks are looked at than there can be before the last trade.
+ * KEYS: head of the mint, its undecided entries. ARGV: interval, mint, seconds of a chunk, of the interval, and for which a chunk is
+ * stored, from, to, limit. -> [head, [name, value, …] of the undecided entries, [start, tally, …]]: tallies of the newest chunks until the
+ * limit is reached, in no order. Reads no more chunks than can exist before the last trade.
  */
 export const bucketsScript = script(`${reading}
 return {read_arguments()}
 `);
 
-/** KEYS: as `bucketsScript`, then price of the mint, checkpoint. ARGV: as `bucketsScript`. -> [checkpoint, price, …as there] */
+/** KEYS: as `bucketsScript`, then price of the mint, checkpoint. ARGV: as `bucketsScript`. -> [checkpoint, price, …as `bucketsScript`] */
 export const summaryScript = script(`${reading}
 return {redis.call('GET', KEYS[4]) or '', redis.call('GET', KEYS[3]) or '', read_arguments()}
 `);
 
-/** KEYS: what of a mint is undecided. -> [name, value, …] */
+/** KEYS: undecided entries of a mint. -> [name, value, …] */
 export const undecidedScript = script(`return redis.call('HGETALL', KEYS[1])`);
 
 const time = `
@@ -189,7 +191,7 @@ local now = redis.call('TIME')
 local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
 `;
 
-/** KEYS: demand, fresh, published. ARGV: ttl in ms, bound, topics. -> topics refused */
+/** KEYS: demand, fresh, published. ARGV: ttl in ms, bound, topics. -> refused topics */
 export const demandScript = script(`${time}
 local until_ms, room, refused = now_ms + tonumber(ARGV[1]), tonumber(ARGV[2]) - redis.call('ZCARD', KEYS[1]), {}
 for i = 3, #ARGV do
@@ -206,7 +208,7 @@ end
 return refused
 `);
 
-/** KEYS: demand, fresh, published. ARGV: bound of each list. -> [topics to begin, topics to end] */
+/** KEYS: demand, fresh, published. ARGV: bound of each list. -> [topics to start, topics to end] */
 export const turnsScript = script(`${time}
 local ended = {}
 for _, topic in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now_ms, 'LIMIT', 0, ARGV[1])) do
@@ -217,8 +219,8 @@ return {redis.call('SRANDMEMBER', KEYS[2], ARGV[1]), ended}
 `);
 
 /**
- * KEYS: demand, fresh, published, lease. ARGV: fence, number of open topics, topic and start of its oldest open candle for
- * each, topics that ended. -> 'applied' or 'fenced'
+ * KEYS: demand, fresh, published, lease. ARGV: fence, number of open topics, each open topic with the start of its oldest open candle,
+ * topics that ended. -> 'applied' or 'fenced'
  */
 export const noteScript = script(`${time}
 if redis.call('GET', KEYS[4]) ~= ARGV[1] then return 'fenced' end

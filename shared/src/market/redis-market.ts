@@ -32,8 +32,8 @@ import { readTally } from './tally.ts';
 import {
   nothingUndecided,
   readUndecided,
-  standingBuckets,
-  standingPrice,
+  currentBuckets,
+  currentPrice,
   undecidedKeepS,
   type Range,
   type Settled,
@@ -45,10 +45,10 @@ const perCommand = 500;
 const topicKeys = [marketKeys.demand, marketKeys.fresh, marketKeys.published];
 
 /**
- * State of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, a hash for
- * each chunk of its buckets, and one of what is undecided (0.4 kB a trade, 0.9 kB a slot with prices, for a few seconds); all of them expire (`keeping.ts`), so what is kept follows what trades. What a mint takes:
- * some 1 kB for head and keys, 0.9 kB for the price, 1.3 kB a trade (at most 130 kB, for two hours), 0.2 kB a bucket. All methods
- * reject with a `RedisFault` while Redis does not answer.
+ * The state of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, a hash for
+ * each chunk of its buckets, and a hash of its undecided entries (0.4 kB a trade, 0.9 kB a slot with prices, for a few seconds). All of
+ * them expire (`keeping.ts`), so the memory follows what trades. A mint needs about 1 kB for its head and keys, 0.9 kB for the price, 1.3
+ * kB a trade (at most 130 kB, for two hours) and 0.2 kB a bucket. All methods reject with a `RedisFault` while Redis does not answer.
  */
 export class RedisMarket implements Market {
   readonly #connection: RedisConnection;
@@ -57,7 +57,7 @@ export class RedisMarket implements Market {
     this.#connection = connection;
   }
 
-  /** Rejects with `UNAVAILABLE` when Redis cannot be reached. */
+  /** Rejects with `UNAVAILABLE` if Redis cannot be reached. */
   static async open(urls: readonly string[], log: Logger): Promise<RedisMarket> {
     return new RedisMarket(await RedisConnection.open(urls, 'market', log));
   }
@@ -68,7 +68,7 @@ export class RedisMarket implements Market {
     if (limit <= 0 || fromS >= toS) return [];
     const range = { interval, fromS, toS, limit };
     const keys = [marketKeys.head(mint), marketKeys.undecided(mint)];
-    return standingBuckets(readStored((await this.#connection.run(bucketsScript, keys, rangeArgs(mint, range))) as Stored), range);
+    return currentBuckets(readStored((await this.#connection.run(bucketsScript, keys, rangeArgs(mint, range))) as Stored), range);
   }
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
@@ -81,8 +81,8 @@ export class RedisMarket implements Market {
     const state = readStored(stored);
     return {
       checkpoint: readCheckpoint(checkpoint),
-      minutes: standingBuckets(state, range),
-      price: standingPrice(state.head, price.length === 0 ? null : price, state.undecided),
+      minutes: currentBuckets(state, range),
+      price: currentPrice(state.head, price.length === 0 ? null : price, state.undecided),
     };
   }
 
@@ -147,7 +147,7 @@ export class RedisMarket implements Market {
   }
 
   async published(): Promise<ReadonlyMap<string, number>> {
-    // The client hands a hash over as an object.
+    // The client returns a hash as an object.
     const reply = (await this.#connection.text('hgetall', marketKeys.published)) as Readonly<Record<string, string>>;
     return new Map(Object.entries(reply).map(([topic, startS]) => [topic, Number(startS)]));
   }
@@ -172,7 +172,7 @@ function rangeArgs(mint: string, { interval, fromS, toS, limit }: Range): (strin
   return [interval, mint, chunkS, baseIntervals[interval], keepS, fromS, toS, limit];
 }
 
-/** What `bucketsScript` answers. */
+/** The answer of `bucketsScript`. */
 type Stored = [head: Buffer, undecided: Buffer[], tallies: Buffer[]];
 
 function readStored([head, undecided, tallies]: Stored): Settled {
@@ -185,7 +185,7 @@ function readStored([head, undecided, tallies]: Stored): Settled {
 
 type SlotsOfHead = Pick<MintHead, 'poolSlot' | 'priceSlot' | 'tickSlot'>;
 
-/** One stored before slots were kept says nothing of them. */
+/** A head that was stored without slots gets slot 0. */
 function readHead(json: Buffer): MintHead {
   const stored = JSON.parse(json.toString('utf8')) as Omit<MintHead, keyof SlotsOfHead> & Partial<SlotsOfHead>;
   return { poolSlot: 0, priceSlot: 0, tickSlot: 0, ...stored };

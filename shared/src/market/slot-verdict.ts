@@ -1,18 +1,27 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 
 /**
- * What ingest writes into the log, behind the events of a slot, once it is known whether the slot lives: for those who wait until it
- * is confirmed. It is no event, and reaches no client.
+ * The entry that ingest writes into the log, behind the events of a slot, once it is known whether the slot lives. Readers that wait for
+ * confirmed events need it. It is not an event, and is not sent to clients.
  */
 export interface SlotVerdict {
-  /** Confirmed. */
+  /** Confirmed slots. */
   readonly alive: readonly number[];
   readonly dead: readonly number[];
-  /** Nobody can say of them whether they are confirmed. Their events are not withdrawn, and never count as confirmed; `lost` reports them. */
+  /**
+   * Slots of which nobody can say whether they are confirmed. Their events are not retracted, and never count as confirmed; `lost` reports
+   * them.
+   */
   readonly unknown?: readonly number[];
-  /** Every slot up to here is decided: what no verdict names counts as confirmed. So readers that missed a verdict wait no longer than for the next. */
+  /**
+   * Every slot up to this one is decided: if no verdict names it, it counts as confirmed. A reader that missed a verdict therefore waits
+   * only until the next one.
+   */
   readonly decidedTo?: number;
-  /** What happened on the chain and is not told: no endpoint shows it, or ingest had no room to keep it until the log took it. */
+  /**
+   * What happened on the chain and is not in the stream: no endpoint shows it, or ingest had no room for it while the log did not accept
+   * it.
+   */
   readonly lost?: SlotLoss;
 }
 
@@ -20,7 +29,7 @@ export interface SlotVerdict {
 export interface SlotLoss {
   readonly from: number;
   readonly to: number;
-  /** Transactions that are known to be among what is missing; `maxLostSignatures` at most. */
+  /** Transactions that are known to be missing; at most `maxLostSignatures`. */
   readonly signatures: readonly string[];
 }
 
@@ -39,7 +48,7 @@ export function verdictEntry({ alive, dead, unknown, decidedTo, lost }: SlotVerd
   return { topics: [verdictTopic], json: bytes, msgpack: bytes };
 }
 
-/** Null for an entry that is none. */
+/** Null if the entry is not a verdict. */
 export function readVerdict({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): SlotVerdict | null {
   if (topics[0]?.topic !== verdictTopic) return null;
   return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as SlotVerdict;

@@ -1,9 +1,9 @@
 import type { Bucket } from './market.ts';
 
 /**
- * What events add to one bucket. Each opening and closing price bears the slot that it is of, so that tallies merge in whatever
- * order: the price of the lowest slot opens, that of the highest closes, and of one slot the tally merged first opens and the one
- * merged last closes. The rest are extremes and sums. What has no price (in USD) yet is NaN.
+ * What events add to one bucket. Each opening and closing price has its slot, so that tallies can be merged in any order. The price of the
+ * lowest slot opens and that of the highest closes; within one slot, the tally that is merged first opens and the one that is merged last
+ * closes. The other fields are extremes and sums. A value without a price (in USD) is NaN.
  */
 export interface Tally {
   open: number;
@@ -49,10 +49,10 @@ export function emptyTally(): Tally {
   };
 }
 
-/** Slots are kept in four bytes; what claims to be beyond is the newest there is. */
+/** Slots are stored in four bytes; a larger slot is stored as the largest possible one. */
 const maxSlot = 0xffff_ffff;
 
-/** Adds a price as it stood at a slot; `usd` null where it has none. */
+/** Adds a price of a slot; `usd` is null if there is no price in USD. */
 export function addPrice(tally: Tally, price: number, usd: number | null, atSlot: number): void {
   const slot = Math.min(atSlot, maxSlot);
   mergePrices(tally, price, price, price, price, slot, slot);
@@ -100,11 +100,11 @@ function mergeUsd(into: Tally, open: number, high: number, low: number, close: n
   }
 }
 
-/** Null where nothing says a price: volumes alone make no candle. */
+/** Null if there is no price: volumes alone make no candle. */
 export function bucketOf(startS: number, tally: Tally): Bucket | null {
   if (Number.isNaN(tally.open)) return null;
   const hasUsd = !Number.isNaN(tally.openUsd);
-  // One literal: an object put together of parts costs ten times as much.
+  // One literal: an object that is built in steps costs ten times as much.
   return {
     startS,
     open: tally.open,
@@ -124,9 +124,9 @@ export function bucketOf(startS: number, tally: Tally): Bucket | null {
   };
 }
 
-/** Bytes of a tally as it is stored: 12 doubles and 6 u32 in the order of its fields, big-endian. */
+/** Bytes of a stored tally: 12 doubles and 6 u32 in the order of its fields, big-endian. */
 export const tallyBytes = 12 * 8 + 6 * 4;
-/** Those stored before the slots of its prices were. */
+/** Bytes of tallies that were stored without the slots of their prices. */
 const slotlessBytes = 12 * 8 + 2 * 4;
 
 export function writeTally(target: Buffer, at: number, tally: Tally): number {

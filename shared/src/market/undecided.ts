@@ -5,8 +5,8 @@ import type { BaseInterval, Bucket } from './market.ts';
 import { bucketOf, mergeTally, type Tally } from './tally.ts';
 
 /**
- * What is told of a mint at `processed` may be taken back until its slot is confirmed. So until then it is in no bucket and in no
- * head: it is kept as it came, beside them, and who reads adds it. What is taken back is then as if it had never been.
+ * An event at `processed` may be retracted until its slot is confirmed. Until then it is in no bucket and in no head: it is stored beside
+ * them, as published, and readers add it. A retracted event therefore leaves no trace.
  */
 export interface Undecided {
   /** In the order of the chain: by slot, and within a slot by `order`. */
@@ -16,13 +16,13 @@ export interface Undecided {
 }
 
 export interface UndecidedTrade {
-  /** Counts the trades of a mint as they stand in the log. */
+  /** Counts the trades of a mint in log order. */
   readonly order: number;
   readonly trade: MarketTrade;
 }
 
 export interface UndecidedPrice extends PriceKey {
-  /** As published. */
+  /** The JSON as published. */
   readonly json: Uint8Array;
 }
 
@@ -33,10 +33,10 @@ export interface PriceKey {
 
 export const nothingUndecided: Undecided = { trades: [], prices: [] };
 
-/** How long what is undecided is kept after the last of it came, where nobody comes to decide it. */
+/** How long undecided entries are stored after the last of them, if no process decides them. */
 export const undecidedKeepS = 3_600;
 
-// --- As it is stored: a field for each trade and each price.
+// The stored form: one field for each trade and each price.
 
 export function tradeField({ order }: UndecidedTrade): string {
   return `${order}`;
@@ -46,7 +46,7 @@ export function priceField({ slot, poolAddress }: PriceKey): string {
   return `p${slot}:${poolAddress}`;
 }
 
-/** JSON, put together by hand: it is made of every trade. */
+/** JSON, composed by hand because every trade needs it. */
 export function encodeTrade({ trade }: UndecidedTrade): string {
   const { kind, id, quoteMint, pool, poolAddress, commitment, late, simulated, isBuy, completesCurve } = trade;
   const flags = Number(late) | (Number(simulated) << 1) | (Number(isBuy) << 2) | (Number(completesCurve) << 3);
@@ -80,11 +80,11 @@ function decodeTrade(bytes: Uint8Array): MarketTrade {
   const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
   const [priceQuote, priceSol, priceUsd, depthSol, base, quote, sol] = values;
   const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
-  const told = { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
-  return { ...told, priceQuote, priceSol, priceUsd, depthSol, isBuy: is(2), base, quote, sol, completesCurve: is(3) };
+  const common = { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
+  return { ...common, priceQuote, priceSol, priceUsd, depthSol, isBuy: is(2), base, quote, sol, completesCurve: is(3) };
 }
 
-/** Out of the fields as stored, in any order. */
+/** Reads stored fields, in any order. */
 export function readUndecided(fields: Iterable<readonly [name: string, value: Uint8Array]>): Undecided {
   const trades: UndecidedTrade[] = [];
   const prices: UndecidedPrice[] = [];
@@ -105,7 +105,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-// --- As it is read: settled and undecided together.
+// The form for readers: settled and undecided entries together.
 
 function foldAll(head: MintHead | null, trades: Undecided['trades'], intervals: readonly BaseInterval[]): Fold {
   const fold = beginFold(head, intervals);
@@ -113,15 +113,15 @@ function foldAll(head: MintHead | null, trades: Undecided['trades'], intervals: 
   return fold;
 }
 
-/** Where a mint stands with what is undecided; null where nothing is known of it. */
-export function standingHead(settled: MintHead | null, trades: Undecided['trades']): MintHead | null {
+/** The state of a mint with its undecided entries; null if nothing is known of it. */
+export function currentHead(settled: MintHead | null, trades: Undecided['trades']): MintHead | null {
   return trades.length === 0 ? settled : foldAll(settled, trades, []).head;
 }
 
 /** The newest price event of the main pool. */
-export function standingPrice(head: MintHead | null, settled: Uint8Array | null, undecided: Undecided): Uint8Array | null {
+export function currentPrice(head: MintHead | null, settled: Uint8Array | null, undecided: Undecided): Uint8Array | null {
   if (undecided.prices.length === 0) return settled;
-  const address = standingHead(head, undecided.trades)?.poolAddress;
+  const address = currentHead(head, undecided.trades)?.poolAddress;
   const settledSlot = head?.tickSlot ?? 0;
   return undecided.prices.findLast(({ slot, poolAddress }) => poolAddress === address && slot >= settledSlot)?.json ?? settled;
 }
@@ -138,12 +138,12 @@ export interface Range {
   readonly interval: BaseInterval;
   readonly fromS: number;
   readonly toS: number;
-  /** The newest of it. */
+  /** How many buckets to return, the newest ones. */
   readonly limit: number;
 }
 
-/** Buckets with prices of a range, oldest first; the map given is changed. */
-export function standingBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit }: Range): Bucket[] {
+/** Buckets with prices in a range, oldest first. Changes the map that is passed. */
+export function currentBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit }: Range): Bucket[] {
   if (undecided.trades.length > 0) {
     for (const [startS, tally] of foldAll(head, undecided.trades, [interval]).tallies[0]![1]) {
       const known = settled.get(startS);

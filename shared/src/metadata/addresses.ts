@@ -1,17 +1,17 @@
 import { parseUrl } from './parse-url.ts';
 
-/** Characters of a `uri`, but for those that carry the document themselves. */
+/** Longest `uri`, in characters, unless the `uri` contains the document itself. */
 const maxUriChars = 2_048;
 const cid = /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120}|[zf][0-9A-Za-z]{40,120})(\/.*)?$/s;
 
-/** Where the document behind a `uri` may be had: first here, then there. Null where the `uri` names no place that is ever asked. */
+/** Where the document of a `uri` can be fetched, in the order to try. Null if the `uri` names no address that may be requested. */
 export function placesOf(uri: string, ipfsGateways: readonly string[]): readonly URL[] | null {
   if (uri.length > maxUriChars) return null;
   const ipfs = /^(?:ipfs:\/\/(?:ipfs\/)?|\/?ipfs\/)(.*)$/is.exec(uri)?.[1];
   if (ipfs !== undefined) return gatewayUrls(ipfs, ipfsGateways);
   const url = parseUrl(uri);
   if (url === null) return null;
-  // What a gateway of IPFS does not give, another may: the name of the content is its hash.
+  // If one IPFS gateway does not return the content, another may: the name of the content is its hash.
   const named = /^\/ipfs\/(.*)$/s.exec(url.pathname)?.[1];
   const others = named === undefined ? null : gatewayUrls(named, ipfsGateways);
   return [url, ...(others ?? []).filter(({ host }) => host !== url.host)];
@@ -21,6 +21,6 @@ function gatewayUrls(path: string, ipfsGateways: readonly string[]): readonly UR
   const name = cid.exec(path)?.[1];
   if (name === undefined) return null;
   const urls = ipfsGateways.map((gateway) => new URL(path, gateway));
-  // Dots lead out of it, however they are written: with backslashes, escaped, with tabs between them.
+  // Refuses dots that lead out of the folder, however they are written: with backslashes, escaped, or with tabs between them.
   return urls.every(({ href }, i) => `${href}/`.startsWith(`${ipfsGateways[i]}${name}/`)) ? urls : null;
 }

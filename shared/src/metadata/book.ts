@@ -9,11 +9,11 @@ const bookLimits = {
   documentBytes: 32 * 1024 * 1024,
   documentsUnderWay: 2_000,
   imageBytes: 64 * 1024 * 1024,
-  /** Each may take 5 MB meanwhile. */
+  /** Each fetch may need 5 MB meanwhile. */
   imagesUnderWay: 16,
 } as const;
 
-/** Off-chain metadata by `uri`, and images by their address: fetched when they are asked for, and kept for a while. */
+/** Off-chain metadata by `uri`, and images by address. They are fetched on request and cached for a while. */
 export class TokenMetadataBook {
   readonly #documents: Shelf<Document>;
   readonly #images: Shelf<Image>;
@@ -33,19 +33,19 @@ export class TokenMetadataBook {
     });
   }
 
-  /** What is known now; null where nothing is. What was not asked for yet is fetched from here on, in the background. */
+  /** The cached document; null if there is none. A document that was never requested is then fetched in the background. */
   get(uri: string): OffChainMetadata | null {
     const known = this.#documents.known(uri);
     if (known === undefined) void this.#documents.load(uri);
     return known?.ok === true ? known.metadata : null;
   }
 
-  /** The document, fetched where it is not known. Never rejects. */
+  /** The document; fetched if it is not cached. Never rejects. */
   load(uri: string): Promise<MetadataOutcome> {
     return this.#documents.load(uri);
   }
 
-  /** The image at an address, fetched where it is not known. Never rejects. */
+  /** The image at an address; fetched if it is not cached. Never rejects. */
   image(address: string): Promise<ImageOutcome> {
     return this.#images.load(address);
   }

@@ -1,7 +1,7 @@
-/** Media types under which a document may stand in the `uri` itself. */
+/** Media types of a document that the `uri` itself contains. */
 const jsonTypes = /^(application\/json|text\/json|text\/plain|)$/;
 
-/** The bytes that a `data:` URI (RFC 2397) carries; null where it is none, or not of a type for JSON. */
+/** The bytes of a `data:` URI (RFC 2397); null if the text is not one, or its type is not for JSON. */
 export function dataUriBytes(uri: string): Buffer | null {
   const comma = uri.indexOf(',');
   if (!/^data:/i.test(uri) || comma < 0) return null;

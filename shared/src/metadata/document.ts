@@ -1,12 +1,12 @@
 import type { OffChainMetadata } from './outcome.ts';
 import { parseUrl } from './parse-url.ts';
 
-/** Characters that are kept of each text; the rest is cut off. */
+/** Characters of each text; the rest is cut off. */
 const maxChars = { name: 128, symbol: 64, description: 1_000 } as const;
-/** A longer address is left out: cut off it would be another one. */
+/** A longer address is left out, because a shortened one would be another address. */
 const maxLinkChars = 512;
 
-/** Reads the JSON behind a token's `uri`; null where it is no JSON object in UTF-8. Never throws. */
+/** Reads the JSON document of a token's `uri`; null if it is not a JSON object in UTF-8. Never throws. */
 export function readDocument(bytes: Uint8Array): OffChainMetadata | null {
   const document = parse(bytes);
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return null;
@@ -26,23 +26,23 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    // No JSON, no UTF-8, or nested too deeply to be read.
+    // Not JSON, not UTF-8, or nested too deeply to read.
     if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** Without control and format characters (direction marks, which make a text read as another) and halves of characters. */
+/** Removes control and format characters (direction marks can make a text look like another one) and unpaired surrogates. */
 function text(value: unknown, max: number): string | null {
   if (typeof value !== 'string') return null;
   const cut = value.slice(0, 8 * max).replaceAll(/[\t\n\v\f\r\u2028\u2029]+/g, ' ');
-  // A joiner inside an emoji is no mark.
+  // A joiner inside an emoji is not a direction mark.
   const clean = cut.replaceAll(/(?!\u200D)[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu, '').trim();
   const short = clean.length > max ? clean.slice(0, max).replace(/[\uD800-\uDBFF]$/, '') : clean;
   return short === '' ? null : short;
 }
 
-/** An address of the web or of IPFS, as one writes it; null for anything else. */
+/** An address of the web or of IPFS in its usual form; null for anything else. */
 function link(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > maxLinkChars) return null;
   const trimmed = value.trim();

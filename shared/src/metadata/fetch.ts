@@ -1,13 +1,13 @@
 import { placesOf } from './addresses.ts';
 import { dataUriBytes } from './data-uri.ts';
 import { readDocument } from './document.ts';
-import { guardedGet, Life, type Fetched, type Wanted } from './guarded-get.ts';
+import { guardedGet, Life, type Fetched, type GetOptions } from './guarded-get.ts';
 import { imageTypeOf, type ImageType } from './image-type.ts';
 import type { FetchFault, MetadataOutcome } from './outcome.ts';
 import { internetRules, type FetchRules } from './rules.ts';
 import { FetchSlots } from './slots.ts';
 
-/** Times, bytes, and how many at a time. */
+/** Bounds of times, bytes, and concurrent requests. */
 export interface FetchLimits {
   readonly documentBytes: number;
   readonly imageBytes: number;
@@ -19,25 +19,25 @@ export interface FetchLimits {
 }
 
 const fetchLimits: FetchLimits = {
-  /** Bytes of a document, as it comes and unpacked. */
+  /** Bytes of a document, both as received and after unpacking. */
   documentBytes: 64 * 1024,
   imageBytes: 5 * 1024 * 1024,
-  /** Time for all of one fetch: names, redirects, further gateways. */
+  /** Time for one whole fetch: names, redirects, further gateways. */
   timeoutMs: 5_000,
-  /** Time that a fetch waits for its turn. */
+  /** Time that a fetch may wait for its turn. */
   waitMs: 5_000,
-  /** Requests at one time: in all, and to one host. */
+  /** Concurrent requests: in all, and to one host. */
   total: 24,
   perHost: 6,
-  /** Fetches that wait for their turn. */
+  /** Fetches that may wait for their turn. */
   maxWaiting: 1_000,
 };
 
-/** Asked in this order. */
+/** Tried in this order. */
 const publicGateways = ['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/'] as const;
 
 export interface FetcherOptions {
-  /** Where IPFS is read, each ending in `/ipfs/`. */
+  /** Gateways of IPFS, each ending in `/ipfs/`. */
   readonly ipfsGateways?: readonly string[];
   readonly rules?: FetchRules;
   readonly limits?: Partial<FetchLimits>;
@@ -48,8 +48,8 @@ export type ImageOutcome =
   | { readonly ok: false; readonly reason: FetchFault };
 
 /**
- * Fetches what tokens' creators point at: the JSON behind a `uri`, and the image that it names. Creators are anybody, so nothing
- * but the public internet is ever asked (`internetRules`), and time, bytes and requests at a time are bounded. Never rejects.
+ * Fetches what the creators of tokens point at: the JSON document of a `uri`, and the image that it names. Anybody can create a token, so
+ * only the public internet is ever contacted (`internetRules`), and time, bytes and concurrent requests are bounded. Never rejects.
  */
 export class MetadataFetcher {
   readonly #gateways: readonly string[];
@@ -65,9 +65,9 @@ export class MetadataFetcher {
     this.#slots = new FetchSlots(this.#limits);
   }
 
-  /** The document behind a `uri`: at an address, on IPFS, or in the `uri` itself (`data:`). */
+  /** The document of a `uri`: at an address, on IPFS, or in the `uri` itself (`data:`). */
   async metadata(uri: string): Promise<MetadataOutcome> {
-    // On chain a text may be filled up with zeros.
+    // On chain, a text may be padded with zeros.
     const place = uri.replaceAll('\0', '').trim();
     const fetched = /^data:/i.test(place) ? this.#carried(place) : await this.#fetch(place, 'application/json', this.#limits.documentBytes);
     if (!fetched.ok) return fetched;
@@ -75,7 +75,7 @@ export class MetadataFetcher {
     return metadata === null ? { ok: false, reason: 'malformed' } : { ok: true, metadata };
   }
 
-  /** The image at an address, of `imageTypes` by its own bytes. */
+  /** The image at an address. Its own bytes must show that it is one of `imageTypes`. */
   async image(address: string): Promise<ImageOutcome> {
     const fetched = await this.#fetch(address, 'image/avif,image/webp,image/png,image/jpeg,image/gif', this.#limits.imageBytes);
     if (!fetched.ok) return fetched;
@@ -83,13 +83,13 @@ export class MetadataFetcher {
     return type === null ? { ok: false, reason: 'malformed' } : { ok: true, image: { type, bytes: fetched.body } };
   }
 
-  /** Ends what is under way. */
+  /** Ends all running fetches. */
   close(): void {
     this.#life.close();
   }
 
   #carried(uri: string): Fetched {
-    // Base64 and percent signs only make it longer.
+    // Base64 and percent-encoding only make it longer.
     if (uri.length > 3 * this.#limits.documentBytes) return { ok: false, reason: 'too_large' };
     const body = dataUriBytes(uri);
     if (body === null) return { ok: false, reason: 'malformed' };
@@ -103,10 +103,10 @@ export class MetadataFetcher {
     let last: Fetched = { ok: false, reason: 'refused' };
     let leftMs = this.#limits.timeoutMs;
     for (let i = 0; i < places.length; i++) {
-      // Of the time that is left, each place has an even part.
-      const wanted: Wanted = { accept, maxBytes, timeoutMs: leftMs / (places.length - i), waitMs: this.#limits.waitMs };
+      // The remaining time is divided evenly between the remaining places.
+      const options: GetOptions = { accept, maxBytes, timeoutMs: leftMs / (places.length - i), waitMs: this.#limits.waitMs };
       const beganMs = performance.now();
-      last = await guardedGet(places[i]!, wanted, this.#rules, this.#slots, this.#life);
+      last = await guardedGet(places[i]!, options, this.#rules, this.#slots, this.#life);
       if (last.ok || last.reason === 'refused' || last.reason === 'closed') return last;
       leftMs = Math.max(1, leftMs - (performance.now() - beganMs));
     }

@@ -6,12 +6,12 @@ import type { FetchSlots } from './slots.ts';
 
 const maxRedirects = 3;
 
-export interface Wanted {
+export interface GetOptions {
   readonly accept: string;
   readonly maxBytes: number;
-  /** From the moment that it has its turn, redirects included. */
+  /** Time from the start of its turn, redirects included. */
   readonly timeoutMs: number;
-  /** For its turn. */
+  /** Time to wait for its turn. */
   readonly waitMs: number;
 }
 
@@ -20,21 +20,21 @@ export type Fetched = { readonly ok: true; readonly body: Buffer } | { readonly 
 const failed = (reason: FetchFault): Fetched => ({ ok: false, reason });
 
 /**
- * Gets what is at a URL that anybody may have written. Before each request, redirected ones too, the URL and every address of its
- * host are checked by the rules, and the connection goes to an address that was checked. Never rejects.
+ * Gets the content of a URL that anybody may have written. Before each request, also after a redirect, the rules check the URL and every
+ * address of its host. The connection is made to a checked address. Never rejects.
  */
-export async function guardedGet(url: URL, wanted: Wanted, rules: FetchRules, slots: FetchSlots, life: Life): Promise<Fetched> {
+export async function guardedGet(url: URL, options: GetOptions, rules: FetchRules, slots: FetchSlots, life: Life): Promise<Fetched> {
   if (!allowsUrl(url, rules)) return failed('refused');
   const timer = life.timer();
   let release: (() => void) | null = null;
   try {
-    timer.set(wanted.waitMs);
+    timer.set(options.waitMs);
     release = await slots.enter(url.hostname, timer.signal);
     if (release === null) return failed(life.closed ? 'closed' : 'busy');
-    timer.set(wanted.timeoutMs);
+    timer.set(options.timeoutMs);
     let at = url;
     for (let redirects = 0; ; redirects++) {
-      const step = await oneStep(at, wanted, rules, timer.signal);
+      const step = await oneStep(at, options, rules, timer.signal);
       if (timer.signal.aborted) return failed(life.closed ? 'closed' : 'timeout');
       if (!('next' in step)) return step;
       if (redirects === maxRedirects) return failed('redirects');
@@ -51,21 +51,21 @@ export async function guardedGet(url: URL, wanted: Wanted, rules: FetchRules, sl
   }
 }
 
-async function oneStep(url: URL, wanted: Wanted, rules: FetchRules, signal: AbortSignal): Promise<Fetched | { readonly next: URL }> {
+async function oneStep(url: URL, options: GetOptions, rules: FetchRules, signal: AbortSignal): Promise<Fetched | { readonly next: URL }> {
   const host = hostOf(url);
   if (host === null) return failed('refused');
   const addresses = 'address' in host ? [host.address] : await unlessAborted(rules.resolve(host.name, signal), signal);
   if (addresses === null || addresses.length === 0) return failed('unresolved');
-  // One that is not public among others is an attempt, or a mistake; neither is asked.
+  // If a host has both public and other addresses, this is an attack or a mistake, so none of them is contacted.
   if (!addresses.every((address) => rules.allowsAddress(address))) return failed('refused');
-  const answer = await requestOnce(url, addresses, { ...wanted, signal });
+  const answer = await requestOnce(url, addresses, { ...options, signal });
   if (answer.kind === 'fault') return failed(answer.reason);
   if (answer.kind === 'body') return { ok: true, body: answer.body };
   const next = parseUrl(answer.location, url);
   return next !== null && allowsUrl(next, rules) ? { next } : failed('refused');
 }
 
-/** Null where `signal` aborts first. */
+/** Null if `signal` aborts first. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
   if (signal.aborted) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
@@ -75,14 +75,14 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | nu
   });
 }
 
-/** A time limit that can be set anew, and ends early where its owner closes. */
+/** A time limit that can be restarted, and that ends early if its owner closes. */
 export interface Timer {
   readonly signal: AbortSignal;
   set(ms: number): void;
   end(): void;
 }
 
-/** What is under way ends with its owner. */
+/** Running work, which ends with its owner. */
 export class Life {
   readonly #running = new Set<AbortController>();
   #closed = false;

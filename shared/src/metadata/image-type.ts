@@ -1,8 +1,8 @@
-/** Kinds of images that are passed on. SVG is none of them: it is a document that can carry scripts. */
+/** Types of images that are forwarded. SVG is excluded: it is a document that can contain scripts. */
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'] as const;
 export type ImageType = (typeof imageTypes)[number];
 
-/** What an image is by its first bytes, whatever its sender calls it; null where it is none of `imageTypes`. */
+/** The type of an image according to its first bytes; null if it is not one of `imageTypes`. The declared type is ignored. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 64)).toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
@@ -12,7 +12,7 @@ export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   return isAvif(head) ? 'image/avif' : null;
 }
 
-/** ISO/IEC 14496-12: the first box is `ftyp`, with the major brand, a version, and brands that it is compatible with. */
+/** ISO/IEC 14496-12: the first box is `ftyp`, with the major brand, a version, and compatible brands. */
 function isAvif(head: string): boolean {
   if (!head.startsWith('ftyp', 4)) return false;
   const size = (head.charCodeAt(0) << 24) | (head.charCodeAt(1) << 16) | (head.charCodeAt(2) << 8) | head.charCodeAt(3);

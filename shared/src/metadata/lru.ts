@@ -1,12 +1,12 @@
-interface Kept<V> {
+interface Cached<V> {
   readonly value: V;
   readonly weight: number;
   readonly untilMs: number;
 }
 
-/** Values for a time, by name, within a bound of their weights together: beyond it the one longest unused goes. */
+/** Values by name, for a limited time and a limited total weight. If the weight is exceeded, the least recently used value is dropped. */
 export class LruCache<V> {
-  readonly #kept = new Map<string, Kept<V>>();
+  readonly #entries = new Map<string, Cached<V>>();
   readonly #maxWeight: number;
   #weight = 0;
 
@@ -15,42 +15,42 @@ export class LruCache<V> {
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#entries.size;
   }
 
   get weight(): number {
     return this.#weight;
   }
 
-  /** Undefined where there is none, or its time is over. */
+  /** Undefined if there is none, or if it has expired. */
   get(name: string, nowMs: number): V | undefined {
-    const kept = this.#kept.get(name);
-    if (kept === undefined) return undefined;
-    this.#kept.delete(name);
-    if (kept.untilMs <= nowMs) {
-      this.#weight -= kept.weight;
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(name);
+    if (entry.untilMs <= nowMs) {
+      this.#weight -= entry.weight;
       return undefined;
     }
-    this.#kept.set(name, kept);
-    return kept.value;
+    this.#entries.set(name, entry);
+    return entry.value;
   }
 
-  /** What alone is beyond the bound is not kept. */
+  /** A value that alone exceeds the bound is not stored. */
   set(name: string, value: V, weight: number, untilMs: number): void {
     this.#drop(name);
     if (weight > this.#maxWeight) return;
-    this.#kept.set(name, { value, weight, untilMs });
+    this.#entries.set(name, { value, weight, untilMs });
     this.#weight += weight;
-    for (const [oldest] of this.#kept) {
+    for (const [oldest] of this.#entries) {
       if (this.#weight <= this.#maxWeight) return;
       this.#drop(oldest);
     }
   }
 
   #drop(name: string): void {
-    const kept = this.#kept.get(name);
-    if (kept === undefined) return;
-    this.#kept.delete(name);
-    this.#weight -= kept.weight;
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    this.#entries.delete(name);
+    this.#weight -= entry.weight;
   }
 }

@@ -1,4 +1,6 @@
-/** What the JSON behind a token's `uri` says, cleaned and bounded; null where it says nothing of the kind. Anybody may have written it. */
+/**
+ * Content of the JSON document of a token's `uri`, cleaned and bounded; null for what it does not contain. Anybody may have written it.
+ */
 export interface OffChainMetadata {
   readonly name: string | null;
   readonly symbol: string | null;
@@ -11,9 +13,9 @@ export interface OffChainMetadata {
 }
 
 /**
- * Why nothing was fetched. `refused`: the address is none that is ever asked (scheme, host, port, credentials, private network);
- * `unresolved`, `unreachable`, `status`, `redirects`: the other side does not give it; `timeout`, `too_large`, `encoding`,
- * `malformed`: what it gives is no use; `busy`, `closed`: here.
+ * Why nothing was fetched. `refused`: the address may not be requested (scheme, host, port, credentials, private network). `unresolved`,
+ * `unreachable`, `status`, `redirects`: the other side does not return it. `timeout`, `too_large`, `encoding`, `malformed`: what it returns
+ * cannot be used. `busy`, `closed`: the reason is on our side.
  */
 export type FetchFault =
   | 'refused'

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** IPv4 that is not the public internet's: IANA's special-purpose registry (RFC 6890 and its updates), multicast, reserved. */
+/** IPv4 addresses outside the public internet: IANA's special-purpose registry (RFC 6890 and its updates), multicast, reserved. */
 const specialV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -21,11 +21,11 @@ const specialV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Of IPv6 only the global unicast space is asked at all … */
+/** Of IPv6, only the global unicast space may be contacted … */
 const globalV6 = ['2000::/3'];
-/** … without protocol assignments (Teredo among them), documentation, 6to4, AS112. */
+/** … except protocol assignments (Teredo among them), documentation, 6to4, AS112. */
 const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
-/** IPv4 behind a translator (RFC 6052): as good as the address in its last 32 bits. */
+/** IPv4 behind a translator (RFC 6052): judged by the IPv4 address in the last 32 bits. */
 const nat64 = ['64:ff9b::/96'];
 
 const v4Special = listOf(specialV4, 'ipv4');
@@ -43,8 +43,8 @@ function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
 }
 
 /**
- * Whether an address is one of the public internet: not private, loopback, link-local (cloud metadata services), shared, multicast,
- * documentation or otherwise special, in no form of IPv6 either. False for what is no address.
+ * Whether an address belongs to the public internet: not private, loopback, link-local (cloud metadata services), shared, multicast,
+ * documentation or otherwise special, in any form of IPv6. False if the text is not an address.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
@@ -65,7 +65,7 @@ function isPublicV6(address: string): boolean {
 
 /** The last 32 bits of an IPv6 address as IPv4. */
 function lastV4(address: string): string {
-  // A URL writes every form in one: groups of hexadecimal digits, never a dotted tail.
+  // `URL` normalizes every form to groups of hexadecimal digits, never to a dotted tail.
   const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':');
   const [high = 0, low = 0] = groups.slice(-2).map((group) => (group === '' ? 0 : Number.parseInt(group, 16)));
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');

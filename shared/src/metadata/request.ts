@@ -17,8 +17,8 @@ export type Answer =
 const fault = (reason: FetchFault): Answer => ({ kind: 'fault', reason });
 
 /**
- * One GET to one of `addresses`, and to none else, whatever a name resolves to by then. It carries no credential and no cookie.
- * The body is counted as it comes, and again as it is unpacked. Never rejects; `unreachable` also where `signal` aborted.
+ * Sends one GET to one of `addresses`, and to no other, even if the name resolves differently meanwhile. It has no credentials and no
+ * cookies. The body is counted both as received and while it is unpacked. Never rejects; returns `unreachable` also if `signal` aborted.
  */
 export function requestOnce(
   url: URL,
@@ -28,7 +28,7 @@ export function requestOnce(
   const options: RequestOptions & { readonly rejectUnauthorized: true } = {
     method: 'GET',
     headers: { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'sluice' },
-    // A connection of its own: none is left open, and none is shared with what was checked at another time.
+    // A connection of its own: none stays open, and none is shared with an address that was checked at another time.
     agent: false,
     lookup: pinnedTo(addresses),
     maxHeaderSize: maxHeaderBytes,
@@ -47,7 +47,7 @@ export function requestOnce(
     request.on('error', (error: NodeJS.ErrnoException) =>
       resolve(fault(error.code === 'HPE_HEADER_OVERFLOW' ? 'too_large' : 'unreachable')),
     );
-    // Without an answer or an error: the other side wanted another protocol.
+    // No answer and no error: the other side asked for another protocol.
     request.on('close', () => {
       if (!isAnswered) resolve(fault('unreachable'));
     });
@@ -55,7 +55,7 @@ export function requestOnce(
   });
 }
 
-/** Answers every lookup of a connection with addresses that were checked. */
+/** Answers every lookup of a connection with the checked addresses. */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, options, done) => {
@@ -86,7 +86,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
       chunks.push(chunk);
     }
   } catch {
-    // It broke off; why is of no use to anybody.
+    // The connection broke; the reason is of no use to the caller.
     return 'unreachable';
   }
   return Buffer.concat(chunks);

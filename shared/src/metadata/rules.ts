@@ -2,9 +2,9 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
-/** What may be asked, and how names are resolved. */
+/** What may be requested, and how names are resolved. */
 export interface FetchRules {
-  /** All addresses of a host; empty where it has none. Never rejects. Every one of them must be allowed. */
+  /** All addresses of a host; empty if it has none. Every one of them must be allowed. Never rejects. */
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
   allowsAddress(address: string): boolean;
   allowsPort(port: number): boolean;
@@ -13,7 +13,7 @@ export interface FetchRules {
 const resolverTimeoutMs = 1_500;
 const resolverTries = 2;
 
-/** The public internet, on the ports of the web; names by DNS alone, never by this machine's own files. */
+/** The public internet, on the ports of the web. Names are resolved by DNS alone, never from this machine's own files. */
 export const internetRules: FetchRules = {
   resolve: resolveByDns,
   allowsAddress: isPublicAddress,
@@ -21,7 +21,7 @@ export const internetRules: FetchRules = {
 };
 
 async function resolveByDns(host: string, signal: AbortSignal): Promise<readonly string[]> {
-  // One for each call, so that it can be cancelled alone.
+  // One resolver for each call, so that each can be cancelled alone.
   const resolver = new Resolver({ timeout: resolverTimeoutMs, tries: resolverTries });
   const cancel = (): void => resolver.cancel();
   signal.addEventListener('abort', cancel, { once: true });
@@ -33,20 +33,20 @@ async function resolveByDns(host: string, signal: AbortSignal): Promise<readonly
   }
 }
 
-/** Names that are no public hosts, by their last labels (RFC 6761, RFC 6762, RFC 8375, RFC 9476, ICANN): never looked up. */
+/** Names that are not public hosts, by their last labels (RFC 6761, RFC 6762, RFC 8375, RFC 9476, ICANN). They are never looked up. */
 const specialNames =
   /(^|\.)(local|localhost|localdomain|internal|intranet|private|corp|home|lan|invalid|test|example|onion|alt|arpa|example\.(com|net|org))$/;
 const hostName = /^(?=.{4,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
-/** A host as it is written in a URL: an address, or a name to resolve; null where it is neither, or never asked. */
+/** A host as written in a URL: an address, or a name to resolve; null if it is neither, or may never be contacted. */
 export function hostOf(url: URL): { readonly address: string } | { readonly name: string } | null {
-  // The URL has turned every way to write an IPv4 address (octal, hexadecimal, one number) into the usual one.
+  // `URL` has normalized every form of an IPv4 address (octal, hexadecimal, one number) to the usual one.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   if (isIP(host) !== 0) return { address: host };
   return hostName.test(host) && !specialNames.test(host) ? { name: host } : null;
 }
 
-/** Whether a URL may be asked at all, before its name is resolved. */
+/** Whether a URL may be requested at all, before its name is resolved. */
 export function allowsUrl(url: URL, rules: FetchRules): boolean {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return false;
   if (url.username !== '' || url.password !== '') return false;

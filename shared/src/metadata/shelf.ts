@@ -6,41 +6,41 @@ interface Failure {
   readonly reason: FetchFault;
 }
 
-/** What was fetched hardly ever changes. */
-const keptMs = 30 * 60_000;
-/** What could not be had may be there soon: the files of a new token often come after it. */
-const failureKeptMs = 30_000;
-/** Memory of an entry beside what it holds. */
+/** How long a result is cached. It hardly ever changes. */
+const cachedMs = 30 * 60_000;
+/** How long a failure is cached. The files of a new token often appear after the token. */
+const failureCachedMs = 30_000;
+/** Memory of an entry beside its content. */
 const entryBytes = 400;
 
 export interface ShelfOptions<O extends { readonly ok: true }> {
   /** Never rejects. */
   readonly fetch: (address: string) => Promise<O | Failure>;
-  /** Memory of what an outcome holds, bytes. */
+  /** Memory of an outcome's content, in bytes. */
   readonly bytesOf: (outcome: O) => number;
-  /** Beyond it what was longest unused goes. */
+  /** Bytes in all. Beyond it, the least recently used entry is dropped. */
   readonly maxBytes: number;
-  /** Addresses being fetched or waiting for it; one more is answered `busy`. */
+  /** Addresses that are being fetched or wait for it; a further one is answered `busy`. */
   readonly maxUnderWay: number;
 }
 
-/** Things by address: each is fetched once for all who ask at the same time, and kept for a while, failures briefly. */
+/** A cache by address. Concurrent requests for one address share one fetch. Results are cached for a while, failures briefly. */
 export class Shelf<O extends { readonly ok: true }> {
   readonly #options: ShelfOptions<O>;
-  readonly #kept: LruCache<O | Failure>;
+  readonly #cache: LruCache<O | Failure>;
   readonly #underWay = new Map<string, Promise<O | Failure>>();
 
   constructor(options: ShelfOptions<O>) {
     this.#options = options;
-    this.#kept = new LruCache(options.maxBytes);
+    this.#cache = new LruCache(options.maxBytes);
   }
 
-  /** What is known now; undefined where nothing is. */
+  /** The cached outcome; undefined if there is none. */
   known(address: string): O | Failure | undefined {
-    return this.#kept.get(address, performance.now());
+    return this.#cache.get(address, performance.now());
   }
 
-  /** Fetched where it is not known. Never rejects. */
+  /** The outcome; fetched if it is not cached. Never rejects. */
   load(address: string): Promise<O | Failure> {
     const known = this.known(address);
     if (known !== undefined) return Promise.resolve(known);
@@ -63,9 +63,9 @@ export class Shelf<O extends { readonly ok: true }> {
   }
 
   #keep(address: string, outcome: O | Failure): void {
-    // What was sent away for want of room is no word about the thing.
+    // A request that was refused for lack of room says nothing about the content.
     if (!outcome.ok && (outcome.reason === 'busy' || outcome.reason === 'closed')) return;
     const bytes = entryBytes + 2 * address.length + (outcome.ok ? this.#options.bytesOf(outcome) : 0);
-    this.#kept.set(address, outcome, bytes, performance.now() + (outcome.ok ? keptMs : failureKeptMs));
+    this.#cache.set(address, outcome, bytes, performance.now() + (outcome.ok ? cachedMs : failureCachedMs));
   }
 }

@@ -4,8 +4,8 @@ interface Waiting {
 }
 
 /**
- * How many requests may run at one time: in all, and to one host. Those beyond wait in the order in which they came, and
- * pass each other only where another host has room; who finds the line full is sent away.
+ * Limits concurrent requests, in all and to one host. Requests beyond the limit wait in order of arrival. A later request passes an earlier
+ * one only if its own host has room. If the queue is full, a request is refused.
  */
 export class FetchSlots {
   readonly #total: number;
@@ -29,7 +29,7 @@ export class FetchSlots {
     return this.#waiting.length;
   }
 
-  /** Resolves to what gives the slot back (once); null where the line is full or `signal` aborted. */
+  /** Resolves to a function that releases the slot (once); null if the queue is full or `signal` aborted. */
   enter(host: string, signal: AbortSignal): Promise<(() => void) | null> {
     if (signal.aborted) return Promise.resolve(null);
     if (this.#hasRoom(host)) return Promise.resolve(this.#take(host));

@@ -1,15 +1,15 @@
 import type { Distribution } from './metric.ts';
 
-/** Buckets a power of two is divided into: an error of at most 1/32. */
+/** Buckets within each power of two: an error of at most 1/32. */
 const steps = 16;
 const powers = 36;
 
-/** Bounds of the distribution that Prometheus is given, microseconds: from a tenth of a millisecond to ten seconds. */
+/** Bucket bounds for Prometheus, in microseconds: from a tenth of a millisecond to ten seconds. */
 const boundsUs = [
   100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
 ];
 
-/** A histogram of microseconds with bounded memory and about 3 % error; the whole is since the start. */
+/** A histogram of microseconds since the start, with bounded memory and about 3 % error. */
 export class LatencyHistogram {
   readonly #counts = new Float64Array(steps * powers);
   #total = 0;
@@ -29,7 +29,7 @@ export class LatencyHistogram {
     this.#counts[at] = this.#counts[at]! + 1;
   }
 
-  /** The value under which `fraction` of the records lie (lower edge of its bucket); null without records. */
+  /** The value below which `fraction` of the records are (lower edge of its bucket); null without records. */
   percentile(fraction: number): number | null {
     if (this.#total === 0) return null;
     let left = Math.ceil(fraction * this.#total);
@@ -53,7 +53,7 @@ export class LatencyHistogram {
     };
   }
 
-  /** In seconds. What shares a bucket of this histogram with a bound counts as above it. */
+  /** In seconds. A value in the same internal bucket as a bound counts as above the bound. */
   distribution(): Distribution {
     const buckets: { le: number; count: number }[] = [];
     let at = 0;

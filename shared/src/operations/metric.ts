@@ -1,14 +1,14 @@
-/** Of a fixed set of values each: an endpoint's number, a venue, a step; never a key, a mint or a wallet. */
+/** Each label has a fixed set of values, such as an endpoint's number, a venue or a step; never a key, a mint or a wallet. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** How many were at or below `le`; of each bucket in growing order. All of them are `count`. */
+/** Number of values at or below `le`, for each bucket in growing order. `count` is the number of all values. */
 export interface Distribution {
   readonly buckets: readonly { readonly le: number; readonly count: number }[];
   readonly sum: number;
   readonly count: number;
 }
 
-/** One number of one process, as Prometheus takes it. Times are seconds, sizes are bytes. */
+/** One metric of one process, for Prometheus. Times are in seconds, sizes in bytes. */
 export type Metric = { readonly name: string; readonly help: string; readonly labels: Labels } & (
   | { readonly type: 'counter' | 'gauge'; readonly value: number }
   | { readonly type: 'histogram'; readonly value: Distribution }
@@ -20,7 +20,7 @@ export interface MetricMakers {
   readonly histogram: (name: string, help: string, value: Distribution, labels?: Labels) => Metric;
 }
 
-/** Makers of metrics whose names begin with `prefix` and an underscore. */
+/** Functions that create metrics whose names begin with `prefix` and an underscore. */
 export function metricsOf(prefix: string): MetricMakers {
   return {
     counter: (name, help, value, labels = {}) => ({ name: `${prefix}_${name}`, help, type: 'counter', value, labels }),
@@ -31,7 +31,7 @@ export function metricsOf(prefix: string): MetricMakers {
 
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Prometheus' text form, version 0.0.4: each name described once, above all that bear it. */
+/** Prometheus' text format, version 0.0.4. Each name is described once, before all its samples. */
 export function metricsText(metrics: readonly Metric[]): string {
   const families = new Map<string, { readonly head: string; readonly lines: string[] }>();
   for (const metric of metrics) {

@@ -3,9 +3,9 @@ import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf
 import { LatencyHistogram } from './latency-histogram.ts';
 import { metricsOf, type Metric } from './metric.ts';
 
-/** How often the event loop is asked for a turn. */
+/** How often the delay of the event loop is measured. */
 const askEveryMs = 20;
-/** One standstill counts as at most so many turns that came late. */
+/** One blocked period counts as at most this many delayed turns. */
 const maxLateTurns = 500;
 
 const gcKinds: ReadonlyMap<number, string> = new Map([
@@ -15,9 +15,9 @@ const gcKinds: ReadonlyMap<number, string> = new Map([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
 ]);
 
-/** What every process tells of itself: CPU, memory, file descriptors, garbage collection, how late the event loop comes to its work. */
+/** Metrics that every process reports: CPU, memory, file descriptors, garbage collection, and the delay of the event loop. */
 export class ProcessMeter {
-  /** Microseconds that work had to wait for its turn, had it come at any moment. */
+  /** Microseconds for which work at a random moment would have waited for its turn. */
   readonly loopDelayUs = new LatencyHistogram();
   readonly #gc = new Map([...gcKinds.values()].map((kind) => [kind, { runs: 0, seconds: 0 }]));
   readonly #observer: PerformanceObserver;
@@ -63,7 +63,7 @@ export class ProcessMeter {
     this.#observer.disconnect();
   }
 
-  /** A standstill is met by all the turns that were due while it lasted, not by the one that ended it. */
+  /** While the loop was blocked, several turns were due. Each of them is recorded, not only the last one. */
   #noteLate(lateMs: number): void {
     let left = lateMs;
     for (let turns = 0; turns < maxLateTurns && (turns === 0 || left > 0); turns++) {
@@ -81,7 +81,7 @@ export class ProcessMeter {
   }
 }
 
-/** Where the system tells: Linux. */
+/** Available on Linux only. */
 async function descriptorMetrics({ gauge }: ReturnType<typeof metricsOf>): Promise<Metric[]> {
   try {
     const [open, limits] = await Promise.all([readdir('/proc/self/fd'), readFile('/proc/self/limits', 'utf8')]);

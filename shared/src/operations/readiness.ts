@@ -1,20 +1,20 @@
-/** Null: the part is well; otherwise what is wrong with it, a sentence without addresses or secrets. */
+/** Null: the part is healthy; otherwise its fault, a sentence without addresses or secrets. */
 export type PartFault = string | null;
 
-/** Every part that a process stands on, by name. */
+/** Every part that a process depends on, by name. */
 export type Parts = Readonly<Record<string, PartFault>>;
 
-export interface PartTold {
+export interface PartReport {
   readonly ok: boolean;
   readonly reason: string | null;
 }
 
-/** As `/readyz` tells it. */
-export function partsTold(parts: Parts): Record<string, PartTold> {
+/** The form of `/readyz`. */
+export function partReports(parts: Parts): Record<string, PartReport> {
   return Object.fromEntries(Object.entries(parts).map(([name, reason]) => [name, { ok: reason === null, reason }]));
 }
 
-/** The parts that are ill. */
+/** The parts that are not healthy. */
 export function illParts(parts: Parts): readonly string[] {
   return Object.entries(parts).flatMap(([name, reason]) => (reason === null ? [] : [name]));
 }

@@ -1,7 +1,7 @@
 import type { EndpointHealth } from '../solana/rpc.ts';
 import type { Metric, MetricMakers } from './metric.ts';
 
-/** Of the JSON-RPC endpoints of the settings, by their numbers: addresses may hold keys. */
+/** Metrics of the JSON-RPC endpoints, by their numbers in the settings, because addresses may contain keys. */
 export function rpcMetrics({ counter, gauge }: MetricMakers, health: readonly EndpointHealth[]): Metric[] {
   return health.flatMap(({ calls, failures, resting, offences }, index) => {
     const endpoint = { endpoint: String(index + 1) };

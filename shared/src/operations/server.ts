@@ -4,19 +4,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SettingError } from '../config/setting-error.ts';
 import type { Logger } from '../log/log.ts';
 import { metricsContentType, metricsText, type Metric } from './metric.ts';
-import { illParts, partsTold, type Parts } from './readiness.ts';
+import { illParts, partReports, type Parts } from './readiness.ts';
 
-/** Connections at a time; one more is closed at once. */
+/** Concurrent connections; further ones are closed at once. */
 const maxConnections = 64;
 const requestTimeoutMs = 5_000;
-/** Between two tries to listen where another process still has the port. */
+/** Time between two attempts to listen while another process has the port. */
 const retryEveryMs = 250;
 
 export interface OperationsServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** The port may still be with the process that this one replaces: it is waited for. Otherwise a taken port is an error. */
+  /** If true, wait until the process that this one replaces releases the port. Otherwise a port in use is an error. */
   readonly waitForPort: boolean;
   readonly metrics: () => Promise<readonly Metric[]>;
   readonly parts: () => Parts;
@@ -24,14 +24,14 @@ export interface OperationsServerOptions {
 }
 
 export interface OperationsServer {
-  /** Null while the port is waited for. */
+  /** Null while waiting for the port. */
   readonly port: number | null;
   close(): Promise<void>;
 }
 
 /**
- * `/metrics`, `/livez` and `/readyz` on a port of their own, for those who watch over the process from elsewhere: no key is asked for.
- * Rejects with a `SettingError` where it cannot listen.
+ * Serves `/metrics`, `/livez` and `/readyz` on a port of their own, for monitoring, without an API key. Rejects with a `SettingError` if it
+ * cannot listen.
  */
 export async function serveOperations(options: OperationsServerOptions): Promise<OperationsServer> {
   const { host, port, waitForPort, log } = options;
@@ -68,9 +68,9 @@ export async function serveOperations(options: OperationsServerOptions): Promise
     await listen();
   } catch (error) {
     const code = codeOf(error);
-    if (code !== 'EADDRINUSE') throw new SettingError('METRICS_HOST', `${host}:${port} cannot be listened on (${code})`, error);
+    if (code !== 'EADDRINUSE') throw new SettingError('METRICS_HOST', `${host}:${port} cannot be used to listen (${code})`, error);
     if (!waitForPort) {
-      throw new SettingError('METRICS_PORT', `${host}:${port} is taken by another process (EADDRINUSE); each needs its own`, error);
+      throw new SettingError('METRICS_PORT', `${host}:${port} is in use by another process (EADDRINUSE); each needs its own`, error);
     }
     log.info({ host, port }, 'operations_port_awaited');
     waiting = waitAndListen();
@@ -107,7 +107,7 @@ async function answer(
     case '/readyz': {
       const now = parts();
       const ready = illParts(now).length === 0;
-      return sendJson(ready ? 200 : 503, { ready, parts: partsTold(now) });
+      return sendJson(ready ? 200 : 503, { ready, parts: partReports(now) });
     }
     default:
       return sendJson(404, { error: 'there are /metrics, /livez and /readyz here' });

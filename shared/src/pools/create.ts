@@ -4,8 +4,8 @@ import { InProcessPoolDirectory } from './in-process-directory.ts';
 import { RedisPoolDirectory } from './redis-directory.ts';
 
 /**
- * Opens the directory of pools: in the bus's Redis if addresses are given, else inside this process, which then must be handed to ingest
- * and gateway as one object. Rejects with a `BusError` when Redis cannot be reached.
+ * Opens the directory of pools: in the Redis of the bus if addresses are given, else in this process. In the second case, ingest and
+ * gateway must share the returned object. Rejects with a `BusError` if Redis cannot be reached.
  */
 export async function createPoolDirectory({
   redisUrls,

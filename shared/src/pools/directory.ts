@@ -2,19 +2,19 @@ import type { Holding } from '../market/market.ts';
 import type { VenueName } from '../wire/events.ts';
 
 /**
- * Which pools a mint has: a hint where to look on the chain, and never more. It may lack a pool, name one that a dead fork had, or lie if
- * somebody wrote to Redis. A reader takes only the address and the venue from it, and believes what the pool's account says. Accounts
- * other than the pool's own follow from the pair or from the pool's account, so they are not kept.
+ * The pools of each mint: only a hint where to look on the chain. It may lack a pool, contain a pool of a dead fork, or be wrong if
+ * somebody wrote to Redis. A reader uses only the address and the venue, and trusts the pool's account instead. Other accounts are not
+ * stored: they follow from the pair or from the pool's account.
  *
- * One process writes it: the holder of the lease `market`. In Redis, or in this process beside the bus.
+ * Only one process writes it: the holder of the lease `market`. It is in Redis, or in this process beside the bus.
  */
 export interface KnownPool {
   readonly venue: VenueName;
   readonly address: string;
   readonly quoteMint: string;
-  /** SOL that the pool holds in its quote coin; 0 if unknown. */
+  /** SOL value of what the pool holds of its quote coin; 0 if unknown. */
   readonly depthSol: number;
-  /** Slot of the event that this was read from. */
+  /** Slot of the event that these values come from. */
   readonly slot: number;
 }
 
@@ -29,11 +29,11 @@ export interface PoolLookup {
 }
 
 export interface PoolDirectory extends PoolLookup {
-  /** Whether it has all pools of the log up to the market's checkpoint. False if it is new, or was emptied. */
+  /** Whether it contains all pools of the log up to the market's checkpoint. False if it is new, or was emptied. */
   isComplete(): Promise<boolean>;
   /**
-   * Adds pools or updates them; a sighting of an older slot changes nothing. May be repeated. `completes` marks the directory as complete.
-   * Nothing is done if the holding is over (`fenced`).
+   * Adds or updates pools; a sighting of an older slot changes nothing. Calls may be repeated. `completes` marks the directory as complete.
+   * If the holding is over, nothing is done (`fenced`).
    */
   note(sightings: readonly PoolSighting[], holding: Holding, completes?: boolean): Promise<'applied' | 'fenced'>;
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export interface PoolBounds {
   readonly mints: number;
 }
 
-/** A mint with one pool takes some 0.4 kB. */
+/** A mint with one pool takes about 0.4 kB. */
 export const poolBounds: PoolBounds = { poolsPerMint: 16, mints: 100_000 };
 
 /** Order of the pools of a mint: deepest first, then by address. */

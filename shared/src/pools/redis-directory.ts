@@ -5,7 +5,7 @@ import type { Holding } from '../market/market.ts';
 import { venueNames } from '../wire/event-parts.ts';
 import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './directory.ts';
 
-/** Keys in Redis. They share the hash tag of the log's keys: the script touches several, and the lease, at once. */
+/** Keys in Redis. They share the hash tag of the log's keys, because the script uses several of them, and the lease, at once. */
 const prefix = '{sluice}:pools:';
 const keys = {
   complete: `${prefix}complete`,
@@ -17,9 +17,9 @@ const keys = {
   of: (mint: string): string => `${prefix}of:${mint}`,
 } as const;
 
-/** Sightings that one command has. */
+/** Sightings of one command. */
 const perCommand = 200;
-/** Longer texts are not read: nobody but the keeper should have written here, but anybody may have. */
+/** Longer texts are not read. Only the keeper should write here, but anybody with access to Redis can. */
 const maxPoolBytes = 512;
 
 /**

@@ -1,11 +1,11 @@
-/** Largest power of ten that a double holds exactly. */
+/** Largest power of ten that a double represents exactly. */
 const maxExactPower = 22;
 const powersOfTen: readonly number[] = Array.from({ length: maxExactPower + 1 }, (_, exponent) => 10 ** exponent);
 const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * Raw integer amount in whole coins: `raw / 10^decimals`, correctly rounded to a double.
- * Below 2^53 one division of two exact doubles does it; beyond, the decimal text is parsed, because rounding twice could be off by one.
+ * A raw integer amount in whole coins: `raw / 10^decimals`, correctly rounded to a double. Below 2^53, dividing two exact doubles is
+ * enough. Above it, the decimal text is parsed, because rounding twice could be off by one.
  */
 export function toUi(raw: bigint, decimals: number): number {
   const power = powersOfTen[decimals];
@@ -13,15 +13,15 @@ export function toUi(raw: bigint, decimals: number): number {
   return Number(`${raw}e-${decimals}`);
 }
 
-/** Bits of a quotient beyond those of a double, so that it is rounded once. */
+/** Bits of the quotient beyond those of a double, so that it is rounded only once. */
 const quotientBits = 66;
 
-/** `numerator / denominator`, both above 0, correctly rounded to a double. Quotients below 2^-900 are not for it. */
+/** `numerator / denominator`, both above 0, correctly rounded to a double. Not for quotients below 2^-900. */
 export function quotient(numerator: bigint, denominator: bigint): number {
   const shift = BigInt(Math.max(0, quotientBits + 4 * (denominator.toString(16).length - numerator.toString(16).length)));
   const shifted = numerator << shift;
   const whole = shifted / denominator;
-  // What is left over only decides a tie.
+  // The remainder only decides a tie.
   const exact = whole * denominator === shifted ? whole : whole | 1n;
   return Number(exact) / 2 ** Number(shift);
 }

@@ -5,23 +5,29 @@ const addressBytes = 32;
 const addressMaxChars = 44;
 const addressMinChars = 32;
 
-/** Encoding an address: eleven limbs of four digits; 58^4 < 2^24, so a 24-bit word times it, eleven times, fits a double's 53 bits. */
+/**
+ * For encoding an address: eleven limbs of four digits. 58^4 < 2^24, so eleven products of a limb and a 24-bit word fit in a double's 53
+ * bits.
+ */
 const limbBase = 58 ** 4;
 const limbCount = 11;
-/** A little less than 1 / limbBase, so that a quotient is never too large (and at most one too small). */
+/** Slightly less than 1 / limbBase, so that a quotient is never too large, and at most one too small. */
 const limbInverse = (1 / limbBase) * (1 - 2 ** -50);
 
 /** Text is decoded in groups of five digits: 58^5 < 2^30. */
 const digitsPerGroup = 5;
 
-/** Longest text that is decoded; beyond it `decodeBase58` answers null. Instruction data of a CPI has at most 10 KiB (14,000 characters). */
+/**
+ * Longest text that is decoded; `decodeBase58` returns null for a longer one. Instruction data of a CPI has at most 10 KiB (14,000
+ * characters).
+ */
 export const maxBase58Chars = 16_384;
 
-/** Digit by character code, 255 for none. */
+/** Digit by character code; 255 if the character is not a digit. */
 const digitOf = new Uint8Array(128).fill(255);
 for (let digit = 0; digit < 58; digit++) digitOf[alphabetCodes[digit]!] = digit;
 
-/** Both characters of every two-digit number, low byte first, so that two characters are one store. */
+/** Both characters of every two-digit number, low byte first, so that one store writes two characters. */
 const pairCodes = new Uint16Array(58 * 58);
 for (let pair = 0; pair < pairCodes.length; pair++) {
   pairCodes[pair] = alphabetCodes[Math.floor(pair / 58)]! | (alphabetCodes[pair % 58]! << 8);
@@ -39,8 +45,8 @@ function settle(limb: number, sum: number): void {
 }
 
 /**
- * 32 bytes as limbs, least significant first: the words times the base-58^4 digits of 2^(24 k), without a carry between
- * limbs yet. Written out because it is the most frequent arithmetic of all decoding; a loop takes twice as long.
+ * Converts 32 bytes to limbs, least significant first: multiplies the words by the base-58^4 digits of 2^(24 k), without carries between
+ * limbs. It is unrolled because decoding spends most of its time here; a loop takes twice as long.
  */
 function splitAddress(b: Uint8Array, o: number): void {
   const w10 = (b[o]! << 8) | b[o + 1]!;
@@ -121,7 +127,7 @@ function encodeAddress(bytes: Uint8Array, offset: number): string {
   return chars.toString('latin1', start - zeros);
 }
 
-/** Three bytes at a time into limbs of four digits, least significant first: a limb times 2^24 fits a double's 53 bits. */
+/** Converts three bytes at a time to limbs of four digits, least significant first. A limb times 2^24 fits in a double's 53 bits. */
 function encodeAny(bytes: Uint8Array, offset: number, length: number): string {
   let zeros = 0;
   while (zeros < length && bytes[offset + zeros] === 0) zeros++;
@@ -129,7 +135,7 @@ function encodeAny(bytes: Uint8Array, offset: number, length: number): string {
   let used = 0;
   const end = offset + length;
   for (let at = offset + zeros; at < end;) {
-    // The first step takes what does not make three.
+    // The first step handles the bytes that do not fill a group of three.
     const step = (end - at) % 3 || 3;
     let carry = 0;
     for (const next = at + step; at < next; at++) carry = carry * 256 + bytes[at]!;
@@ -149,7 +155,7 @@ function encodeAny(bytes: Uint8Array, offset: number, length: number): string {
   return '1'.repeat(zeros) + limbText(limbs, used);
 }
 
-/** The digits of limbs, without the zeros in front of the first. */
+/** The digits of limbs, without leading zeros. */
 function limbText(limbs: Int32Array, used: number): string {
   const text = Buffer.allocUnsafe(used * 4);
   for (let i = used - 1, at = 0; i >= 0; i--, at += 4) {
@@ -166,19 +172,19 @@ function limbText(limbs: Int32Array, used: number): string {
   return text.toString('latin1', start);
 }
 
-/** Base58 (Bitcoin alphabet) of `length` bytes from `offset`. 32 bytes, an address, take a fast path. */
+/** Base58 (Bitcoin alphabet) of `length` bytes from `offset`. 32 bytes, the length of an address, use a fast path. */
 export function encodeBase58(bytes: Uint8Array, offset = 0, length = bytes.length - offset): string {
   if (offset < 0 || length < 0 || offset + length > bytes.length) throw new RangeError('The range to encode lies outside the bytes.');
   return length === addressBytes ? encodeAddress(bytes, offset) : encodeAny(bytes, offset, length);
 }
 
-/** The bytes of a base58 text; null where a character is not of the alphabet or the text is longer than `maxBase58Chars`. */
+/** The bytes of a base58 text; null if a character is not in the alphabet or the text is longer than `maxBase58Chars`. */
 export function decodeBase58(text: string): Uint8Array | null {
   const length = text.length;
   if (length > maxBase58Chars) return null;
   let zeros = 0;
   while (zeros < length && text.charCodeAt(zeros) === oneCode) zeros++;
-  // 16-bit limbs, least significant first; a character carries 5.858 bits.
+  // 16-bit limbs, least significant first; a character adds 5.858 bits.
   const words = new Float64Array(Math.ceil(((length - zeros) * 5.858) / 16) + 1);
   let used = 0;
   for (let at = zeros; at < length;) {

@@ -3,17 +3,17 @@ import { wrappedSolMint, zeroAddress } from './well-known.ts';
 
 const twoTo32 = 4_294_967_296;
 const keyBytes = 32;
-/** Seconds at or beyond this (the year 2242) are no clock reading. */
+/** A time at or after this (the year 2242), in seconds, is not a valid clock value. */
 const maxTimestamp = 2 ** 33;
 
-/** Without a copy first, which `Buffer.from` of bytes makes. */
+/** Without copying first, as `Buffer.from` would. */
 export function base64Of(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }
 
 /**
- * Reads a Borsh record front to back. A read past the end gives zero and sets `failed`, so that decoders check once at the
- * end and never throw.
+ * Reads a Borsh record from front to back. A read past the end returns zero and sets `failed`. Decoders therefore check once at the end and
+ * never throw.
  */
 export class BorshReader {
   readonly bytes: Uint8Array;
@@ -27,7 +27,10 @@ export class BorshReader {
     this.at = at;
   }
 
-  /** Whether a field of `length` bytes follows: layouts grow at the tail, so an end here is an older layout. An end inside the field is a fault. */
+  /**
+   * Whether a field of `length` bytes follows. Layouts grow at the end, so a record that ends before the field has an older layout. A
+   * record that ends inside the field is malformed.
+   */
   has(length: number): boolean {
     const left = this.bytes.length - this.at;
     if (left >= length) return true;
@@ -35,7 +38,7 @@ export class BorshReader {
     return false;
   }
 
-  /** Moves over `length` bytes and gives where they began, or fails. */
+  /** Skips `length` bytes and returns the offset at which they begin, or fails. */
   private take(length: number): number {
     const from = this.at;
     if (this.failed || length > this.bytes.length - from) {
@@ -55,7 +58,7 @@ export class BorshReader {
     return from < 0 ? 0 : this.bytes[from]!;
   }
 
-  /** Anything but 0 and 1 is no Borsh bool. */
+  /** A Borsh bool is 0 or 1; anything else fails. */
   bool(): boolean {
     const byte = this.u8();
     if (byte > 1) this.failed = true;
@@ -72,7 +75,7 @@ export class BorshReader {
     return from < 0 ? 0n : this.view.getBigUint64(from, true);
   }
 
-  /** A u64 that fits a double in practice (basis points). */
+  /** A u64 that fits in a double in practice (basis points). */
   u64Number(): number {
     const from = this.take(8);
     return from < 0 ? 0 : this.view.getUint32(from, true) + this.view.getUint32(from + 4, true) * twoTo32;
@@ -103,7 +106,7 @@ export class BorshReader {
     return from < 0 || isZeroKey(this.bytes, from) ? wrappedSolMint : encodeBase58(this.bytes, from, keyBytes);
   }
 
-  /** UTF-8 text; invalid sequences become replacement characters, because creators write what they like. */
+  /** UTF-8 text. Invalid sequences become replacement characters, because creators of tokens may write any bytes. */
   text(): string {
     const length = this.u32();
     const from = this.take(length);
@@ -132,7 +135,7 @@ export function hasPrefix(data: Uint8Array, prefix: Uint8Array): boolean {
 
 export const discriminatorLength = 8;
 
-/** The discriminator in hex, for counters and lookups off the hot path; shorter where there are fewer bytes. */
+/** The discriminator in hex, for counters and for look-ups outside the hot path. Shorter if there are fewer bytes. */
 export function discriminatorHex(data: Uint8Array): string {
   return Buffer.from(data.buffer, data.byteOffset, Math.min(data.length, discriminatorLength)).toString('hex');
 }

@@ -3,7 +3,7 @@ const low255 = 2n ** 255n - 1n;
 /** The d of Ed25519's equation -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1). */
 const edwardsD = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
-/** value mod p for 0 <= value < 2^510: what stands above bit 255 comes back nineteenfold. */
+/** value mod p for 0 <= value < 2^510: bits above 255 are multiplied by 19 and added. */
 function reduce(value: bigint): bigint {
   let rest = value;
   while (rest > low255) rest = (rest & low255) + 19n * (rest >> 255n);
@@ -26,7 +26,7 @@ function toLimbs(value: bigint, limbs: Int32Array): void {
 }
 toLimbs(prime, primeLimbs);
 
-/** Shifts the zeros at the low end out of a number that is not 0, and says how many they were. */
+/** Removes the low zero bits of a number that is not 0, and returns how many there were. */
 function stripZeros(limbs: Int32Array): number {
   let whole = 0;
   while (limbs[whole] === 0) whole++;
@@ -46,7 +46,7 @@ function isLess(a: Int32Array, b: Int32Array): boolean {
   return false;
 }
 
-/** a -= b for a >= b; whether anything is left. */
+/** a -= b for a >= b. Returns whether the result is not 0. */
 function subtract(a: Int32Array, b: Int32Array): boolean {
   let borrow = 0;
   let any = 0;
@@ -61,8 +61,8 @@ function subtract(a: Int32Array, b: Int32Array): boolean {
 }
 
 /**
- * Whether 0 < value < p is a square modulo p: the Jacobi symbol by the binary algorithm, some 180 subtractions. Raising to
- * (p-1)/2 says the same and takes thirty times as long.
+ * Whether 0 < value < p is a square modulo p: the Jacobi symbol by the binary algorithm, about 180 subtractions. Raising to (p-1)/2 gives
+ * the same result and takes thirty times as long.
  */
 function isSquare(value: bigint): boolean {
   let a = left;
@@ -82,8 +82,8 @@ function isSquare(value: bigint): boolean {
 }
 
 /**
- * Whether 32 bytes are a point of the Ed25519 curve as the runtime decides it: (y^2 - 1) / (d y^2 + 1) has a square root,
- * which is when the product of the two is a square. The sign bit is left out, and y is taken modulo p.
+ * Whether 32 bytes are a point of the Ed25519 curve, as the runtime decides it: (y^2 - 1) / (d y^2 + 1) must have a square root, which is
+ * true if the product of the two is a square. The sign bit is ignored, and y is taken modulo p.
  */
 export function isOnCurve(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, 32);
@@ -95,13 +95,13 @@ export function isOnCurve(bytes: Uint8Array): boolean {
   return product === 0n || isSquare(product);
 }
 
-/** y of the points whose order divides 8: 0 and the two of order 4, the identity and the one of order 2, and order 8. */
+/** y of the points whose order divides 8: 0 for the two of order 4, the identity, the one of order 2, and those of order 8. */
 const order8Y = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 const smallOrderYs: ReadonlySet<bigint> = new Set([0n, 1n, prime - 1n, order8Y, prime - order8Y]);
 
 /**
- * Whether 32 bytes name one of the eight points of small order, however encoded. Under such a public key signatures can be made
- * by anybody: it is nobody's.
+ * Whether 32 bytes are one of the eight points of small order, in any encoding. Anybody can make valid signatures for such a public key, so
+ * it belongs to nobody.
  */
 export function isSmallOrder(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, 32);

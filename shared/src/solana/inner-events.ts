@@ -4,27 +4,27 @@ import { eventPath, type EventSink } from './logs.ts';
 import { decodeTransaction, type TransactionVersion } from './transaction.ts';
 import { precompilePrograms } from './well-known.ts';
 
-/** First eight bytes of a self-CPI event's instruction data (Anchor's `emit_cpi!`): `e445a52e51cb9a1d`. */
+/** First eight bytes of the instruction data of a self-CPI event (Anchor's `emit_cpi!`): `e445a52e51cb9a1d`. */
 const eventTagHigh = 0xe445a52e;
 const eventTagLow = 0x51cb9a1d;
 const tagLength = 8;
 const amountForm = /^\d{1,20}$/;
-/** Height of an instruction that a top-level instruction calls; the top level has 1. */
+/** Stack height of an instruction that a top-level instruction calls; the top level has 1. */
 const firstInnerHeight = 2;
 
 export interface TransactionInstruction {
   readonly programId: string;
-  /** Addresses in order; empty for an instruction that came parsed (`jsonParsed` of a well-known program). */
+  /** Addresses in order; empty for an instruction in parsed form (`jsonParsed` of a well-known program). */
   readonly accounts: readonly string[];
   readonly data: Uint8Array;
 }
 
 export interface TransactionInnerInstruction extends TransactionInstruction {
-  /** Null where the node is too old to tell. */
+  /** Null if the node is too old to report it. */
   readonly stackHeight: number | null;
 }
 
-/** What a token account held before and after a transaction. An account that did not exist held nothing. */
+/** Balances of a token account before and after a transaction. An account that did not exist has 0. */
 export interface TokenBalance {
   readonly account: string;
   readonly mint: string;
@@ -34,16 +34,16 @@ export interface TokenBalance {
   readonly after: bigint;
 }
 
-/** A transaction as `getTransaction`, `getBlock` or `blockSubscribe` answered, in any encoding. */
+/** A transaction in the form of `getTransaction`, `getBlock` or `blockSubscribe`, in any encoding. */
 export interface TransactionView {
   readonly kind: 'transaction';
   readonly signature: string;
   readonly version: TransactionVersion;
   readonly feePayer: string;
-  /** Null where the answer carries no slot (transactions within a block). */
+  /** Null if the answer contains no slot (transactions within a block). */
   readonly slot: number | null;
   readonly blockTime: number | null;
-  /** The runtime's error as the RPC gave it; null when the transaction succeeded. */
+  /** The runtime's error as RPC returned it; null if the transaction succeeded. */
   readonly err: unknown;
   readonly logs: readonly string[];
   /** The keys of the message, then the loaded addresses: writable ones first. */
@@ -51,7 +51,7 @@ export interface TransactionView {
   /** How many of the keys come from lookup tables. */
   readonly loadedAddresses: number;
   readonly instructions: readonly TransactionInstruction[];
-  /** By index of the top-level instruction among all of them, precompiles included; null if the node did not record them. */
+  /** Indexed by the top-level instruction, precompiles included; null if the node did not record inner instructions. */
   readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]> | null;
   /** Null if the node did not record them. */
   readonly tokenBalances: readonly TokenBalance[] | null;
@@ -64,7 +64,7 @@ export interface MalformedTransactionView {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a reader found wrong; thrown inside this file only and turned into a value at its edge. */
+/** A fault that a reader found. Thrown only inside this file; the exported functions turn it into a value. */
 class ShapeFault extends Error {}
 
 function fail(reason: string): never {
@@ -104,7 +104,7 @@ function keyAt(keys: readonly string[], index: unknown): string {
   return (typeof index === 'number' ? keys[index] : undefined) ?? fail('an account index is outside the keys');
 }
 
-/** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (no bytes). */
+/** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (without bytes). */
 function readInstruction(value: unknown, keys: readonly string[]): TransactionInstruction {
   if (!isRecord(value)) return fail('an instruction is no object');
   if (typeof value['programId'] === 'string') {
@@ -196,7 +196,7 @@ function readEncoded(transaction: readonly unknown[], meta: Json): Body {
 function readJson(transaction: Json, meta: Json, version: unknown): Body {
   const message = objectIn(transaction, 'message');
   const listed = listOf(message['accountKeys'], 'accountKeys');
-  // `jsonParsed` lists the keys of lookup tables among the others, `json` leaves them in `loadedAddresses`.
+  // `jsonParsed` lists the keys of lookup tables among the others; `json` has them in `loadedAddresses`.
   const parsed = listed.some(isRecord);
   const own = listed.map((key) => addressOf(isRecord(key) ? key['pubkey'] : key));
   const loaded = parsed ? [] : loadedKeys(meta);
@@ -211,9 +211,9 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
 }
 
 /**
- * Reads what `getTransaction` answered (or one element of a block's `transactions`) in the encodings json, jsonParsed,
- * base64 or base58. Trusts no shape: anything unexpected is `malformed`, never an exception. Without `withInner`, `inner` and
- * `tokenBalances` are null, which halves the cost for callers that need only the logs.
+ * Reads an answer of `getTransaction`, or one element of a block's `transactions`, in the encodings json, jsonParsed, base64 or base58. An
+ * unexpected shape gives `malformed`, never an exception. Without `withInner`, `inner` and `tokenBalances` are null, which halves the cost
+ * for callers that need only the logs.
  */
 export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransactionView {
   try {
@@ -253,8 +253,8 @@ function isEventData(data: Uint8Array): boolean {
 }
 
 /**
- * Index in the flattened list of the instruction that called the one at `at`: the nearest before it that stands one step
- * higher; -1 for the top-level instruction, null where the heights do not say.
+ * Index in the flattened list of the instruction that called the one at `at`: the nearest earlier one whose stack height is one less. -1
+ * for the top-level instruction; null if the heights do not show the caller.
  */
 function callerOf(list: readonly TransactionInnerInstruction[], at: number): number | null {
   const height = list[at]!.stackHeight;
@@ -268,11 +268,11 @@ function callerOf(list: readonly TransactionInnerInstruction[], at: number): num
   return null;
 }
 
-/** What a walk over a transaction's inner instructions found out about them. */
+/** Result of reading a transaction's inner instructions. */
 export interface InnerReading {
-  /** Self-CPIs with the tag that are no events: without the event authority, or called by another program. */
+  /** Self-CPIs with the tag that are not events: without the event authority, or called by another program. */
   readonly refused: number;
-  /** Why events may be missing, or null. Such an answer is none about the events: another node may tell them. */
+  /** Why events may be missing, or null. Such a result says nothing about the events; another node may show them. */
   readonly unreadable: string | null;
 }
 
@@ -280,10 +280,10 @@ const notRecorded: InnerReading = { refused: 0, unreadable: 'inner instructions 
 const noHeights = 'the heights of inner instructions do not say who called';
 
 /**
- * Reports the self-CPI events of a transaction: the same (program, path, data) that `readLogs` reports for a program that
- * also logs them. An event counts when the program calls itself with the tag and its event authority as first account;
- * only the program can sign for that address. `eventAuthorities` maps the programs of interest to theirs.
- * The path counts only top-level instructions that log, so precompiles are left out.
+ * Reports the self-CPI events of a transaction, with the same (program, path, data) that `readLogs` reports for a program that also logs
+ * them. An event counts if the program calls itself with the tag and with its event authority as first account, because only the program
+ * can sign for that address. `eventAuthorities` maps each requested program to its authority. The path counts only top-level instructions
+ * that log, so precompiles are excluded.
  */
 export function readInnerEvents(view: TransactionView, eventAuthorities: ReadonlyMap<string, string>, onEvent: EventSink): InnerReading {
   if (view.inner === null) return notRecorded;
@@ -315,8 +315,8 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
 }
 
 /**
- * Reports every instruction of the given programs, top-level and inner, with the path that `readLogs` gives to an event which that
- * instruction emits. Inner instructions must be recorded.
+ * Reports every instruction of the given programs, top-level and inner, with the path that `readLogs` gives to an event that the
+ * instruction emits. The inner instructions must have been recorded.
  */
 export function readInstructions(view: TransactionView, programs: ReadonlySet<string>, onInstruction: EventSink): void {
   let top = -1;

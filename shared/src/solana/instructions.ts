@@ -2,7 +2,10 @@ import type { AccountMeta, Instruction } from './transaction.ts';
 import { tokenAddress } from './derived.ts';
 import { associatedTokenProgram, computeBudgetProgram, systemProgram } from './well-known.ts';
 
-/** Instructions of the network's own programs. Sources: the programs' `instruction.rs`; one tag byte (of the system program: u32), then little-endian arguments. */
+/**
+ * Instructions of the network's own programs. Source: the programs' `instruction.rs`. One tag byte (a u32 for the system program), then
+ * little-endian arguments.
+ */
 const tag = {
   computeUnitLimit: 2,
   computeUnitPrice: 3,
@@ -16,7 +19,7 @@ export const readonlyAccount = (address: string): AccountMeta => ({ address, sig
 export const writableAccount = (address: string): AccountMeta => ({ address, signer: false, writable: true });
 export const signerAccount = (address: string): AccountMeta => ({ address, signer: true, writable: true });
 
-/** Bytes of a u64 in little-endian order, after `head`. Throws RangeError on what is no u64. */
+/** `head`, then a u64 in little-endian order. Throws RangeError if the value is not a u64. */
 export function withU64s(head: Uint8Array, ...values: readonly bigint[]): Uint8Array {
   const data = Buffer.alloc(head.length + values.length * 8);
   data.set(head);
@@ -24,7 +27,7 @@ export function withU64s(head: Uint8Array, ...values: readonly bigint[]): Uint8A
   return data;
 }
 
-/** Most compute units that the transaction may take; it is the limit that is paid for. */
+/** The most compute units that the transaction may use. The fee is computed from this limit. */
 export function computeUnitLimit(units: number): Instruction {
   const data = Buffer.alloc(5);
   data[0] = tag.computeUnitLimit;
@@ -43,7 +46,7 @@ export function transferLamports(from: string, to: string, lamports: bigint): In
 }
 
 const createData = Uint8Array.of(tag.createIdempotent);
-/** Makes the associated token account of `owner`, who pays, where it is not there yet. */
+/** Creates the associated token account of `owner`, who pays, if it does not exist yet. */
 export function createTokenAccount(owner: string, mint: string, program: string): Instruction {
   return {
     programId: associatedTokenProgram,
@@ -60,13 +63,16 @@ export function createTokenAccount(owner: string, mint: string, program: string)
 }
 
 const syncData = Uint8Array.of(tag.syncNative);
-/** Makes lamports that were sent to an account of wrapped SOL count as tokens. */
+/** Counts the lamports that were sent to an account of wrapped SOL as tokens. */
 export function syncNative(account: string, program: string): Instruction {
   return { programId: program, accounts: [writableAccount(account)], data: syncData };
 }
 
 const closeData = Uint8Array.of(tag.closeAccount);
-/** Closes a token account; its rent, and of wrapped SOL all of it, goes to its owner. An account that holds other tokens is refused. */
+/**
+ * Closes a token account. Its rent (for wrapped SOL, all of its lamports) goes to its owner. The program refuses an account that still
+ * holds other tokens.
+ */
 export function closeTokenAccount(account: string, owner: string, program: string): Instruction {
   return {
     programId: program,

@@ -4,25 +4,28 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { whenAborted, type Abortable } from '../abort/when-aborted.ts';
 
-/** Connections to one host; a request beyond it waits for one of them. */
+/** Connections to one host; further requests wait for one of them. */
 const maxSockets = 512;
-/** Of these, how many are kept while nothing is asked. */
+/** How many of these stay open while there are no requests. */
 const maxFreeSockets = 64;
 const http = new HttpAgent({ keepAlive: true, maxSockets, maxFreeSockets });
 const https = new HttpsAgent({ keepAlive: true, maxSockets, maxFreeSockets });
-/** For a second try: kept connections that a host ended, it may have ended all. */
+/** For a second attempt: a host that closed one idle connection may have closed all of them. */
 const newHttp = new HttpAgent({ keepAlive: false, maxSockets });
 const newHttps = new HttpsAgent({ keepAlive: false, maxSockets });
 const unzip = promisify(gunzip);
-/** Heads with a status of 1xx before the answer; no node of Solana sends any. */
+/** Responses with a status of 1xx before the answer; no node of Solana sends any. */
 const maxInterimHeads = 4;
-/** Pieces of an answer: so many, and one more for each `leastPieceBytes` of the longest answer. Pieces of one byte cost a thousand times their length. */
+/**
+ * Allowed chunks of an answer: this many, plus one for each `leastPieceBytes` of the longest answer. Handling chunks of one byte costs a
+ * thousand times as much.
+ */
 const minPieces = 1_024;
 const leastPieceBytes = 256;
-/** How a host ends a connection that it has kept open long enough. */
+/** Errors that appear if the host closed an idle connection. */
 const closedByHost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
-/** `late`: not whole in time. `failed`: no connection, or one that broke. */
+/** `late`: incomplete when the time ran out. `failed`: no connection, or it broke. */
 export type PostAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly bytes: Buffer }
   | { readonly kind: 'too_long' | 'aborted' | 'late' }
@@ -33,10 +36,10 @@ export interface PostBounds {
   readonly maxAnswerBytes: number;
 }
 
-/** Posts JSON texts to one address, over connections that are kept: a third of what `fetch` costs. Never rejects. */
+/** Posts JSON texts to one address over persistent connections, at a third of the cost of `fetch`. Never rejects. */
 export type JsonPost = (body: string, bounds: PostBounds, signal: Abortable | undefined) => Promise<PostAnswer>;
 
-/** Throws TypeError where it is no address of HTTP. */
+/** Throws TypeError if the address does not use HTTP. */
 export function createJsonPost(address: string): JsonPost {
   const url = new URL(address);
   const isTls = url.protocol === 'https:';
@@ -50,21 +53,21 @@ export function createJsonPost(address: string): JsonPost {
     path: `${url.pathname}${url.search}`,
     ...auth,
   };
-  // What is far away is worth the packing.
+  // Compression pays off only for distant hosts.
   const packing = isTls ? { 'accept-encoding': 'gzip' } : {};
-  const [kept, fresh] = isTls ? [https, newHttps] : [http, newHttp];
+  const [reused, fresh] = isTls ? [https, newHttps] : [http, newHttp];
   return async (body, bounds, signal) => {
     if (signal?.aborted === true) return { kind: 'aborted' };
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...packing };
     const ask = (agent: HttpAgent): Promise<PostAnswer | 'again'> => once(begin({ agent, headers, ...options }), body, bounds, signal);
-    const first = await ask(kept);
-    // The host had ended the kept connection before it saw the request; a new one is not ended so.
+    const first = await ask(reused);
+    // The host closed the idle connection before it read the request. That cannot happen on a new connection.
     const answer = first === 'again' ? await ask(fresh) : first;
     return answer === 'again' ? { kind: 'failed', reason: 'the connection was ended' } : answer;
   };
 }
 
-/** `again`: a kept connection turned out to be ended. */
+/** `again`: the host had closed the idle connection. */
 function once(request: ClientRequest, body: string, bounds: PostBounds, signal: Abortable | undefined): Promise<PostAnswer | 'again'> {
   const { timeoutMs, maxAnswerBytes } = bounds;
   return new Promise((resolve) => {

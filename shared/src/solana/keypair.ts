@@ -15,9 +15,11 @@ const signatureLength = 64;
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Importing a key costs ten times a signature, so imported keys are kept; a private one goes when its keypair does. */
+/**
+ * Importing a key costs ten times as much as a signature, so imported keys are cached. A private key is dropped together with its keypair.
+ */
 const privateKeys = new WeakMap<Keypair, KeyObject>();
-/** Public keys kept imported; when full, the oldest goes. */
+/** Imported public keys in the cache; if it is full, the oldest is dropped. */
 const maxPublicKeys = 4096;
 const publicKeys = new Map<string, KeyObject>();
 
@@ -39,7 +41,7 @@ function importPublicKey(address: string): KeyObject | null {
   return key;
 }
 
-/** A keypair from a 32-byte seed, or a random one. Throws RangeError on a seed of another length. */
+/** A keypair from a 32-byte seed, or a random one. Throws RangeError if the seed has another length. */
 export function generateKeypair(seed: Uint8Array = randomBytes(seedLength)): Keypair {
   if (seed.length !== seedLength) throw new RangeError(`An Ed25519 seed has ${seedLength} bytes, not ${seed.length}.`);
   const own = Uint8Array.from(seed);
@@ -60,7 +62,9 @@ export function signMessage(keypair: Keypair, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, message, key));
 }
 
-/** Whether `signature` is that of `message` by the key with this base58 address; false on a malformed address or signature. */
+/**
+ * Whether `signature` is a signature of `message` by the key with this base58 address. False if the address or the signature is malformed.
+ */
 export function verifySignature(publicKey: string, message: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== signatureLength) return false;
   const key = importPublicKey(publicKey);

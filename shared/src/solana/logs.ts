@@ -1,37 +1,37 @@
-/** What a walk over a transaction's log lines found out about them. */
+/** Result of reading a transaction's log lines. */
 export interface LogReading {
   /** The runtime cut the log at its limit: events are missing, and the transaction itself must be read. */
   readonly truncated: boolean;
   /** Why the lines cannot be trusted, or null. Events before the fault were reported. */
   readonly malformed: string | null;
-  /** No program ran by these lines: of a transaction that did something they were left out. */
+  /** The lines show no program. If the transaction did anything, its log was omitted. */
   readonly empty: boolean;
 }
 
 export type EventSink = (programId: string, path: string, data: Uint8Array) => void;
 
-/** Further findings of a walk. Each costs nothing if it is not there. */
+/** Callbacks for further content of the lines. A callback that is not set costs nothing. */
 export interface LogListeners {
-  /** A `Program data:` line of several slices. No Anchor event has more than one, so it has no path. */
+  /** A `Program data:` line of several slices. Anchor events have one slice, so this line gets no path. */
   readonly onSlices?: (programId: string, line: string) => void;
-  /** A program runs. */
+  /** A program starts to run. */
   readonly onInvoke?: (programId: string) => void;
   /**
-   * The text behind `Program log: `, with the path under which it counts among the program's events. Only text that begins with
+   * The text after `Program log: `, with the path that counts it among the program's events. Only text that begins with
    * `textPrefix(programId)` is reported; null reports none.
    */
   readonly onText?: (programId: string, path: string, text: string) => void;
   readonly textPrefix?: (programId: string) => string | null;
 }
 
-/** Deepest invoke stack that is followed: five by the first limit of the network, nine by SIMD-0268; with room. */
+/** Deepest invoke stack that is followed. The network's first limit is five, that of SIMD-0268 is nine; this leaves room. */
 const maxDepth = 64;
 
 const idAt = 8; // behind `Program `
 const minIdLength = 32;
 const maxIdLength = 44;
-const dataAt = 14; // behind `Program data: `
-const textAt = 13; // behind `Program log: `
+const dataAt = 14; // after `Program data: `
+const textAt = 13; // after `Program log: `
 const successLength = 8; // ` success`
 
 const colon = 58;
@@ -54,15 +54,15 @@ function fault(malformed: string): LogReading {
 }
 
 /**
- * Names one event of a transaction: `top` is the index of the top-level instruction, `inner` that of the inner instruction
- * which emitted it (-1 for the top-level one), `before` how many events the same instruction emitted before.
+ * Names one event of a transaction. `top` is the index of the top-level instruction. `inner` is the index of the inner instruction that
+ * emitted the event (-1 for the top-level one). `before` is the number of earlier events of the same instruction.
  */
 export function eventPath(top: number, inner: number, before: number): string {
   const instruction = inner < 0 ? `${top}` : `${top}.${inner}`;
   return before === 0 ? instruction : `${instruction}+${before}`;
 }
 
-/** The number in `invoke [n]`, where the line must end with it; 0 when it is not of that form. */
+/** The number in `invoke [n]`, if the line ends with it; otherwise 0. */
 function invokeDepth(line: string, verbAt: number): number {
   const end = line.length - 1;
   const digits = end - (verbAt + 8);
@@ -76,7 +76,10 @@ function invokeDepth(line: string, verbAt: number): number {
   return depth;
 }
 
-/** Program ids met last, by a few of their characters: finding one again is cheaper than cutting it out, and its hash is known. */
+/**
+ * Recently seen program ids, by a few of their characters. Finding an id here is cheaper than cutting it out of the line, and its hash is
+ * already known.
+ */
 const idSlots = 512;
 const knownIds: string[] = Array.from({ length: idSlots }, () => '');
 
@@ -84,13 +87,13 @@ function programIdOf(line: string, idEnd: number): string {
   const slot = (line.charCodeAt(idAt) * 31 + line.charCodeAt(idAt + 3) * 7 + line.charCodeAt(idAt + 5) + idEnd) % idSlots;
   const known = knownIds[slot]!;
   if (known.length === idEnd - idAt && line.startsWith(known, idAt)) return known;
-  // Through bytes: a slice of the line would keep the whole line alive.
+  // Copies through bytes, because a slice of the line would keep the whole line in memory.
   const id = Buffer.from(line.slice(idAt, idEnd), 'latin1').toString('latin1');
   knownIds[slot] = id;
   return id;
 }
 
-/** Bytes of the one base64 slice from `dataAt`; null when it is not canonical base64. */
+/** Bytes of the one base64 slice from `dataAt`; null if it is not canonical base64. */
 function decodeSlice(line: string): Uint8Array | null {
   const length = line.length - dataAt;
   if (length % 4 !== 0) return null;
@@ -100,15 +103,15 @@ function decodeSlice(line: string): Uint8Array | null {
 }
 
 /**
- * Walks the log lines of one transaction and reports each `Program data:` line of one slice with the innermost program and
- * the path of the instruction that logged it: the index of the top-level instruction (of those that log; precompiles do
- * not), and for an inner one `.` and its index in the flattened list of inner instructions, as `meta.innerInstructions` counts.
- * Further events of the same instruction (a routed swap, a buy that completes its curve) add `+1`, `+2` and so on.
+ * Reads the log lines of one transaction. Reports each `Program data:` line of one slice with the innermost running program and the path of
+ * the instruction that logged it. The path is the index of the top-level instruction (counting only those that log; precompiles do not).
+ * For an inner instruction, `.` follows with its index in the flattened list of inner instructions, as in `meta.innerInstructions`. Further
+ * events of the same instruction (a routed swap, a buy that completes its curve) add `+1`, `+2` and so on.
  *
- * Only the runtime writes lines that begin with `Program <id> `; what programs log follows `Program log: `, so text cannot
- * forge the stack. Behind `Log truncated` nothing is reported: shorter lines may still follow there while longer ones, an
- * `invoke` among them, are missing. Lines that fit nothing are the runtime's free text and are passed over. Never throws.
- * With `wants`, lines of other programs are not decoded.
+ * Only the runtime writes lines that begin with `Program <id> `. Text that a program logs follows `Program log: `, so it cannot forge the
+ * invoke stack. After `Log truncated` nothing is reported: shorter lines may follow while longer ones, such as an `invoke`, are missing.
+ * Lines of any other form are free text of the runtime and are skipped. Never throws. With `wants`, lines of other programs are not
+ * decoded.
  */
 export function readLogs(
   logs: readonly string[],
@@ -126,7 +129,7 @@ export function readLogs(
       if (line === 'Log truncated') return cut;
       continue;
     }
-    // `Program log: `, the most frequent.
+    // `Program log: ` is the most frequent form.
     if (line.charCodeAt(11) === colon) {
       if (onText === undefined || programs.length === 0) continue;
       const depth = programs.length;

@@ -7,9 +7,9 @@ const metadataKey = 4;
 const creatorBytes = 34;
 const seed = Buffer.from('metadata');
 
-/** Metadata of a mint by the Token Metadata program. Texts without the zeros that old accounts pad them with. */
+/** Metadata of a mint in the Token Metadata program. Texts have no trailing zeros, with which old accounts pad them. */
 export interface MetaplexMetadata {
-  /** Null where the metadata cannot be changed any more. */
+  /** Null if the metadata can no longer be changed. */
   readonly updateAuthority: string | null;
   readonly mint: string;
   readonly name: string;
@@ -17,12 +17,12 @@ export interface MetaplexMetadata {
   readonly uri: string;
 }
 
-/** The metadata account of a mint. Throws TypeError where the argument is no address. */
+/** The metadata account of a mint. Throws TypeError if the argument is not an address. */
 export function metaplexAddress(mint: string): string {
   return findProgramAddress([seed, addressBytes(metadataProgram), addressBytes(mint)], metadataProgram).address;
 }
 
-/** Reads a Metadata account; null where the account is none. Never throws. */
+/** Reads a Metadata account; null if the bytes are not one. Never throws. */
 export function decodeMetaplex(owner: string, data: Uint8Array): MetaplexMetadata | null {
   if (owner !== metadataProgram || data[0] !== metadataKey) return null;
   const reader = new BorshReader(data, 1);
@@ -34,7 +34,10 @@ export function decodeMetaplex(owner: string, data: Uint8Array): MetaplexMetadat
   return { updateAuthority: isZeroKey(data, authorityAt) || !isMutable(reader) ? null : authority, mint, name, symbol, uri };
 }
 
-/** What follows the texts: seller fee, creators, `primary_sale_happened`, `is_mutable`. Cut short, it is the account of an old layout. */
+/**
+ * Skips the fields after the texts: seller fee, creators, `primary_sale_happened`, `is_mutable`. If they are cut short, the account has an
+ * old layout.
+ */
 function isMutable(reader: BorshReader): boolean {
   reader.skip(2);
   if (reader.u8() === 1) reader.skipList(creatorBytes);

@@ -3,12 +3,12 @@ import { decodeBase58, encodeBase58 } from './base58.ts';
 import { isOnCurve } from './curve.ts';
 import { associatedTokenProgram } from './well-known.ts';
 
-/** Most seeds, and most bytes a seed, that the runtime takes (the bump is one more seed). */
+/** Limits of the runtime: seeds, and bytes of a seed (the bump is one more seed). */
 const maxSeeds = 15;
 const maxSeedBytes = 32;
 const marker = Buffer.from('ProgramDerivedAddress');
 
-/** 32 bytes of an address; throws TypeError on text that is none, which is a caller's bug. */
+/** The 32 bytes of an address. Throws TypeError if the text is not an address, which is a bug of the caller. */
 export function addressBytes(address: string): Uint8Array {
   const bytes = decodeBase58(address);
   if (bytes === null || bytes.length !== 32) throw new TypeError(`Not an address: ${address.slice(0, 64)}`);
@@ -16,8 +16,8 @@ export function addressBytes(address: string): Uint8Array {
 }
 
 /**
- * The program derived address with the highest bump that lies off the Ed25519 curve, as the runtime finds it. About two
- * hashes and two curve checks on average; callers cache. Throws RangeError on seeds the runtime would refuse.
+ * The program derived address with the highest bump that is off the Ed25519 curve, as the runtime finds it. It needs about two hashes and
+ * two curve checks on average, so callers cache it. Throws RangeError on seeds that the runtime would refuse.
  */
 export function findProgramAddress(seeds: readonly Uint8Array[], programId: string): { address: string; bump: number } {
   if (seeds.length > maxSeeds) throw new RangeError(`At most ${maxSeeds} seeds, not ${seeds.length}.`);

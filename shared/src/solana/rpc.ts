@@ -5,24 +5,24 @@ import { shownText } from './answers/node-text.ts';
 import { restOf, type EndpointRest, type Offence } from './answers/rests.ts';
 import { createJsonPost, type JsonPost } from './json-post.ts';
 
-/** How long an endpoint that failed stays behind the others; doubled with each failure in a row. */
+/** How long an endpoint that failed is tried after the others; doubled with each failure in a row. */
 const firstPenaltyMs = 500;
 const maxPenaltyMs = 30_000;
 
 /**
- * `answer`: the node answered with a JSON-RPC error, `code`, `message` and `data` are its own.
- * `unreachable`: no endpoint gave a usable answer (connection, timeout, HTTP status); `malformed`: the last one gave
- * something that is no JSON-RPC answer; `aborted`: the caller's signal fired. `code` is 0 for these three.
+ * `answer`: the node answered with a JSON-RPC error; `code`, `message` and `data` are the node's. `unreachable`: no endpoint gave a usable
+ * answer (connection, timeout, HTTP status). `malformed`: the last one returned something that is not a JSON-RPC answer. `aborted`: the
+ * caller's signal fired. `code` is 0 for the last three.
  */
 export type RpcErrorKind = 'answer' | 'unreachable' | 'malformed' | 'aborted';
 
 export class RpcError extends Error {
   readonly kind: RpcErrorKind;
   readonly code: number;
-  /** Not a property of its own: logs show those, and a node can make it as long as an answer. */
+  /** Not an own property, because logs show those, and a node can make it as long as an answer. */
   readonly #data: unknown;
 
-  /** `message` may be a node's: of a long one only the beginning is kept. */
+  /** `message` may come from a node; only the beginning of a long one is stored. */
   constructor(kind: RpcErrorKind, code: number, message: string, data: unknown = null) {
     super(shownText(message));
     this.name = 'RpcError';
@@ -38,9 +38,8 @@ export class RpcError extends Error {
 
 export interface Rpc {
   /**
-   * The `result` of one call. Throws RpcError. With `accept` the endpoints are asked one after the other, whatever they
-   * answer, until it takes a result; where it takes none, the first result of all. With `keep`, a block is returned with only the
-   * transactions of these signatures.
+   * The `result` of one call. Throws RpcError. With `accept`, the endpoints are asked in turn until `accept` returns true for a result; if
+   * it never does, the first result is returned. With `keep`, a block is returned with only the transactions of these signatures.
    */
   call(
     method: string,
@@ -51,16 +50,16 @@ export interface Rpc {
   ): Promise<unknown>;
 }
 
-/** How one endpoint has done, for those who watch over it. */
+/** How one endpoint is doing, for monitoring. */
 export interface EndpointHealth {
   readonly calls: number;
-  /** Calls without a usable answer, or with one that says that the node is not well. */
+  /** Calls without a usable answer, or with an answer that reports an unhealthy node. */
   readonly failures: number;
-  /** It failed last, and others are asked before it; or it sent more than it may, and is not asked. */
+  /** Its last call failed, so others are tried before it; or it sent too long an answer, so it is not used. */
   readonly resting: boolean;
-  /** Answers that were longer than the limit of their method, or nested too deep, over all clients of this process. */
+  /** Answers that were too long for their method, or nested too deeply, over all clients of this process. */
   readonly offences: number;
-  /** Milliseconds until it is asked again after such an answer; 0 where it does not rest for one. */
+  /** Milliseconds until it is used again after such an answer; 0 if it is not resting. */
   readonly restMs: number;
 }
 
@@ -70,11 +69,11 @@ export interface WatchedRpc extends Rpc {
 }
 
 export interface RpcPool extends WatchedRpc {
-  /** Each endpoint by itself, to hold what they say against each other; health and connections are those of the pool. */
+  /** Each endpoint on its own, so that answers can be compared. They share health and connections with the pool. */
   readonly each: readonly WatchedRpc[];
 }
 
-/** Errors that speak of the request: every node would give them. Any other may be the node's alone, its provider's own among them. */
+/** Errors about the request itself: every node would return them. Any other error may be specific to the node or to its provider. */
 const requestFaults: ReadonlySet<number> = new Set([
   -32700, // the request is no JSON
   -32600, // invalid request
@@ -85,7 +84,7 @@ const requestFaults: ReadonlySet<number> = new Set([
   -32013, // signatures of the wrong number
 ]);
 
-/** Errors by which a node says that it is not well: for a while it stays behind the others for everything. */
+/** Errors of an unhealthy node. It is tried after the others for a while. */
 const sickness: ReadonlySet<number> = new Set([
   -32005, // node is unhealthy or behind
   -32016, // minimum context slot not reached
@@ -103,7 +102,7 @@ interface Endpoint {
   notBeforeMs: number;
 }
 
-/** `next`: another endpoint may do better. `sick`: this one is to be left alone for a while. */
+/** `next`: another endpoint may do better. `sick`: do not use this endpoint for a while. */
 interface FailedAttempt {
   readonly ok: false;
   readonly error: RpcError;
@@ -118,7 +117,7 @@ function failed(kind: RpcErrorKind, message: string): FailedAttempt {
 }
 
 function readAnswer(answer: unknown, id: number): Attempt {
-  if (typeof answer !== 'object' || answer === null) return failed('malformed', 'The answer is no object.');
+  if (typeof answer !== 'object' || answer === null) return failed('malformed', 'The answer is not an object.');
   const { id: answeredId, result, error } = answer as Record<string, unknown>;
   if (typeof error === 'object' && error !== null) {
     const { code, message, data } = error as Record<string, unknown>;
@@ -131,16 +130,16 @@ function readAnswer(answer: unknown, id: number): Attempt {
     );
     return { ok: false, error: rpcError, next: !requestFaults.has(number), sick: sickness.has(number) };
   }
-  if (answeredId !== id || result === undefined) return failed('malformed', 'The answer carries neither result nor error, or another id.');
+  if (answeredId !== id || result === undefined) return failed('malformed', 'The answer has neither a result nor an error, or another id.');
   return { ok: true, result };
 }
 
 function describeOffence({ method, what }: Pick<Offence, 'method' | 'what'>): string {
-  const fault = what === 'too_long' ? `longer than ${answerLimit(method).bytes} bytes` : 'nested too deep';
+  const fault = what === 'too_long' ? `longer than ${answerLimit(method).bytes} bytes` : 'nested too deeply';
   return `The answer to ${method} is ${fault}.`;
 }
 
-/** One question, as it is put to any endpoint. */
+/** One call, in a form for any endpoint. */
 interface Question {
   readonly id: number;
   readonly method: string;
@@ -174,7 +173,7 @@ async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal
       if (parsed.kind === 'busy') return { ...failed('unreachable', 'Too many long answers are being read.'), sick: false };
       const answer = parsed.kind === 'parsed' ? readAnswer(parsed.answer, id) : failed('malformed', 'The answer is not JSON.');
       if (answered.status >= 200 && answered.status < 300) return answer;
-      // Some providers send JSON-RPC errors with HTTP 4xx; a body that is one says more than the status.
+      // Some providers send JSON-RPC errors with HTTP 4xx. If the body is one, it is more precise than the status.
       return !answer.ok && answer.error.kind === 'answer'
         ? { ...answer, next: true, sick: true }
         : failed('unreachable', `HTTP status ${answered.status}.`);
@@ -195,7 +194,7 @@ function note(endpoint: Endpoint, healthy: boolean): void {
   endpoint.notBeforeMs = performance.now() + penaltyMs;
 }
 
-/** Those that failed last come last. */
+/** Puts those whose last call failed at the end. */
 function byHealth(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   if (endpoints.length === 1) return endpoints;
   const nowMs = performance.now();
@@ -208,7 +207,7 @@ function healthOf({ calls, failed: failures, notBeforeMs, rest }: Endpoint): End
   return { calls, failures, resting: notBeforeMs > nowMs || rest.isResting(nowMs), offences: rest.offences, restMs: rest.restMs(nowMs) };
 }
 
-/** Its answer is of no account, and a message is to reach everybody. */
+/** For a message that must reach every endpoint; the answers do not matter. */
 const evenWhileResting = 'sendTransaction';
 
 interface Calling {
@@ -222,7 +221,7 @@ interface Asked {
   readonly asking: Promise<Asked>;
 }
 
-/** Also notes the health of an endpoint whose answer nobody waits for any more. */
+/** Sends the question, and updates the endpoint's health, even if nobody waits for the answer any more. */
 function ask(endpoint: Endpoint, question: Question): Promise<Asked> {
   const asking: Promise<Asked> = attempt(endpoint, question).then((outcome) => {
     if (outcome.ok) note(endpoint, true);
@@ -232,7 +231,7 @@ function ask(endpoint: Endpoint, question: Question): Promise<Asked> {
   return asking;
 }
 
-/** The first one that ends; null if none does within this time. */
+/** The first answer to arrive; null if none arrives within this time. */
 async function firstEnded(asked: ReadonlySet<Promise<Asked>>, withinMs: number): Promise<Asked | null> {
   if (!Number.isFinite(withinMs)) return await Promise.race(asked);
   let timer: NodeJS.Timeout | undefined;
@@ -277,7 +276,7 @@ function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, hedgeAfterMs, next
         if (last.kind === 'aborted' || (!outcome.next && accept === undefined)) throw last;
       }
       if (refused !== null) return refused.result;
-      throw last ?? new RpcError('unreachable', 0, 'Every endpoint rests: it sent answers that are longer, or nested deeper, than it may.');
+      throw last ?? new RpcError('unreachable', 0, 'All endpoints are resting after answers that were too long or nested too deeply.');
     },
   };
 }
@@ -289,11 +288,12 @@ export interface RpcOptions {
 }
 
 /**
- * JSON-RPC over HTTP with one or several endpoints of a cluster, tried in the order of their health: those that failed last
- * wait behind the others. A node's own error is final only where it speaks of the request. No answer is longer than `answerLimit`;
- * an endpoint that sends more is not asked for a while. No URL stands in an error: it may hold a key.
- * After `hedgeAfterMs` without an answer the next endpoint is asked as well, and the first usable answer counts: for readers that must be
- * quick, since a slow node then costs another call.
+ * JSON-RPC over HTTP to one or several endpoints of a cluster. They are tried in the order of their health: those whose last call failed
+ * come last. A node's error is final only if it is about the request. No answer may be longer than `answerLimit`; an endpoint that sends a
+ * longer one is not used for a while. Errors contain no URL, because it may contain a key.
+ *
+ * After `hedgeAfterMs` without an answer the next endpoint is asked too, and the first usable answer counts. This is for callers that must
+ * be quick, because a slow node then costs one more call instead of a delay.
  */
 export function createRpc(urls: readonly string[], { timeoutMs, hedgeAfterMs = Infinity }: RpcOptions): RpcPool {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');

@@ -1,10 +1,10 @@
 /**
- * Slots by which one thing may be older than another and merely late: two to three hours, far more than any endpoint lags
- * and still answers. A wider gap means that the newer slot was none, and must not silence what comes after it.
+ * Two things may differ by this many slots if one of them is merely late: two to three hours, far more than any lagging endpoint that still
+ * answers. If the difference is larger, the newer slot was wrong, and must not make everything after it look late.
  */
 export const maxLateSlots = 20_000;
 
-/** True where `slot` comes before `newest`, and both can be slots of one chain now. */
+/** True if `slot` is before `newest`, and both can be slots of one chain now. */
 export function isLate(slot: number, newest: number): boolean {
   return slot < newest && newest - slot <= maxLateSlots;
 }

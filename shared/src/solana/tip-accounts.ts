@@ -1,4 +1,4 @@
-/** Accounts that take tips for Jito's block engine (`getTipAccounts`). */
+/** Accounts that receive tips for Jito's block engine (`getTipAccounts`). */
 export const jitoTipAccounts = [
   '96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5',
   'HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe',
@@ -10,7 +10,7 @@ export const jitoTipAccounts = [
   '3AVi9Tg9Uo68tJfuvoKvqKNWKkC5wPdSSdeBnizKZ6jT',
 ] as const;
 
-/** Accounts that take tips for Helius Sender. */
+/** Accounts that receive tips for Helius Sender. */
 export const senderTipAccounts = [
   '4ACfpUFoaSD9bfPdeu6DBt89gB6ENTeHBXCAi87NhDEE',
   'D2L6yPZ2FmmmTKPgzaMKdhu6EWZcTpLy1Vhx8uvZe7NZ',
@@ -24,7 +24,7 @@ export const senderTipAccounts = [
   '4TQLFNWK8AovT1gFvda5jfw2oJeRMKEmw7aH6MGBJ3or',
 ] as const;
 
-/** By whom they serve: the only strangers that a custodial wallet sends SOL to, once each. */
+/** Tip accounts by service. They are the only foreign accounts to which a custodial wallet sends SOL, once in each transaction. */
 export const tipAccounts: Readonly<Record<'jito' | 'sender', ReadonlySet<string>>> = {
   jito: new Set(jitoTipAccounts),
   sender: new Set(senderTipAccounts),

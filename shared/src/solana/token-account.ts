@@ -1,7 +1,7 @@
 import { encodeBase58 } from './base58.ts';
 import { extensionsAt } from './mint.ts';
 
-/** A token account as it is on chain. Source: `state::Account` of SPL Token. */
+/** Fields of a token account. Source: `state::Account` of SPL Token. */
 export interface TokenAccount {
   readonly mint: string;
   readonly owner: string;
@@ -9,7 +9,7 @@ export interface TokenAccount {
   readonly frozen: boolean;
 }
 
-/** Reads a token account of either token program; null where it is none, or not initialized. Never throws. */
+/** Reads a token account of either token program; null if it is not one, or not initialized. Never throws. */
 export function decodeTokenAccount(programId: string, data: Uint8Array): TokenAccount | null {
   if (extensionsAt(programId, data, 'account') === null) return null;
   const state = data[108];

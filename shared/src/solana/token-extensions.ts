@@ -18,14 +18,14 @@ const extensionTypes = {
   pausable: 26,
 } as const;
 
-/** A fee that holds from an epoch on. */
+/** A fee that applies from an epoch on. */
 export interface TransferFeeSetting {
   readonly epoch: bigint;
   readonly maxFee: bigint;
   readonly bps: number;
 }
 
-/** On-chain metadata as the mint itself carries it. */
+/** Metadata that the mint's account itself contains. */
 export interface TokenMetadata {
   readonly updateAuthority: string | null;
   readonly mint: string;
@@ -34,12 +34,12 @@ export interface TokenMetadata {
   readonly uri: string;
 }
 
-/** What the extensions of a mint say; null and false where it has no such one. Authorities are null where nobody is. */
+/** Content of a mint's extensions; null or false for those that it does not have. An authority is null if nobody has it. */
 export interface MintExtensions {
   readonly transferFee: {
     readonly configAuthority: string | null;
     readonly withdrawAuthority: string | null;
-    /** Holds until the epoch of `newer`. */
+    /** Applies until the epoch of `newer`. */
     readonly older: TransferFeeSetting;
     readonly newer: TransferFeeSetting;
   } | null;
@@ -50,18 +50,18 @@ export interface MintExtensions {
   readonly interestBearing: { readonly authority: string | null; readonly rateBps: number } | null;
   readonly permanentDelegate: string | null;
   readonly transferHook: { readonly authority: string | null; readonly programId: string | null } | null;
-  /** Where the metadata is; the mint itself, or another account. */
+  /** The account with the metadata: the mint itself, or another one. */
   readonly metadataPointer: string | null;
   readonly metadata: TokenMetadata | null;
   readonly scaledUiAmount: {
     readonly authority: string | null;
     readonly multiplier: number;
-    /** Unix seconds from which `newMultiplier` holds instead. */
+    /** Unix seconds from which `newMultiplier` applies instead. */
     readonly newFromS: number;
     readonly newMultiplier: number;
   } | null;
   readonly pausable: { readonly authority: string | null; readonly paused: boolean } | null;
-  /** Types that stand in no field above, in the order of the account. */
+  /** Types without a field above, in the order of the account. */
   readonly others: readonly number[];
 }
 
@@ -103,13 +103,13 @@ function readMetadata(value: Uint8Array, _view: DataView, into: Draft): boolean 
   reader.skip(32);
   const mint = reader.address();
   const [name, symbol, uri] = [reader.text(), reader.text(), reader.text()];
-  // Further pairs of key and value may follow; they say nothing that is shown.
+  // Further pairs of key and value may follow; nothing shows them.
   if (reader.failed) return false;
   into.metadata = { updateAuthority, mint, name, symbol, uri };
   return true;
 }
 
-/** By type: length of the value (null: any), and how it is read. Each answers whether the value makes sense. */
+/** By type: length of the value (null: any), and its reader, which returns whether the value is valid. */
 const readers: ReadonlyMap<number, Reader> = new Map<number, Reader>([
   [
     extensionTypes.transferFeeConfig,
@@ -133,7 +133,7 @@ const readers: ReadonlyMap<number, Reader> = new Map<number, Reader>([
     },
   ],
   [extensionTypes.confidentialTransferMint, { length: 65, read: (_value, _view, into) => (into.confidentialTransfer = true) }],
-  // Comes only beside the one above.
+  // Appears only together with the extension above.
   [extensionTypes.confidentialTransferFeeConfig, { length: null, read: () => true }],
   [
     extensionTypes.defaultAccountState,
@@ -213,14 +213,14 @@ const readers: ReadonlyMap<number, Reader> = new Map<number, Reader>([
 const headerBytes = 4;
 
 /**
- * Reads the entries (u16 type, u16 length, value) behind the account type of a Token-2022 mint, from byte `at`. Null where they
- * run out of the account, or one that is known has another length or no sense: then nothing of the mint can be relied on.
+ * Reads the entries (u16 type, u16 length, value) after the account type of a Token-2022 mint, from byte `at`. Null if they exceed the
+ * account, or if a known one has a wrong length or an invalid value: then nothing about the mint is reliable.
  */
 export function readMintExtensions(data: Uint8Array, at: number): MintExtensions | null {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const found: Draft = { ...noExtensions, others: [] };
   let offset = at;
-  // Fewer bytes than a header are padding, as is type 0.
+  // Fewer bytes than a header are padding, and so is type 0.
   while (offset + headerBytes <= data.length) {
     const type = view.getUint16(offset, true);
     if (type === 0) break;

@@ -30,7 +30,9 @@ export interface AddressTableLookup {
   readonly readonlyIndexes: readonly number[];
 }
 
-/** Compute budget of a v1 header; null where the mask leaves it out. Of other versions all are null: theirs are instructions. */
+/**
+ * Compute budget of a v1 header; a field is null if the mask omits it. All are null for other versions, which use instructions instead.
+ */
 export interface TransactionConfig {
   /** Whole lamports, not a price per unit. */
   readonly priorityFeeLamports: bigint | null;
@@ -47,7 +49,7 @@ export interface DecodedTransaction {
   /** What the signatures sign. */
   readonly messageBytes: Uint8Array;
   readonly header: MessageHeader;
-  /** Static keys; those of lookup tables follow them in instructions' indexes (writable, then read-only). */
+  /** Static keys. In the indexes of instructions, the keys of lookup tables follow them (writable, then read-only). */
   readonly accountKeys: readonly string[];
   readonly recentBlockhash: string;
   readonly instructions: readonly DecodedInstruction[];
@@ -62,7 +64,7 @@ export interface MalformedTransaction {
 
 const noConfig: TransactionConfig = { priorityFeeLamports: null, computeUnitLimit: null, loadedAccountsBytesLimit: null, heapBytes: null };
 
-/** Reads forward; past the end it gives zeros and sets `failed`, so that one check at the end suffices. */
+/** Reads forward. Past the end it returns zeros and sets `failed`, so that one check at the end is enough. */
 class Cursor {
   readonly bytes: Uint8Array;
   at: number;
@@ -135,7 +137,7 @@ function readHeader(cursor: Cursor): MessageHeader {
   return { requiredSignatures: cursor.u8(), readonlySigned: cursor.u8(), readonlyUnsigned: cursor.u8() };
 }
 
-/** What the runtime's sanitizing asks of every version; null when all is well. */
+/** Checks that the runtime makes for every version; returns null if the transaction passes. */
 function faultOf(transaction: DecodedTransaction, loadedKeys: number): string | null {
   const { header, accountKeys, signatures, instructions } = transaction;
   if (header.readonlySigned >= header.requiredSignatures) return 'the fee payer is not writable';
@@ -194,7 +196,7 @@ function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTrans
   return fault === null ? transaction : malformed(fault);
 }
 
-/** Config values in the order of their mask bits (SIMD-0385, `TransactionConfigMask`); null on a mask that the proposal forbids. */
+/** Config values in the order of their mask bits (SIMD-0385, `TransactionConfigMask`); null if the proposal forbids the mask. */
 function readConfig(cursor: Cursor, mask: number): TransactionConfig | null {
   const feeBits = mask & 0b11;
   if (feeBits === 0b01 || feeBits === 0b10 || mask > 0b11111) return null;
@@ -243,7 +245,7 @@ function decodeV1(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
   return fault === null ? transaction : malformed(fault);
 }
 
-/** Decodes a signed transaction: legacy, v0, or v1 (whose signatures stand behind the message). Never throws. */
+/** Decodes a signed transaction: legacy, v0, or v1 (in which the signatures follow the message). Never throws. */
 export function decodeTransaction(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
   if (wire.length > maxTransactionBytes) return malformed('longer than any transaction');
   return wire[0] === v1Prefix ? decodeV1(wire) : decodeLegacyOrV0(wire);
@@ -307,7 +309,7 @@ function orderKeys(parts: MessageParts): { keys: string[]; header: MessageHeader
   };
 }
 
-/** Compiles a message without lookup tables. Throws TypeError on addresses that are none, RangeError on more than 256 keys. */
+/** Compiles a message without lookup tables. Throws TypeError if an address is invalid, RangeError on more than 256 keys. */
 export function compileMessage(parts: MessageParts): Uint8Array {
   const { keys, header } = orderKeys(parts);
   if (keys.length > 256) throw new RangeError(`A message addresses at most 256 keys, not ${keys.length}.`);
@@ -337,7 +339,9 @@ export function assembleTransaction(message: Uint8Array, signatures: readonly Ui
   return wire;
 }
 
-/** The same transaction with zeros in place of its signatures, as simulations without them take it. `transaction` is `wire`, decoded. */
+/**
+ * The same transaction with zeros in place of its signatures, for simulations that do not verify them. `transaction` is the decoded `wire`.
+ */
 export function withoutSignatures(wire: Uint8Array, { messageBytes, signatures, version }: DecodedTransaction): Uint8Array {
   const messageAt = messageBytes.byteOffset - wire.byteOffset;
   const count = signatures.length * signatureBytes;
@@ -347,7 +351,7 @@ export function withoutSignatures(wire: Uint8Array, { messageBytes, signatures, 
 
 const advanceNonceTag = 4;
 
-/** Whether a durable nonce stands in place of its blockhash: then it can land for as long as nobody else advances the nonce. */
+/** Whether it uses a durable nonce instead of a blockhash. Then it can land until somebody advances the nonce. */
 export function advancesNonce({ instructions: [first], accountKeys }: DecodedTransaction): boolean {
   if (first === undefined || accountKeys[first.programIdIndex] !== systemProgram || first.data.length < 4) return false;
   return new DataView(first.data.buffer, first.data.byteOffset, 4).getUint32(0, true) === advanceNonceTag;

@@ -10,23 +10,23 @@ export const wrappedSolMint = 'So11111111111111111111111111111111111111112';
 export const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 export const zeroAddress = '11111111111111111111111111111111';
 
-/** Signature verifiers run by the runtime itself: they log no `invoke` line. */
+/** Signature verifiers that the runtime itself runs: they log no `invoke` line. */
 export const precompilePrograms: ReadonlySet<string> = new Set([
   'Ed25519SigVerify111111111111111111111111111',
   'KeccakSecp256k11111111111111111111111111111',
   'Secp256r1SigVerify1111111111111111111111111',
 ]);
 
-/** Orca Whirlpool SOL/USDC (tick spacing 4, fee 0.04 %): where the SOL/USD price is read. */
+/** Orca Whirlpool SOL/USDC (tick spacing 4, fee 0.04 %), the source of the SOL/USD price. */
 export const solUsdcWhirlpool = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE';
 export const whirlpoolProgram = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
 
-/** What `getGenesisHash` of every simulated chain begins with: that of no real cluster does, so its events can be labelled as simulated. */
+/** Prefix of `getGenesisHash` of every simulated chain. No real cluster has it, so simulated events can be marked. */
 export const simnetGenesisPrefix = 'SimuLatedChain';
 
 export const lamportsPerSol = 1_000_000_000n;
 export const solDecimals = 9;
 export const usdcDecimals = 6;
 
-/** What the runtime knows of time; changes with every slot. */
+/** The runtime's clock; changes with every slot. */
 export const clockSysvar = 'SysvarC1ock11111111111111111111111111111111';

@@ -2,20 +2,21 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { basename } from 'node:path';
 
-/** How much nicer than the main thread the others are: where both want the same core they get about a tenth of it. */
+/** Nice value of the other threads relative to the main one. If both need the same core, they get about a tenth of it. */
 const behindMain = 10;
 const nicest = 19;
 /**
- * Threads of the engine, which collect garbage and compile: Node.js makes them before anything else, one that keeps time and four that work
- * (`--v8-pool-size`). The main thread needs the other threads at once: they read files, write to disks, look up names.
+ * Threads of the engine, which collect garbage and compile. Node.js creates them first: one that keeps time and four workers
+ * (`--v8-pool-size`). The main thread depends on the other threads at once: they read files, write to disks and look up names.
  */
 const engineThreads = 5;
 const threadsFolder = '/proc/self/task';
 const ownThread = '/proc/thread-self';
 
 /**
- * The engine's own threads yield to the main one, whose work somebody waits for: on a core that they share a turn of one of them is
- * some milliseconds. To be called once, at the start of a process. Does nothing where the system has no `/proc`, as outside Linux.
+ * Gives the engine's own threads a lower priority than the main one, whose results clients wait for. On a shared core, a turn of an engine
+ * thread takes some milliseconds. Call it once, when the process starts. It does nothing on systems without `/proc`, that is, outside
+ * Linux.
  */
 export function yieldEngineThreads(): void {
   if (!existsSync(threadsFolder)) return;
@@ -25,7 +26,7 @@ export function yieldEngineThreads(): void {
   for (const thread of threads.slice(1, 1 + engineThreads)) yieldThread(thread);
 }
 
-/** The thread that calls this yields to the main one. Does nothing where the system has no `/proc`. */
+/** Gives the calling thread a lower priority than the main one. It does nothing on systems without `/proc`. */
 export function yieldThisThread(): void {
   if (existsSync(ownThread)) yieldThread(Number(basename(readlinkSync(ownThread))));
 }

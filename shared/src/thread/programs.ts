@@ -1,4 +1,6 @@
-/** Folder of the compiled programs: this module's own once it is compiled; the newest build while the sources themselves run, as in tests. */
+/**
+ * Folder of the compiled programs. A compiled module uses its own folder; sources that run directly, as in tests, use the newest build.
+ */
 const folder = new URL(import.meta.url.endsWith('.ts') ? '../../../.build/current/' : './', import.meta.url);
 
 /** Address of a compiled program, by its name in `compile/programs.mjs`. */

@@ -1,5 +1,5 @@
 import { yieldThisThread } from './priority.ts';
 
-/** Every thread of the product begins here: it yields to the main one, then loads the module that it is begun for. */
+/** Every thread of the product starts here: it lowers its priority, then loads its module. */
 yieldThisThread();
 await import(process.argv[2] ?? '');

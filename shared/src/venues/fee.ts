@@ -2,7 +2,7 @@ import type { Fee, FeeKind, FeePart } from './venue.ts';
 
 const noFee: FeePart = Object.freeze({ amount: 0n, bps: 0 });
 
-/** The fee of one kind; zero if none was charged. A venue charges each kind once. */
+/** The fee of one kind; zero if none was charged. A venue charges each kind at most once. */
 export function feeOfKind(fees: readonly Fee[], kind: FeeKind): FeePart {
   for (const fee of fees) if (fee.kind === kind) return fee;
   return noFee;

@@ -2,19 +2,19 @@ import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { Fee, PoolReserves } from './venue.ts';
 
 /**
- * Quotes: what a trade gives and costs, in the integers of the program, rounded as it rounds. Pure; whoever keeps the state of
- * the accounts fresh can quote without asking anybody.
+ * Quotes: what a trade gives and costs, in the program's integers and with its rounding. Pure: a caller that holds current accounts can
+ * quote without any request.
  */
 
-/** An account as it was read, or as a subscription told it. */
+/** An account as read, or as a subscription reported it. */
 export interface AccountBytes {
   readonly owner: string;
   readonly data: Uint8Array;
 }
-/** Null where there is no such account. */
+/** Null if the account does not exist. */
 export type AccountLookup = (address: string) => AccountBytes | null;
 
-/** What of a token's mint the price and the fees depend on. */
+/** The properties of a token's mint that affect the price and the fees. */
 export interface QuotedMint {
   readonly address: string;
   readonly decimals: number;
@@ -24,22 +24,23 @@ export interface QuotedMint {
 export type QuoteAccounts = readonly [pool: string, ...others: string[]];
 
 export interface VenueQuoting {
-  /** Settings of the program, the same for all its pools and seldom changed. */
+  /** Accounts with the program's settings, the same for all its pools and seldom changed. */
   readonly settings: readonly string[];
   /**
-   * Accounts beside the settings and the mint that the quote of this pair needs; the pool comes first. Null if the pool's address does not
-   * follow from the pair: then the pool must be known. Derives addresses (about 0.1 ms each): callers keep them. Throws TypeError where an
-   * argument is no address.
+   * Accounts that a quote of this pair needs besides the settings and the mint; the pool comes first. Null if the pool's address does not
+   * follow from the pair; then the caller must know the pool. Deriving addresses takes about 0.1 ms each, so callers cache them. Throws
+   * TypeError if an argument is not an address.
    */
   accountsOf(mint: string, quoteMint: string): QuoteAccounts | null;
   /**
-   * Puts the state of a pool together. `addresses` are those that were read, the pool first, and `accounts` knows them and the settings. If
-   * the pool needs others, `open` names them: the caller reads all of them again, in one call, so that they are of one slot.
+   * Builds the state of a pool. `addresses` are those that were read, the pool first; `accounts` contains them and the settings. If the
+   * pool needs more accounts, `open` returns their addresses. The caller then reads all accounts again in one call, so that all are of one
+   * slot.
    */
   open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup): OpenedPool;
 }
 
-/** `absent`: there is no such pool. `more`: these accounts are needed too, and were not among those that were read. */
+/** `absent`: the pool does not exist. `more`: these accounts are also needed, and were not among those that were read. */
 export type OpenedPool =
   | { readonly kind: 'open'; readonly pool: QuotedPool }
   | { readonly kind: 'more'; readonly addresses: readonly string[] }
@@ -50,24 +51,27 @@ export type OpenedPool =
 export interface QuotedPool {
   readonly address: string;
   readonly quoteMint: string;
-  /** A bonding curve: it ends when everything is sold. */
+  /** It is a bonding curve, which ends when everything is sold. */
   readonly curve: boolean;
-  /** Everything was sold: nothing trades here any more. */
+  /** Everything is sold: this curve accepts no more trades. */
   readonly complete: boolean;
   /** Null if the price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
-  /** What this trade would do now. */
+  /** The result of this trade now. */
   readonly quote: (trade: QuotedTrade) => QuoteOutcome;
-  /** The instruction of a trade, from the same state. Throws TypeError if an address of the order is none, or if the venue signs no trades. */
+  /**
+   * The instruction of a trade, from the same state. Throws TypeError if an address of the order is invalid, or if the venue signs no
+   * trades.
+   */
   readonly build: (order: TradeOrder) => BuiltTrade;
 }
 
-/** `quoteIn`: a sum to spend, all fees inside. `baseOut`: tokens to get. `baseIn`: tokens to give. Raw integers. */
+/** `quoteIn`: an amount to spend, all fees included. `baseOut`: tokens to receive. `baseIn`: tokens to sell. Raw integers. */
 export type QuotedTrade = { readonly exact: 'quoteIn' | 'baseOut' | 'baseIn'; readonly amount: bigint };
 
 /**
- * `complete`: the curve sold everything. `disabled`: the program's settings forbid this side. `too_small`: nothing would be left
- * of it. `too_large`: more than the pool has, or than a u64 holds.
+ * `complete`: the curve has sold everything. `disabled`: the program's settings forbid this side. `too_small`: after fees nothing is left.
+ * `too_large`: more than the pool has, or than a u64 can hold.
  */
 export type QuoteFault = 'complete' | 'disabled' | 'too_small' | 'too_large';
 export type QuoteOutcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly fault: QuoteFault };
@@ -75,12 +79,12 @@ export type QuoteOutcome = { readonly ok: true; readonly quote: Quote } | { read
 export interface Quote {
   readonly side: 'buy' | 'sell';
   readonly baseAmount: bigint;
-  /** Through the pool, fees apart. */
+  /** The amount through the pool, without fees. */
   readonly quoteAmount: bigint;
-  /** What the trader pays in all (buy) or receives (sell). */
+  /** All that the trader pays (buy) or receives (sell). */
   readonly traderQuote: bigint;
   readonly fees: readonly Fee[];
-  /** What the trader pays (buy) or does not receive (sell) in the quote coin beside `quoteAmount`. */
+  /** What the trader pays (buy) or does not receive (sell) in the quote coin beyond `quoteAmount`. */
   readonly feeTotal: bigint;
   /** The pool's price before the trade: raw quote for raw base, exactly `priceQuote / priceBase`. */
   readonly priceQuote: bigint;
@@ -88,7 +92,7 @@ export interface Quote {
   /** Null if the price does not follow from reserves. */
   readonly before: PoolReserves | null;
   readonly after: PoolReserves | null;
-  /** The curve had no more than this; less is spent than was offered. */
+  /** The curve had no more tokens than this, so less is spent than offered. */
   readonly cut: boolean;
   /** This buy completes the curve. */
   readonly completes: boolean;
@@ -98,8 +102,8 @@ export const maxU64 = (1n << 64n) - 1n;
 const basisPoints = 10_000n;
 
 /**
- * Least to get and most to give, rounded so that the bound is never looser than the slippage says. What the trader named is
- * exact, and so bounds itself.
+ * The smallest amount to receive and the largest to pay, rounded so that the bound is never looser than the slippage allows. The amount
+ * that the trader stated is exact, and therefore its own bound.
  */
 export function slippageBounds(
   trade: QuotedTrade,
@@ -113,7 +117,7 @@ export function slippageBounds(
   return { minOut: quote.baseAmount, maxIn: most < maxU64 ? most : maxU64 };
 }
 
-/** How much worse than the pool's price before it the trade is on average, fees apart; basis points, rounded up. */
+/** How much worse the average price of the trade is than the pool's price before it, without fees; in basis points, rounded up. */
 export function priceImpactBps({
   side,
   baseAmount,
@@ -131,13 +135,13 @@ export function quoteFault(fault: QuoteFault): QuoteOutcome {
   return { ok: false, fault };
 }
 
-/** Bytes of an account that this program owns; none where it is missing or another's. */
+/** Bytes of an account that this program owns; empty if it is missing or another program owns it. */
 export function ownedData(accounts: AccountLookup, address: string, owner: string): Uint8Array | null {
   const account = accounts(address);
   return account?.owner === owner ? account.data : null;
 }
 
-/** Settings stand behind every market and change seldom: bytes of an account, which nobody changes, are decoded once. */
+/** Every quote needs the settings, and they seldom change. So the bytes of one account are decoded only once; nobody modifies them. */
 export function decodedOnce<T>(decode: (data: Uint8Array) => T): (data: Uint8Array) => T {
   const known = new WeakMap<Uint8Array, T>();
   return (data) => {

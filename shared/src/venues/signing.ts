@@ -1,12 +1,12 @@
 /**
- * What the signer must know of a program to check a trade by its bytes alone: its trade instructions, the accounts that must belong to the
- * user, and what a trade can cost. Data and pure functions; the signer names no program.
+ * What the signer must know about a program to check a trade from its bytes alone: its trade instructions, the accounts that must belong to
+ * the user, and the most that a trade can cost. Data and pure functions, so the signer itself names no program.
  */
 export interface VenueSigning {
   readonly forms: readonly TradeForm[];
-  /** Whether a trade of this pair may use this pool. Throws TypeError if a mint is no address. */
+  /** Whether a trade of this pair may use this pool. Throws TypeError if a mint is not an address. */
   allowsPool(pool: string, baseMint: string, quoteMint: string): boolean;
-  /** Sizes of the accounts that the program creates at most in one trade, at the user's cost. Rent follows from them. */
+  /** Sizes of the accounts that the program may create in one trade, at the user's cost. The rent follows from them. */
   readonly createdBytes: readonly number[];
   /** The instruction that grows a pool account at the user's cost; null if there is none. */
   readonly growth: GrowthForm | null;
@@ -17,13 +17,13 @@ export interface TradeForm {
   readonly discriminator: Uint8Array;
   readonly side: 'buy' | 'sell';
   readonly positions: TradePositions;
-  /** Fewest and most accounts. */
+  /** Smallest and largest number of accounts. */
   readonly accountCount: readonly [fewest: number, most: number];
-  /** Fewest and most bytes of data. */
+  /** Smallest and largest number of bytes of data. */
   readonly dataBytes: readonly [fewest: number, most: number];
-  /** Offset in the data of the u64 that bounds what the user pays. */
+  /** Offset in the data of the u64 that limits what the user pays. */
   readonly maxInAt: number;
-  /** Offset in the data of the u64 that bounds what the user receives. */
+  /** Offset in the data of the u64 that limits what the user must receive at least. */
   readonly minOutAt: number;
 }
 
@@ -46,6 +46,6 @@ export interface GrowthForm {
   readonly accountCount: number;
   readonly pool: number;
   readonly user: number;
-  /** Bytes that the pool account has afterwards at most. */
+  /** Largest size of the pool account afterwards, in bytes. */
   readonly bytes: number;
 }

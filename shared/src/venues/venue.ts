@@ -6,20 +6,20 @@ import type { TradeFault } from './trading.ts';
 
 /**
  * One program of the chain: how it reveals trades, what its bytes mean, what a trade would give. Everything here is pure: no I/O, no clock,
- * no logger; no function throws on any bytes. Addresses are base58 strings, amounts raw integers.
+ * no logger. No function throws, whatever the bytes. Addresses are base58 strings, amounts raw integers.
  */
 export interface Venue {
   readonly name: VenueName;
   readonly programId: string;
   /**
    * The simplest form that shows all trades of the program. `logs`: `Program data:` lines, or text that begins with `textPrefix`. `cpi`:
-   * self-CPI events. `instructions`: the instructions themselves. Of a program that does not log its trades, ingest fetches every
-   * transaction whole.
+   * self-CPI events. `instructions`: the instructions themselves. If a program does not log its trades, ingest fetches every transaction
+   * whole.
    */
   readonly reveals: 'logs' | 'cpi' | 'instructions';
-  /** First characters of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
+  /** Prefix of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
   readonly textPrefix: string | null;
-  /** Account that signs the program's self-CPI events; null if the program has none. */
+  /** The account that signs the program's self-CPI events; null if the program has none. */
   readonly eventAuthority: string | null;
   /** Prefixes (bytes at offset 0) of the accounts to subscribe to with `programSubscribe`; empty for none. */
   readonly watchedAccountPrefixes: readonly Uint8Array[];
@@ -29,32 +29,38 @@ export interface Venue {
   decodeAccount(data: Uint8Array): DecodedAccount;
   /** The pool of a mint if the address follows from the mint alone (bonding curves); otherwise null. */
   poolOfMint(mint: string): string | null;
-  /** Every pool of a mint whose address follows from it, with the accounts that hold its reserves; empty for text that is no address. */
+  /**
+   * Every pool of a mint whose address follows from the mint, with the accounts that hold its reserves; empty if the text is not an
+   * address.
+   */
   derivedPools(mint: string): readonly DerivedPool[];
-  /** Part of a bonding curve's tokens that was sold, percent, by what is left; null where the venue has no curves. */
+  /** The share of a bonding curve's tokens that was sold, in percent, from what is left; null if the venue has no curves. */
   curveProgress(realBase: bigint): number | null;
-  /** What a trade would give, by the program's own arithmetic; null where that is not known here. */
+  /** What a trade would give, by the program's own arithmetic; null if it is not implemented. */
   readonly quoting: VenueQuoting | null;
-  /** What the signer must know to sign its trades; null if it signs none. */
+  /** What the signer must know to sign the venue's trades; null if it signs none. */
   readonly signing: VenueSigning | null;
-  /** What an error code of this program means for a trade. Other programs use the same numbers: ask the one that failed. */
+  /**
+   * The meaning of an error code of this program for a trade. Other programs use the same numbers, so ask the venue of the program that
+   * failed.
+   */
   tradeFault(code: number): TradeFault;
 }
 
-/** A record that a program emitted, with what its transaction shows around it. Valid during the call of `decode` only. */
+/** A record that a program emitted, with the parts of its transaction that the sighting shows. Valid only during the call of `decode`. */
 export interface DecodeContext {
   /**
-   * An event: 8-byte discriminator and Borsh body, as logged or sent by self-CPI (without the CPI tag). Of a venue that reveals its trades by
-   * `instructions`, the data of one instruction. Empty for text.
+   * An event: 8-byte discriminator and Borsh body, as logged or as sent by self-CPI (without the CPI tag). If the venue reveals its trades
+   * by `instructions`: the data of one instruction. Empty for text.
    */
   readonly data: Uint8Array;
   /** Logged text with its prefix; null for bytes. */
   readonly text: string | null;
-  /** The instruction that emitted it; null if the sighting shows logs only. */
+  /** The instruction that emitted it; null if the sighting has only logs. */
   instruction(): EmittingInstruction | null;
-  /** Null if the sighting shows logs only. */
+  /** Null if the sighting has only logs. */
   readonly feePayer: string | null;
-  /** Null if the sighting shows logs only, or the node did not record them. */
+  /** Null if the sighting has only logs, or the node did not record the balances. */
   readonly tokenBalances: readonly TokenBalance[] | null;
 }
 
@@ -66,8 +72,8 @@ export interface EmittingInstruction extends TransactionInstruction {
 }
 
 /**
- * `ignored`: known and of no interest. `unknown`: a discriminator never seen. `malformed`: too short or senseless. `incomplete`: the event
- * needs its instruction, and the sighting shows logs only; ingest then fetches the whole transaction.
+ * `ignored`: known, but not used. `unknown`: a discriminator that was never seen. `malformed`: too short, or with invalid values.
+ * `incomplete`: the event needs its instruction, and the sighting has only logs; ingest then fetches the whole transaction.
  */
 export type DecodeOutcome =
   | { readonly kind: 'decoded' }
@@ -76,10 +82,13 @@ export type DecodeOutcome =
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** A pool whose address follows from the mint. Whether it exists, its account shows. */
+/** A pool whose address follows from the mint. Only its account shows whether it exists. */
 export interface DerivedPool {
   readonly address: string;
-  /** Where its base coin may stand (one account for each token program), then its quote coin; empty where its own account tells its reserves. */
+  /**
+   * Possible accounts of its base coin (one for each token program), and the account of its quote coin. Empty if the pool's own account
+   * shows its reserves.
+   */
   readonly vaults: readonly string[];
 }
 
@@ -92,7 +101,7 @@ export type DecodedAccount =
 export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | CurveCompleted | CurveMigrated | ReservesChanged;
 export type VenueAccount = CurveAccount | PoolAccount;
 
-/** The price follows from virtualQuote / virtualBase; real* are what can leave the pool. All after the event. */
+/** The price is virtualQuote / virtualBase. The real* fields are what can leave the pool. All values are those after the event. */
 export interface PoolReserves {
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
@@ -100,27 +109,27 @@ export interface PoolReserves {
   readonly realQuote: bigint;
 }
 
-/** State of a pool after an event, as far as its price goes. */
+/** The price and depth of a pool after an event. */
 export interface PriceState {
-  /** Raw quote for raw base, exactly `priceQuote / priceBase`. Senseless where either is not above 0. */
+  /** Raw quote for raw base, exactly `priceQuote / priceBase`. Invalid unless both are above 0. */
   readonly priceQuote: bigint;
   readonly priceBase: bigint;
   /** Null for a pool whose price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
-  /** Raw quote that sellers get before the price has fallen by 1 %, fees apart. Null if unknown, or if it follows from `reserves`. */
+  /** Raw quote that sellers receive until the price has fallen by 1 %, without fees. Null if unknown, or if it follows from `reserves`. */
   readonly depth: bigint | null;
 }
 
-/** `buyback` is a share of the protocol fee. Each of the others is charged beside the amount that went through the pool. */
+/** `buyback` is a share of the protocol fee. Each of the others is charged in addition to the amount through the pool. */
 export type FeeKind = 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'buyback';
 
 export interface FeePart {
   readonly amount: bigint;
-  /** Rounded, if the event names no rate. */
+  /** Rounded, if the event contains no rate. */
   readonly bps: number;
 }
 
-/** Events often name no mints, so a fee names the side of the pair that it was charged in. */
+/** Events often contain no mints, so a fee names the side of the pair in which it was charged. */
 export interface Fee extends FeePart {
   readonly kind: FeeKind;
   readonly coin: 'base' | 'quote';
@@ -128,11 +137,11 @@ export interface Fee extends FeePart {
 
 export interface VenueTrade extends PriceState {
   readonly type: 'trade';
-  /** Null where the event names no pool: then it is `poolOfMint(mint)`. */
+  /** Null if the event does not name the pool; then it is `poolOfMint(mint)`. */
   readonly pool: string | null;
-  /** Null where the event names no mint: then the pool's account tells both. */
+  /** Null if the event does not name the mint; then the pool's account shows both mints. */
   readonly mint: string | null;
-  /** Null where it must be read from the pool. */
+  /** Null if it must be read from the pool. */
   readonly quoteMint: string | null;
   readonly side: 'buy' | 'sell';
   /** The user account of the swap instruction. */
@@ -140,11 +149,11 @@ export interface VenueTrade extends PriceState {
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
   readonly fees: readonly Fee[];
-  /** What the trader paid (buy) or did not receive (sell) in the quote coin beside the amount through the pool. */
+  /** What the trader paid (buy) or did not receive (sell) in the quote coin beyond the amount through the pool. */
   readonly feeTotal: bigint;
-  /** Base supply where the event tells it. */
+  /** Supply of the base coin, if the event contains it. */
   readonly supply: bigint | null;
-  /** Unix seconds by the chain clock; null where the event has none. */
+  /** Unix seconds of the chain's clock; null if the event has none. */
   readonly timestamp: number | null;
 }
 
@@ -158,20 +167,20 @@ export interface TokenCreated {
   readonly uri: string;
   readonly creator: string;
   readonly trader: string;
-  /** Null where the event's layout did not have it yet. */
+  /** Null if the event's layout did not contain it yet. */
   readonly tokenProgram: string | null;
   readonly supply: bigint;
   readonly decimals: number;
   readonly reserves: PoolReserves;
-  /** Names of what is special about the coin, by its venue. */
+  /** Names of the token's special properties, as its venue defines them. */
   readonly traits: readonly string[];
-  /** Only the mint's account tells the true supply. */
+  /** Only the mint's account shows the correct supply. */
   readonly supplyByMint: boolean;
   readonly creatorFeeBps: number;
   readonly timestamp: number | null;
 }
 
-/** A pool was opened; `base` and `quote` as the program has them. */
+/** A pool was opened; `base` and `quote` are in the program's order. */
 export interface PoolCreated {
   readonly type: 'poolCreated';
   readonly pool: string;
@@ -202,24 +211,24 @@ export interface CurveMigrated {
   readonly toPool: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
-  /** Quote coins that were taken from the curve beside those that moved. */
+  /** Quote coins that were charged to the curve in addition to those that moved. */
   readonly fee: bigint;
   readonly timestamp: number | null;
 }
 
-/** The venue changed its reserves without a trade: set virtual ones anew, or bought tokens and burned them. */
+/** The venue changed the reserves without a trade: it set new virtual reserves, or bought tokens and burned them. */
 export interface ReservesChanged {
   readonly type: 'reserves';
-  /** Null where the event names no pool: then it is `poolOfMint(mint)`. */
+  /** Null if the event does not name the pool; then it is `poolOfMint(mint)`. */
   readonly pool: string | null;
   readonly mint: string;
   readonly reserves: ChangedReserves;
-  /** Tokens that left the supply. */
+  /** Tokens that were removed from the supply. */
   readonly burned: bigint;
   readonly timestamp: number | null;
 }
 
-/** Base reserves are null where the event tells none: they stayed as they were. Without a virtual quote there is no price. */
+/** Base reserves are null if the event does not contain them: they did not change. Without a virtual quote there is no price. */
 export interface ChangedReserves {
   readonly virtualBase: bigint | null;
   readonly virtualQuote: bigint;
@@ -227,7 +236,7 @@ export interface ChangedReserves {
   readonly realQuote: bigint;
 }
 
-/** Bonding curve as its account has it. */
+/** Fields of a bonding curve's account. */
 export interface CurveAccount {
   readonly type: 'curve';
   readonly quoteMint: string;
@@ -236,29 +245,29 @@ export interface CurveAccount {
   readonly supply: bigint | null;
   readonly complete: boolean;
   readonly creator: string;
-  /** Names of what is special about the coin, by its venue. */
+  /** Names of the token's special properties, as its venue defines them. */
   readonly traits: readonly string[];
-  /** Only the mint's account tells the true supply. */
+  /** Only the mint's account shows the correct supply. */
   readonly supplyByMint: boolean;
   readonly creatorFeeBps: number;
 }
 
-/** Pool as its account shows it. */
+/** Fields of a pool's account. */
 export interface PoolAccount {
   readonly type: 'pool';
   readonly baseMint: string;
   readonly quoteMint: string;
   readonly baseVault: string;
   readonly quoteVault: string;
-  /** Creator of the coin; the zero address if there is none. */
+  /** Creator of the token; the zero address if there is none. */
   readonly coinCreator: string;
   /** Null if the price follows from the balances of the vaults. */
   readonly price: PriceState | null;
   /** Added to the quote vault's balance for the price; may be negative. */
   readonly virtualQuote: bigint;
-  /** Names of what is special about the coin, by its venue. */
+  /** Names of the token's special properties, as its venue defines them. */
   readonly traits: readonly string[];
-  /** Only the mint's account tells the true supply. */
+  /** Only the mint's account shows the correct supply. */
   readonly supplyByMint: boolean;
   readonly creatorFeeBps: number;
 }

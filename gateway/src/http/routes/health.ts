@@ -1,4 +1,4 @@
-import { illParts, partsTold, type Parts } from '@sluice/shared/operations/readiness.ts';
+import { illParts, partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
 import { liveEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
@@ -19,10 +19,10 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
         const known = Object.keys(parts).join(', ');
         return { error: 'INVALID_REQUEST', details: { fields: { exclude: `the parts are ${known}` } } };
       }
-      if (draining) return { error: 'DRAINING', details: { parts: partsTold(parts) } };
+      if (draining) return { error: 'DRAINING', details: { parts: partReports(parts) } };
       const ill = illParts(parts).filter((name) => !excluded.has(name));
-      if (ill.length === 0) return { json: { ready: true as const, parts: partsTold(parts) } };
-      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: { parts: partsTold(parts) } };
+      if (ill.length === 0) return { json: { ready: true as const, parts: partReports(parts) } };
+      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: { parts: partReports(parts) } };
     }),
   ];
 }

@@ -2,7 +2,7 @@ import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
-import { beginThread, KeptThread } from '@sluice/shared/thread/kept-thread.ts';
+import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
 import { programUrl } from '@sluice/shared/thread/programs.ts';
 import { endStates, toldOf, type OpenOrder, type ToldOrder } from '../model/order.ts';
 import { maxFollowed } from './followed-orders.ts';
@@ -73,7 +73,7 @@ export class ThreadedFollower implements OrderFollower {
   #toFollow: OpenOrder[] = [];
   #toSee = new Map<string, number>();
   #telling: NodeJS.Timeout | null = null;
-  #thread: KeptThread | null = null;
+  #thread: RestartingThread | null = null;
   #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
   #isClosed = false;
   #onStarted: () => void = () => undefined;
@@ -100,7 +100,7 @@ export class ThreadedFollower implements OrderFollower {
     const { store, httpUrls, broadcast, gatewayId, log, begin = beginFollower } = this.#options;
     const settings: FollowerSettings = { store, httpUrls, broadcast, gatewayId, genesisHash, level: log.level as LevelWithSilent };
     const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
-    this.#thread = new KeptThread({
+    this.#thread = new RestartingThread({
       name: 'orders',
       begin: () => begin(settings),
       onMessage: (message) => this.#take(message as FromThread),

@@ -1,6 +1,6 @@
 import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
-import { signatureInBlock } from '@sluice/shared/solana/answers/kept-transactions.ts';
+import { signatureInBlock } from '@sluice/shared/solana/answers/keep-transactions.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 

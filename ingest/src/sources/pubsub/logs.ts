@@ -92,7 +92,7 @@ function slotIn(text: string, contextEnd: number): number {
 }
 
 /**
- * Reads the log lines behind a head. Leaves out the lines that hold no event: text (except lines that begin with one of `textPrefixes`),
+ * Reads the log lines after a head. Leaves out the lines that contain no event: text (except lines that begin with one of `textPrefixes`),
  * return data and compute units. Returns null if the rest of the frame does not have the form that nodes write.
  */
 export function readLogsLines(frame: Buffer, { linesAt }: LogsHead, textPrefixes: readonly string[] = []): string[] | null {
@@ -134,7 +134,7 @@ const lowerR = 114;
 const lowerS = 115;
 
 function holdsNoEvent(text: string, start: number, end: number, textPrefixes: readonly string[]): boolean {
-  const kind = text.charCodeAt(start + 8); // behind `Program `
+  const kind = text.charCodeAt(start + 8); // after `Program `
   if (kind === lowerL && text.charCodeAt(start + 11) === colon) {
     return text.startsWith('Program log: ', start) && !startsWithAny(text, start, textPrefixes);
   }

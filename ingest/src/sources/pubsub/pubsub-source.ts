@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import { subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
-import { RpcSocket, type SlotTold, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type ReportedSlot, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '../../clock.ts';
 import type { LogsSighting } from '../sighting.ts';
@@ -107,7 +107,7 @@ export class PubSubSource implements Source {
       takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(endpoint, frame, receivedUs),
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
         this.#takeNotification(endpoint, method, params, receivedUs, subscription),
-      onSlot: ({ slot, parent }: SlotTold): void => {
+      onSlot: ({ slot, parent }: ReportedSlot): void => {
         this.#judgeSlots();
         if (slot <= this.#maxSlot) this.#sink.slot(slot, parent);
       },

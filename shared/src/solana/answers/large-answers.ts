@@ -1,35 +1,35 @@
 import type { Worker } from 'node:worker_threads';
-import { beginThread } from '../../thread/kept-thread.ts';
+import { beginThread } from '../../thread/restarting-thread.ts';
 import { programUrl } from '../../thread/programs.ts';
-import { keepTransactions } from './kept-transactions.ts';
+import { keepTransactions } from './keep-transactions.ts';
 import { isTooDeep } from './nesting.ts';
 
-/** A longer answer is parsed in a thread of its own: to parse it here would keep everybody waiting for milliseconds. */
+/** A longer answer is parsed in another thread. Here it would delay all other work by milliseconds. */
 const largeBytes = 128 * 1_024;
-/** Items of a long list that come over from the thread in one turn. */
+/** Items of a long list that one message from the thread contains. */
 export const maxItemsAtOnce = 256;
 /** The same for transactions of a block, which are longer. */
 export const maxTransactionsAtOnce = 32;
-/** Bytes of long answers being parsed; an answer beyond it is refused. */
+/** Total bytes of long answers that are being parsed; further answers are refused. */
 const maxWaitingBytes = 64 * 1_024 * 1_024;
-/** A thread without work ends after so long. */
+/** A thread without work ends after this time. */
 const idleMs = 30_000;
 
 export interface ToParser {
   readonly id: number;
   /** UTF-8. */
   readonly json: Uint8Array;
-  /** Transactions of a block to return; null for all. */
+  /** Signatures of the transactions to return from a block; null for all. */
   readonly keep: ReadonlySet<string> | null;
 }
 
-/** `items` come first, in their order; they belong into the empty list at `result`, `result.value` or `result.transactions`. */
+/** `items` are sent first, in order. They replace the empty list at `result`, `result.value` or `result.transactions` of the answer. */
 export type FromParser =
   | { readonly id: number; readonly kind: 'items'; readonly items: readonly unknown[] }
   | { readonly id: number; readonly kind: 'answer'; readonly answer: unknown }
   | { readonly id: number; readonly kind: 'malformed' | 'too_deep' };
 
-/** `busy`: too much is being parsed. */
+/** `busy`: too many answers are being parsed, or the thread failed. */
 export type Parsed = { readonly kind: 'parsed'; readonly answer: unknown } | { readonly kind: 'malformed' | 'too_deep' | 'busy' };
 
 interface Waiting {
@@ -45,8 +45,8 @@ let waitingBytes = 0;
 const waiting = new Map<number, Waiting>();
 
 /**
- * Parses an answer of JSON-RPC, a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned
- * with only the transactions of these signatures. Never rejects.
+ * Parses a JSON-RPC answer; a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned with
+ * only the transactions of these signatures. Never rejects.
  */
 export function parseAnswer(json: Buffer, keep: ReadonlySet<string> | null = null): Parsed | Promise<Parsed> {
   return json.length <= largeBytes ? parseHere(json, keep) : parseBeside(json, keep);
@@ -71,7 +71,7 @@ async function parseBeside(json: Buffer, keep: ReadonlySet<string> | null): Prom
   thread ??= begin();
   const id = ++lastId;
   const { buffer } = json;
-  // Of its own, the memory goes over to the thread; a part of something else is copied.
+  // A buffer with memory of its own is transferred to the thread; a view of shared memory is copied.
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === bytes;
   const message: ToParser = { id, json: new Uint8Array(buffer, json.byteOffset, bytes), keep };
   const parsed = new Promise<Parsed>((resolve) => waiting.set(id, { bytes, items: [], settle: resolve }));
@@ -83,7 +83,7 @@ async function parseBeside(json: Buffer, keep: ReadonlySet<string> | null): Prom
 function begin(): Worker {
   const worker = beginThread(programUrl('answers-thread'), 'answers', {});
   worker.on('message', (message: FromParser) => take(message));
-  // What kept it from beginning, or ended it, is said with each answer that waited for it.
+  // The error needs no log entry of its own: every waiting answer reports it.
   worker.on('error', () => lose(worker));
   worker.on('exit', () => lose(worker));
   return worker;

@@ -1,23 +1,26 @@
 const kilobyte = 1_024;
 const megabyte = 1_024 * kilobyte;
 
-/** How much an endpoint may answer. */
+/** Bounds of an endpoint's answers. */
 export interface AnswerLimit {
-  /** After unpacking. An answer that is longer is not read further, and not parsed. */
+  /** Bytes after unpacking. A longer answer is neither read to its end nor parsed. */
   readonly bytes: number;
-  /** The node alone decides how long the answer is: a longer one is a fault of the node, and never of what is on the chain. */
+  /**
+   * The node alone decides the length of the answer. An answer that is too long is therefore a fault of the node, and never caused by the
+   * content of the chain.
+   */
   readonly isFixed: boolean;
 }
 
-/** A number, a hash, or a few of them. */
+/** For a number, a hash, or a few of them. */
 const single: AnswerLimit = { bytes: 4 * kilobyte, isFixed: true };
 const fixed = (bytes: number): AnswerLimit => ({ bytes, isFixed: true });
 const ofOthers = (bytes: number): AnswerLimit => ({ bytes, isFixed: false });
 
-/** Bytes of one account that are read; the longest that quotes need (arrays of ticks and bins) have some ten thousand. */
+/** Bytes of one account that are read. The longest that quotes need (arrays of ticks and bins) have about ten thousand. */
 export const maxAccountBytes = 16 * kilobyte;
 
-/** About twice the longest true answer to what is asked here. */
+/** About twice the longest correct answer to the calls that this project makes. */
 const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   ['getBalance', single],
   ['getBlockTime', single],
@@ -34,7 +37,7 @@ const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   // 256 signatures.
   ['getSignatureStatuses', fixed(128 * kilobyte)],
   ['sendTransaction', fixed(64 * kilobyte)],
-  // A log has ten thousand bytes by default; a node may be set to keep more.
+  // A log has ten thousand bytes by default; a node may be configured to store more.
   ['simulateTransaction', fixed(512 * kilobyte)],
   // One account.
   ['getAccountInfo', fixed(64 * kilobyte)],
@@ -45,16 +48,16 @@ const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   // A page of 1,000.
   ['getSignaturesForAddress', fixed(2 * megabyte)],
   ['getBlocks', fixed(megabyte)],
-  // A full block with its votes has five to ten megabytes. What its transactions log is up to others.
+  // A full block with its votes has five to ten megabytes. Anybody's transactions can add logs to it.
   ['getBlock', ofOthers(24 * megabyte)],
-  // Some 40,000 token accounts: anybody may send a wallet coins.
+  // About 40,000 token accounts: anybody can send coins to a wallet.
   ['getTokenAccountsByOwner', ofOthers(16 * megabyte)],
 ]);
 
-/** Of a method that is not listed: enough for anything small. */
+/** For a method that is not listed: enough for any small answer. */
 const unlisted = ofOthers(64 * kilobyte);
 
-/** How long an answer to this method may be. */
+/** The longest allowed answer to this method. */
 export function answerLimit(method: string): AnswerLimit {
   return limits.get(method) ?? unlisted;
 }

@@ -1,4 +1,7 @@
-/** Objects and lists within one another; true answers have about ten. What is nested deeper can end whoever walks it by recursion. */
+/**
+ * Deepest allowed nesting of objects and lists; correct answers have about ten levels. A deeper text can crash code that walks it by
+ * recursion.
+ */
 export const maxNesting = 64;
 
 const quote = 0x22;
@@ -6,7 +9,7 @@ const backslash = 0x5c;
 const isOpening = (byte: number): boolean => byte === 0x7b || byte === 0x5b;
 const isClosing = (byte: number): boolean => byte === 0x7d || byte === 0x5d;
 
-/** Whether a JSON text (UTF-8) is nested deeper than `maxNesting`. Of what is no JSON it may say either. */
+/** Whether a JSON text (UTF-8) is nested deeper than `maxNesting`. For a text that is not JSON, the result is undefined. */
 export function isTooDeep(json: Uint8Array): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at++) {

@@ -1,17 +1,17 @@
 import { parentPort } from 'node:worker_threads';
 import { isTooDeep } from './nesting.ts';
-import { keepTransactions } from './kept-transactions.ts';
+import { keepTransactions } from './keep-transactions.ts';
 import { maxItemsAtOnce, maxTransactionsAtOnce, type FromParser, type ToParser } from './large-answers.ts';
 
 interface LongList {
   readonly items: readonly unknown[];
-  /** Items that go over in one message. */
+  /** Items that one message contains. */
   readonly atOnce: number;
 }
 
 const noList: LongList = { items: [], atOnce: maxItemsAtOnce };
 
-/** Removes the list that makes an answer long, to send it in parts: the result itself, its `transactions` or its `value`. */
+/** Removes the list that makes an answer long, so that it can be sent in parts: the result itself, its `transactions` or its `value`. */
 function removeList(answer: unknown): LongList {
   if (typeof answer !== 'object' || answer === null) return noList;
   const holder = answer as Record<string, unknown>;

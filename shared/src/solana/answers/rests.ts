@@ -1,21 +1,21 @@
-/** How long an endpoint is left alone after its first offence; doubled with each further one. */
+/** How long an endpoint is not used after its first offence; doubled with each further one. */
 const firstRestMs = 2_000;
 const maxRestMs = 300_000;
-/** After so long without an offence it begins anew. */
+/** After this time without an offence, the doubling starts from the beginning. */
 const forgivenAfterMs = 600_000;
 
-/** An answer that is longer than any true one, or nested deeper. */
+/** An answer that is longer, or nested deeper, than any correct one. */
 export interface Offence {
   readonly method: string;
   readonly what: 'too_long' | 'too_deep';
   readonly restMs: number;
 }
 
-/** Which offences one endpoint committed, whichever client of this process asked it. Times are those of `performance.now`. */
+/** The offences of one endpoint, over all clients of this process. Times are those of `performance.now`. */
 export class EndpointRest {
-  /** Since the process began. */
+  /** Offences since the process started. */
   offences = 0;
-  /** Is called for each rest that begins; must not throw. */
+  /** Called for each rest that starts; must not throw. */
   onRest: (offence: Offence) => void = () => undefined;
   #inARow = 0;
   #lastMs = -Infinity;
@@ -25,12 +25,12 @@ export class EndpointRest {
     return nowMs < this.#untilMs;
   }
 
-  /** Milliseconds until it may be asked again; 0 where it may be asked. */
+  /** Milliseconds until the endpoint may be used; 0 if it may be used now. */
   restMs(nowMs: number): number {
     return Math.ceil(Math.max(0, this.#untilMs - nowMs));
   }
 
-  /** Answers to questions that were asked before the rest began prolong nothing. */
+  /** Answers to calls that were made before the rest began do not prolong it. */
   offend(method: string, what: Offence['what'], nowMs: number): void {
     this.offences++;
     if (this.isResting(nowMs)) return;
@@ -41,7 +41,7 @@ export class EndpointRest {
   }
 }
 
-/** By address. The addresses are those of the settings, so there are few. */
+/** By address. The addresses come from the settings, so there are few. */
 const rests = new Map<string, EndpointRest>();
 
 export function restOf(url: string): EndpointRest {
@@ -50,7 +50,7 @@ export function restOf(url: string): EndpointRest {
   return known;
 }
 
-/** Has the rests of these endpoints logged, by their numbers: addresses may hold keys. */
+/** Logs the rests of these endpoints, by their numbers, because addresses may contain keys. */
 export function logRests(urls: readonly string[], log: { error(data: object, event: string): void }): void {
   for (const [index, url] of urls.entries()) {
     restOf(url).onRest = (offence) => log.error({ endpoint: index + 1, ...offence }, 'rpc_endpoint_rested');

@@ -1,10 +1,11 @@
 /**
- * `oversized`: longer than any frame of its kind. `protocol`: no frame of WebSocket. `deep`, `malformed`: no JSON-RPC of a node.
- * `content`: a notification that does not tell what it should, or tells a slot that cannot be. `unasked`: a notification of no subscription. `flood`: more than the subscriptions can bring about. `deaf`: it does not read.
+ * `oversized`: longer than any frame of its kind. `protocol`: not a WebSocket frame. `deep`, `malformed`: not JSON-RPC of a node.
+ * `content`: a notification without its content, or with an impossible slot. `unasked`: a notification without a subscription. `flood`:
+ * more than the subscriptions can cause. `deaf`: the endpoint does not read.
  */
 export type FrameFault = 'oversized' | 'protocol' | 'deep' | 'malformed' | 'content' | 'unasked' | 'flood' | 'deaf';
 
-/** What a fault counts. A frame that breaks the connection costs a new one, and floods cannot be an accident. */
+/** The weight of each fault. A frame that breaks the connection forces a new one, and a flood cannot be an accident. */
 const weights: Readonly<Record<FrameFault, number>> = {
   oversized: 3,
   protocol: 3,
@@ -15,26 +16,26 @@ const weights: Readonly<Record<FrameFault, number>> = {
   flood: 8,
   deaf: 8,
 };
-/** An endpoint whose faults come to so many is dropped; each is forgiven after `forgivenAfterMs`. */
+/** An endpoint is dropped if the weights of its faults reach this sum. One is forgiven every `forgivenAfterMs`. */
 export const maxFaults = 8;
 const forgivenAfterMs = 10_000;
-/** How long an endpoint that was dropped is left alone; twice as long each time, until it held for `heldMs`. */
+/** How long a dropped endpoint is not used. The time doubles with each drop, until the endpoint was used for `heldMs` without one. */
 export const firstRestMs = 5_000;
 const maxRestMs = 600_000;
 const heldMs = 600_000;
-/** Allowances are counted over so long: a process that stood still finds what came meanwhile. */
+/** Allowances are averaged over this time, because a process that was suspended receives everything that waited. */
 const burstSeconds = 4;
 
 /** Pings and pongs in a second. Nodes send one in several seconds. */
 const controlFramesPerSecond = 8;
 
-/** What the subscriptions of a connection may bring about in a second. */
+/** What the subscriptions of a connection may cause in a second. */
 export interface FrameAllowance {
   readonly bytesPerSecond: number;
   readonly framesPerSecond: number;
 }
 
-/** How one endpoint keeps to the form of its frames, over all of its connections. Times are milliseconds of one clock. */
+/** Counts the faults of one endpoint over all of its connections. Times are milliseconds of one clock. */
 export class FrameFaults {
   readonly #allowance: FrameAllowance | null;
   #faults = 0;
@@ -51,14 +52,14 @@ export class FrameFaults {
     this.#allowance = allowance;
   }
 
-  /** Counts a fault; true where the endpoint is to be dropped for it. */
+  /** Counts a fault. Returns true if the endpoint must be dropped for it. */
   note(fault: FrameFault, nowMs: number): boolean {
     this.#faults = Math.max(0, this.#faults - (nowMs - this.#faultsAtMs) / forgivenAfterMs) + weights[fault];
     this.#faultsAtMs = nowMs;
     return this.#faults > maxFaults - 1;
   }
 
-  /** Counts a frame; true where there were more, or longer ones, than allowed. */
+  /** Counts a frame. Returns true if there were more, or longer ones, than allowed. */
   isFlood(bytes: number, nowMs: number): boolean {
     if (this.#allowance === null) return false;
     const { bytesPerSecond, framesPerSecond } = this.#allowance;
@@ -69,7 +70,7 @@ export class FrameFaults {
     return this.#bytes > bytesPerSecond * burstSeconds || this.#frames > framesPerSecond * burstSeconds;
   }
 
-  /** Counts a ping or a pong; true where there were more than a node has reason to send. */
+  /** Counts a ping or a pong. Returns true if there were more than a node has reason to send. */
   isControlFlood(nowMs: number): boolean {
     const seconds = (nowMs - this.#controlAtMs) / 1_000;
     this.#controlAtMs = nowMs;
@@ -77,7 +78,7 @@ export class FrameFaults {
     return this.#controlFrames > controlFramesPerSecond * burstSeconds;
   }
 
-  /** The endpoint is dropped. Answers how long it is left alone, and begins anew with its faults. */
+  /** Records that the endpoint is dropped, and resets its faults. Returns how long it must not be used. */
   rest(nowMs: number): number {
     this.#rests = nowMs - this.#restedUntilMs > heldMs ? 0 : this.#rests;
     const restMs = Math.min(maxRestMs, firstRestMs * 2 ** Math.min(this.#rests++, 10));

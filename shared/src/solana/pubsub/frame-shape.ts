@@ -1,6 +1,6 @@
-/** Deepest nesting of a frame; the deepest that nodes send, the account of a program, has seven levels. */
+/** Deepest allowed nesting of a frame. The deepest that nodes send, the account of a program, has seven levels. */
 export const maxFrameDepth = 32;
-/** A frame of a node begins with its method; it is looked for in so many bytes. */
+/** A node's frame begins with its method, which is searched for in this many bytes. */
 const headBytes = 96;
 const methodForm = /"method" ?: ?"([A-Za-z]{1,40})"/;
 const quote = 34;
@@ -11,7 +11,7 @@ const closeBracket = 93;
 const openBrace = 123;
 const closeBrace = 125;
 
-/** The method at the beginning of a frame, without parsing it; null where it is an answer, or is written another way. */
+/** The method at the beginning of a frame, found without parsing; null if the frame is an answer, or is written in another way. */
 export function methodAtHead(frame: Buffer): string | null {
   return methodForm.exec(frame.toString('latin1', 0, headBytes))?.[1] ?? null;
 }
@@ -19,7 +19,7 @@ export function methodAtHead(frame: Buffer): string | null {
 const zero = 48;
 const tail = '}}';
 
-/** The subscription that a notification names at its end, where nodes write it, without parsing it; null where there is none. */
+/** The subscription that a notification names at its end, where nodes write it, found without parsing; null if there is none. */
 export function subscriptionAtTail(frame: Buffer): number | null {
   let at = frame.length - tail.length - 1;
   if (frame[at + 1] !== closeBrace || frame[at + 2] !== closeBrace) return null;
@@ -32,7 +32,7 @@ export function subscriptionAtTail(frame: Buffer): number | null {
   return null;
 }
 
-/** Whether a JSON text nests deeper than any frame of a node, found without parsing it. */
+/** Whether a JSON text is nested deeper than any frame of a node, found without parsing. */
 export function isTooDeep(frame: Buffer): boolean {
   let depth = 0;
   for (let at = 0; at < frame.length; at++) {
@@ -47,7 +47,7 @@ export function isTooDeep(frame: Buffer): boolean {
   return false;
 }
 
-/** Where the string that begins at `from` ends; -1 where it does not. */
+/** Index at which the string that begins at `from` ends; -1 if it does not end. */
 function endOfText(frame: Buffer, from: number): number {
   for (let at = frame.indexOf(quote, from); at !== -1; at = frame.indexOf(quote, at + 1)) {
     let slashes = 0;

@@ -6,49 +6,49 @@ import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-fault
 import { isTooDeep, methodAtHead } from './frame-shape.ts';
 import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } from './subscription.ts';
 
-/** From opening the connection to the answers of all required subscriptions. */
+/** Time from opening the connection until all required subscriptions are confirmed. */
 const settleWithinMs = 10_000;
 /** Longest time between two slots, at 200 to 400 ms a slot, before the endpoint counts as stalled. */
 const slotSilenceMs = 3_000;
-/** The same for an endpoint that does not tell slots: any notification counts. */
+/** The same for an endpoint that does not report slots: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
-/** Slots by which a fork may lie behind another; what is told further back says that the newer slot was none. */
+/** How many slots a fork may be behind another one. If an endpoint reports a slot further back, the newer slot was wrong. */
 const maxForkSlots = 512;
-/** Idle proxies close what is silent for a minute. */
+/** Proxies close a connection that is idle for a minute. */
 const pingEveryMs = 20_000;
 const firstBackoffMs = 200;
 const maxBackoffMs = 10_000;
-/** A connection that held this long begins the backoff anew. */
+/** A connection that lasted this long resets the backoff. */
 const stableAfterMs = 10_000;
 /** Refused subscriptions of one connection that are logged; all are counted. */
 const maxLoggedRefusals = 5;
-/** Of an error that a node names. */
+/** Characters of an error message of a node. */
 const maxLoggedChars = 200;
-/** Notifications may overtake the answer that names their id, for this long after the last request. */
+/** For this long after the last request, a notification may arrive before the answer that contains its subscription's id. */
 const overtakeMs = 10_000;
-/** Ids of subscriptions that were ended, of which notifications may still be on their way; the oldest are forgotten. */
+/** Ids of ended subscriptions, for which notifications may still arrive. The oldest are forgotten. */
 const maxEndedIds = 4_096;
-/** Answers to its pings, and requests, that wait for an endpoint that does not read. */
+/** Unsent bytes of pongs and requests, for an endpoint that does not read. */
 const maxUnreadBytes = 1024 * 1024;
 
 export type EndpointState = 'down' | 'up' | 'lagging';
 
-export interface SlotTold {
+export interface ReportedSlot {
   readonly slot: number;
-  /** Null where it was not told in the documented form. */
+  /** Null if it was not reported in the documented form. */
   readonly parent: number | null;
 }
 
 export interface SocketHandlers {
-  /** True where the frame was understood without parsing it and is done with. */
+  /** Returns true if it handled the frame without parsing it. */
   takeFrame?(frame: Buffer, receivedUs: number): boolean;
-  /** A notification of one of the subscriptions; `subscription` is null where the endpoint told an id it never gave. */
+  /** A notification of a subscription. `subscription` is null if the endpoint used an id that it never returned. */
   onNotification(method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void;
-  onSlot(told: SlotTold): void;
-  /** From here on the endpoint tells what it changes. */
+  onSlot(reported: ReportedSlot): void;
+  /** From here on the endpoint reports changes of this subscription. */
   onSubscribed?(subscription: Subscription): void;
-  /** Nothing is told any more, until it is connected and subscribed anew. */
+  /** The connection is lost. Nothing is reported until the socket has connected and subscribed again. */
   onDown?(): void;
 }
 
@@ -56,66 +56,66 @@ export interface SocketCounts {
   frames: number;
   malformedFrames: number;
   connects: number;
-  /** Times that it was given up because it told no slot for too long. */
+  /** Times that the connection was closed because it reported no slot for too long. */
   silences: number;
   refusedSubscriptions: number;
   /** Frames that were too long, too deep, malformed, unasked or too many. */
   faults: number;
-  /** Times that it was dropped for its faults, and left alone for a while. */
+  /** Times that the endpoint was dropped for its faults, and not used for a while. */
   drops: number;
 }
 
 export interface RpcSocketOptions {
   readonly url: string;
-  /** Number of the endpoint in the settings; the URL may carry a key and is not logged. */
+  /** Number of the endpoint in the settings. The URL may contain a key and is not logged. */
   readonly index: number;
   readonly subscriptions: readonly Subscription[];
-  /** Methods of subscriptions that come later. */
+  /** Methods of subscriptions that are added later. */
   readonly laterMethods?: readonly string[];
-  /** Null: as much as there is. */
+  /** Null: unlimited. */
   readonly allowance?: FrameAllowance | null;
   readonly handlers: SocketHandlers;
-  /** Wall clock in microseconds, by which notifications are stamped. */
+  /** Wall clock in microseconds, for the time of receipt of notifications. */
   readonly nowUs: () => number;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * One endpoint of Solana's PubSub: connects, subscribes, and watches the slots go by. An endpoint that closes, refuses a
- * required subscription or falls silent is connected anew with growing, jittered pauses, and all subscriptions with it.
+ * The connection to one PubSub endpoint of Solana: connects, subscribes, and monitors the slots. If the endpoint closes, refuses a required
+ * subscription or falls silent, the socket connects and subscribes again, after growing pauses with jitter.
  */
 export class RpcSocket {
   readonly index: number;
   readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, silences: 0, refusedSubscriptions: 0, faults: 0, drops: 0 };
-  /** The newest slot told; on a new connection, and where the old one was none, the first from then on. */
+  /** The newest reported slot. On a new connection, or if the newest slot was wrong, the first one reported after that. */
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
   readonly #faults: FrameFaults;
   readonly #maxFrameBytes: number;
-  /** All that are wanted, by name; each connection begins with them. */
-  readonly #wanted: Map<string, Subscription>;
+  /** All requested subscriptions, by name. Each connection starts with them. */
+  readonly #requested: Map<string, Subscription>;
   #socket: WebSocket | null = null;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
   #openedAtMs = 0;
   /** 0 before the first slot of the connection. */
   #lastSlotAtMs = 0;
-  /** When the endpoint agreed to tell slots on this connection; 0 where it did not. */
+  /** When the endpoint confirmed the slot subscription on this connection; 0 if it did not. */
   #slotsSinceMs = 0;
   #lastNotificationAtMs = 0;
   #lastPingAtMs = 0;
   #settled = false;
   #lastRequestId = 0;
   #loggedRefusals = 0;
-  /** Request id -> subscription not yet answered. */
+  /** Request id -> subscription without an answer yet. */
   readonly #pending = new Map<number, Subscription>();
-  /** Id that the endpoint gave -> subscription. */
+  /** Subscription id of the endpoint -> subscription. */
   readonly #active = new Map<number, Subscription>();
-  /** Request ids of subscriptions that are being ended. */
+  /** Ids of requests that end a subscription. */
   readonly #ending = new Set<number>();
-  /** Ids that were in `#active`. */
+  /** Ids that were in `#active` earlier. */
   readonly #ended = new Set<number>();
   #lastAskedAtMs = 0;
 
@@ -124,7 +124,7 @@ export class RpcSocket {
     this.index = options.index;
     this.#faults = new FrameFaults(options.allowance ?? null);
     this.#maxFrameBytes = longestFrameBytes([...options.subscriptions.map(({ method }) => method), ...(options.laterMethods ?? [])]);
-    this.#wanted = new Map(options.subscriptions.map((subscription) => [subscription.name, subscription]));
+    this.#requested = new Map(options.subscriptions.map((subscription) => [subscription.name, subscription]));
     options.signal.addEventListener('abort', () => this.close(), { once: true });
   }
 
@@ -142,21 +142,21 @@ export class RpcSocket {
     this.#detach();
   }
 
-  /** Subscribes now, and on every connection from now on. Its name must stand for the same method and params every time. */
+  /** Subscribes now, and on every later connection. A name must always have the same method and params. */
   subscribe(subscription: Subscription): void {
     const { name } = subscription;
-    this.#wanted.set(name, subscription);
-    // Nodes give equal subscriptions one id: asked for twice and ended once, both would be gone.
+    this.#requested.set(name, subscription);
+    // Nodes give equal subscriptions one id. If it were requested twice and ended once, both would end.
     const isAsked = [...this.#pending.values(), ...this.#active.values()].some((asked) => asked.name === name);
     if (!isAsked && this.#socket?.readyState === WebSocket.OPEN) this.#ask(this.#socket, subscription);
   }
 
   unsubscribe({ name }: Subscription): void {
-    this.#wanted.delete(name);
+    this.#requested.delete(name);
     for (const [id, subscription] of this.#active) if (subscription.name === name) this.#end(id, subscription);
   }
 
-  /** Logged once a change. */
+  /** Logs each change once. */
   setState(state: EndpointState, reason: string): void {
     if (state === this.#state) return;
     this.#state = state;
@@ -178,7 +178,8 @@ export class RpcSocket {
     try {
       socket = new WebSocket(this.#options.url, {
         maxPayload: this.#maxFrameBytes,
-        // What is packed cannot be measured before it is unpacked: none is asked for, and a packed frame is a fault.
+        // The size of a compressed frame is unknown before it is unpacked. So compression is not offered, and a compressed frame is a
+        // fault.
         perMessageDeflate: false,
         handshakeTimeout: settleWithinMs,
         followRedirects: false,
@@ -198,7 +199,7 @@ export class RpcSocket {
   }
 
   #subscribe(socket: WebSocket): void {
-    for (const subscription of this.#wanted.values()) this.#ask(socket, subscription);
+    for (const subscription of this.#requested.values()) this.#ask(socket, subscription);
   }
 
   #ask(socket: WebSocket, subscription: Subscription): void {
@@ -208,7 +209,7 @@ export class RpcSocket {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: subscription.method, params: subscription.params }));
   }
 
-  /** Ends a subscription under the id that the endpoint gave it; the answer is of no interest. */
+  /** Ends a subscription by the endpoint's id for it. The answer is ignored. */
   #end(subscriptionId: number, { method }: Subscription): void {
     this.#active.delete(subscriptionId);
     this.#ended.add(subscriptionId);
@@ -247,7 +248,7 @@ export class RpcSocket {
     try {
       message = isBinary ? null : JSON.parse(frame.toString());
     } catch {
-      message = null; // counted with all else that is no JSON-RPC message
+      message = null; // counted like any text that is not a JSON-RPC message
     }
     if (!isRecord(message)) {
       this.fault('malformed');
@@ -260,12 +261,12 @@ export class RpcSocket {
     else this.fault('malformed');
   }
 
-  /** Before it is parsed: where its head does not name the method, as much as any frame. */
+  /** The longest allowed frame before it is parsed. If its head does not show the method, the limit is that of the longest kind. */
   #longest(method: string | null): number {
     return method === null ? this.#maxFrameBytes : maxFrameBytes(method);
   }
 
-  /** A frame of this endpoint is not what it may be. After a few of them it is dropped, and left alone for a while. */
+  /** Counts an invalid frame. After a few of them the endpoint is dropped, and not used for a while. */
   fault(fault: FrameFault): void {
     this.counts.faults++;
     if (fault === 'malformed') this.counts.malformedFrames++;
@@ -280,8 +281,8 @@ export class RpcSocket {
   #onNotification(method: string, params: unknown, receivedUs: number): void {
     this.#lastNotificationAtMs = performance.now();
     if (method === 'slotNotification') {
-      const told = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
-      const { slot, parent } = told;
+      const result = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
+      const { slot, parent } = result;
       if (!isSlot(slot) || slot > newestPossibleSlot(Date.now())) {
         this.fault('malformed');
         return;
@@ -297,7 +298,10 @@ export class RpcSocket {
     this.#options.handlers.onNotification(method, params, receivedUs, subscription);
   }
 
-  /** Counts a notification under an id that the endpoint never gave; one may overtake its id's end, or the answer that names it. */
+  /**
+   * Counts a notification with an unknown id as a fault. A notification may arrive after its subscription ended, or before the answer that
+   * contains its id.
+   */
   checkAsked(id: unknown): void {
     const isKnown = typeof id === 'number' && (this.#active.has(id) || this.#ended.has(id));
     if (!isKnown && (this.#pending.size === 0 || performance.now() - this.#lastAskedAtMs > overtakeMs)) this.fault('unasked');
@@ -334,8 +338,8 @@ export class RpcSocket {
   #begin(subscriptionId: number, subscription: Subscription): void {
     this.#active.set(subscriptionId, subscription);
     if (subscription.method === 'slotSubscribe') this.#slotsSinceMs = performance.now();
-    // It may have been given up meanwhile.
-    if (this.#wanted.has(subscription.name)) this.#options.handlers.onSubscribed?.(subscription);
+    // It may have been ended meanwhile.
+    if (this.#requested.has(subscription.name)) this.#options.handlers.onSubscribed?.(subscription);
     else this.#end(subscriptionId, subscription);
   }
 
@@ -364,7 +368,7 @@ export class RpcSocket {
     }
   }
 
-  /** Of `ws`, whose errors for frames that are none have codes of their own. */
+  /** Errors of `ws`; those for invalid frames have their own codes. */
   #onError(socket: WebSocket, error: NodeJS.ErrnoException): void {
     const { code = '', message } = error;
     if (socket === this.#socket && code.startsWith('WS_ERR_')) {
@@ -384,13 +388,13 @@ export class RpcSocket {
     this.#retry(reason, restMs);
   }
 
-  /** Drops the connection without waiting for its peer; nothing of it is heard any more. */
+  /** Drops the connection without waiting for the other side, and ignores everything that it still sends. */
   #detach(): void {
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;
     socket.removeAllListeners();
-    // A socket torn down while connecting still reports that once.
+    // A socket that is closed while it connects still reports that as an error.
     socket.on('error', () => this.#pending.clear());
     socket.terminate();
   }
@@ -407,7 +411,7 @@ export class RpcSocket {
   }
 }
 
-/** What a node says of a refusal, as far as it is a number and a short text. */
+/** The code and a short message of a node's refusal, if they have the right types. */
 function loggedError({ error }: Record<string, unknown>): { readonly code: number | null; readonly message: string } | null {
   if (!isRecord(error)) return null;
   const { code, message } = error;

@@ -1,6 +1,6 @@
-/** A subscription as an endpoint is asked for it. A socket without an answer to a required one is given up. */
+/** A subscription to request from an endpoint. If a required one gets no answer, the connection is closed. */
 export interface Subscription {
-  /** Tells it from the others of its socket. */
+  /** Unique among the subscriptions of its socket. */
   readonly name: string;
   /** `accountSubscribe` and the like. */
   readonly method: string;
@@ -22,8 +22,8 @@ export function accountSubscription(address: string): Subscription {
 
 const kibibyte = 1024;
 /**
- * Longest notification of each kind, in bytes of JSON. The runtime cuts logs at 10,000 bytes, which escapes make 60,000; accounts that
- * are followed have at most `maxFollowedBytes` of data, those of programs some hundred.
+ * Longest notification of each kind, in bytes of JSON. The runtime cuts logs at 10,000 bytes, which escapes can grow to 60,000. Followed
+ * accounts have at most `maxFollowedBytes` of data, those of programs a few hundred.
  */
 const maxNotificationBytes: ReadonlyMap<string, number> = new Map([
   ['slotNotification', kibibyte],
@@ -31,11 +31,11 @@ const maxNotificationBytes: ReadonlyMap<string, number> = new Map([
   ['programNotification', 64 * kibibyte],
   ['accountNotification', 256 * kibibyte],
 ]);
-/** Longest answer to a request, and longest frame of a kind that is not known. */
+/** Longest answer to a request, and longest frame of an unknown kind. */
 const maxOtherBytes = 16 * kibibyte;
-/** Below it no frame is too long. */
+/** A frame shorter than this is never too long. */
 export const shortFrameBytes = kibibyte;
-/** An account with more data than this is read and not followed: a notification of it would be longer than any may be. */
+/** An account with more data is read but not followed, because a notification of it would exceed the limit. */
 export const maxFollowedBytes = 128 * kibibyte;
 
 /** By the `method` of the frame; null for an answer. */
@@ -43,7 +43,7 @@ export function maxFrameBytes(method: string | null): number {
   return (method === null ? undefined : maxNotificationBytes.get(method)) ?? maxOtherBytes;
 }
 
-/** Longest frame of a connection that carries subscriptions of these methods (`slotSubscribe` and the like). */
+/** Longest frame of a connection with subscriptions of these methods (`slotSubscribe` and the like). */
 export function longestFrameBytes(subscribeMethods: Iterable<string>): number {
   let longest = maxOtherBytes;
   for (const method of subscribeMethods) longest = Math.max(longest, maxFrameBytes(method.replace(/Subscribe$/, 'Notification')));

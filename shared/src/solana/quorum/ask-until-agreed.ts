@@ -1,23 +1,24 @@
 import { countVotes, largestGroup, majorityOf, type Verdict, type Vote } from './votes.ts';
 
 export interface Question<T> {
-  /** The endpoints that may be asked, by number; the first ones are asked first. */
+  /** The endpoints that may be asked, by number. The first ones are asked first. */
   readonly endpoints: readonly number[];
-  /** Asks one endpoint; null where it gives no usable answer. */
+  /** Asks one endpoint. Returns null if there is no usable answer. */
   readonly ask: (endpoint: number) => Promise<T | null>;
-  /** Whether both can be true. */
+  /** Whether both answers can be true. */
   readonly agree: (one: T, other: T) => boolean;
-  /** One more endpoint is asked where nothing was answered for so long. */
+  /** If nothing was answered for this long, one more endpoint is asked. */
   readonly hedgeAfterMs: number;
-  /** After the first answer the others are waited for no longer than this; then they count as silent. */
+  /** How long to wait for the others after the first answer; then they count as silent. */
   readonly othersWithinMs: number;
-  /** Nor longer than this after the question. */
+  /** How long to wait in all. */
   readonly answersWithinMs?: number;
 }
 
 /**
- * Asks as many endpoints as have to agree, all at once, and one more where an answer fails, contradicts the others, or is slow. Resolves as
- * soon as more than half of all agree, when all have answered or failed, or when the time for the slow ones is over. Rejects only where `ask` does.
+ * Asks as many endpoints as must agree, all at once, and one more whenever an answer fails, contradicts the others, or is slow. Resolves as
+ * soon as more than half of all endpoints agree, when all have answered or failed, or when the waiting time is over. Rejects only if `ask`
+ * does.
  */
 export async function askUntilAgreed<T>(question: Question<T>): Promise<Verdict<T>> {
   const { endpoints, agree, hedgeAfterMs, othersWithinMs, answersWithinMs = Number.POSITIVE_INFINITY } = question;

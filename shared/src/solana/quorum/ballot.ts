@@ -5,22 +5,22 @@ interface HeldVote<T> extends Vote<T> {
 }
 
 export interface BallotOptions<T> {
-  /** Endpoints that are asked. */
+  /** Number of endpoints that are asked. */
   readonly endpoints: number;
   /** An older answer does not count. */
   readonly maxAgeMs: number;
-  /** Whether both can be true. */
+  /** Whether both answers can be true. */
   readonly agree: (one: T, other: T) => boolean;
 }
 
 /**
- * The newest answer of each endpoint to a question that is asked again and again. An answer counts whenever it comes, and until a newer
- * one of the same endpoint replaces it; nothing that was believed before counts. Time is passed in, any milliseconds of one clock.
+ * The newest answer of each endpoint to a question that is asked repeatedly. An answer counts from its arrival until the same endpoint
+ * gives a newer one. Earlier results of a vote do not count. Times are passed in, in milliseconds of one clock.
  */
 export class Ballot<T> {
   readonly #options: BallotOptions<T>;
   readonly #votes: (HeldVote<T> | null)[];
-  /** It answered or failed before: it is waited for no more. */
+  /** It has answered or failed before, so it is no longer waited for. */
   readonly #isHeard: boolean[];
 
   constructor(options: BallotOptions<T>) {
@@ -29,20 +29,20 @@ export class Ballot<T> {
     this.#isHeard = this.#votes.map(() => false);
   }
 
-  /** An answer to what was asked at `askedAtMs`; one that comes behind the answer to a later question changes nothing. */
-  told(endpoint: number, value: T, askedAtMs: number): void {
+  /** Records an answer to the question that was asked at `askedAtMs`. If an answer to a later question arrived before, nothing changes. */
+  answered(endpoint: number, value: T, askedAtMs: number): void {
     this.#isHeard[endpoint] = true;
     const held = this.#votes[endpoint];
     if (held === undefined || (held !== null && held.askedAtMs > askedAtMs)) return;
     this.#votes[endpoint] = { endpoint, value, askedAtMs };
   }
 
-  /** It gave no usable answer. What it said before counts until it is too old. */
+  /** Records that the endpoint gave no usable answer. Its previous answer counts until it is too old. */
   failed(endpoint: number): void {
     this.#isHeard[endpoint] = true;
   }
 
-  /** Endpoints that have neither answered nor failed yet. */
+  /** Number of endpoints that have neither answered nor failed yet. */
   get waiting(): number {
     return this.#isHeard.filter((isHeard) => !isHeard).length;
   }

@@ -1,31 +1,37 @@
 /**
- * How the answers of independent endpoints are counted. Pure: no clock, no I/O.
+ * Counts the answers of independent endpoints. Pure: no clock, no I/O.
  *
  * | endpoints | believed |
  * |---|---|
- * | 1 | what it says, within the bounds of the fact |
- * | 2 | what both say; one alone only where the other gives no usable answer |
- * | 3 or more | what more than half of all say; where some give no usable answer, what more than half of the others say |
+ * | 1 | its answer, within the bounds of the fact |
+ * | 2 | what both answer; one alone only if the other gives no usable answer |
+ * | 3 or more | what more than half of all answer; if some give no usable answer, what more than half of the others answer |
  */
 
-/** Endpoints that must say the same: two of three, both of two, one where it is alone. */
+/** How many endpoints must agree: two of three, both of two, one if it is alone. */
 export function majorityOf(endpoints: number): number {
   return Math.floor(endpoints / 2) + 1;
 }
 
-/** The highest value that a majority has reached: one alone leads nobody ahead, and holds no two others back. Throws RangeError for none. */
+/**
+ * The highest value that a majority has reached. One endpoint alone cannot raise it, and cannot hold two others back. Throws RangeError for
+ * an empty list.
+ */
 export function reachedBy(values: readonly number[]): number {
   const reached = values.toSorted((a, b) => b - a)[majorityOf(values.length) - 1];
   if (reached === undefined) throw new RangeError('No value was given.');
   return reached;
 }
 
-/** The middle value, the lower one of two: one of three cannot move it beyond the others, and one of two cannot raise it. Null for none. */
+/**
+ * The middle value; the lower one of two. One of three cannot move it beyond the others, and one of two cannot raise it. Null for an empty
+ * list.
+ */
 export function lowerMedian(values: readonly bigint[]): bigint | null {
   return values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor((values.length - 1) / 2)] ?? null;
 }
 
-/** What one endpoint says of a fact. */
+/** The answer of one endpoint. */
 export interface Vote<T> {
   /** Number of the endpoint, from 0. */
   readonly endpoint: number;
@@ -33,32 +39,32 @@ export interface Vote<T> {
 }
 
 export interface Electorate {
-  /** All endpoints that are set. */
+  /** Number of configured endpoints. */
   readonly endpoints: number;
-  /** Of these, how many have not answered yet and still may. */
+  /** How many of them have not answered yet and still may. */
   readonly waiting: number;
 }
 
 export type Verdict<T> =
   /**
-   * `votes`: those that say the same. `outvoted`: endpoints that say something else. `isMajority`: more than half of all endpoints say it;
-   * otherwise the rest gave no usable answer.
+   * `votes`: those that agree. `outvoted`: endpoints with another answer. `isMajority`: more than half of all endpoints agree; otherwise
+   * the others gave no usable answer.
    */
   | { readonly kind: 'agreed'; readonly votes: readonly Vote<T>[]; readonly outvoted: readonly number[]; readonly isMajority: boolean }
-  /** Everybody has answered or failed, and no value has more than half of the answers. */
+  /** All have answered or failed, and no value has more than half of the answers. */
   | { readonly kind: 'contradicted'; readonly votes: readonly Vote<T>[] }
-  /** Too few say the same, and some have not answered yet. */
+  /** Too few agree, and some have not answered yet. */
   | { readonly kind: 'waiting' }
   /** Nobody gave a usable answer. */
   | { readonly kind: 'silent' };
 
-/** The votes that agree with one of them, of the one with which most do; empty where there are none. */
+/** The largest group of votes that agree with one of its votes; empty if there are no votes. */
 export function largestGroup<T>(votes: readonly Vote<T>[], agree: (one: T, other: T) => boolean): readonly Vote<T>[] {
   const groups = votes.map(({ value }) => votes.filter((other) => agree(value, other.value)));
   return groups.reduce<readonly Vote<T>[]>((best, group) => (group.length > best.length ? group : best), []);
 }
 
-/** Counts the votes; `agree` says whether two values can both be true. Several votes of one endpoint must not be passed. */
+/** Counts the votes; `agree` decides whether two values can both be true. Pass at most one vote of each endpoint. */
 export function countVotes<T>(
   votes: readonly Vote<T>[],
   { endpoints, waiting }: Electorate,

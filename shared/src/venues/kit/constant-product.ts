@@ -5,7 +5,7 @@ export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigin
   return (reserveOut * amountIn) / (reserveIn + amountIn);
 }
 
-/** The price of a pool that is a quotient of its reserves. */
+/** The state of a pool whose price is the quotient of its reserves. */
 export function stateOfReserves(reserves: PoolReserves): PriceState {
   return { priceQuote: reserves.virtualQuote, priceBase: reserves.virtualBase, reserves, depth: null };
 }

@@ -9,18 +9,18 @@ import { accountDiscriminators, eventDiscriminators, ignoredEvents } from './pro
 
 type Emit = (event: VenueEvent) => void;
 
-/** Pool as its account shows it. */
+/** Fields of a pool's account. */
 export interface PumpAmmPool extends PoolAccount {
   readonly lpMint: string;
   readonly creator: string;
-  /** Fees in the quote vault that wait to be paid out; `virtualQuote` is less by as much. */
+  /** Fees in the quote vault that are not paid out yet; `virtualQuote` is reduced by the same amount. */
   readonly waitingFees: bigint;
   readonly mayhemMode: boolean;
   readonly cashback: boolean;
   readonly holderReward: boolean;
 }
 
-/** What a quote and an instruction depend on. */
+/** The fields on which a quote and an instruction depend. */
 export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price'>;
 
 interface TradeTail {
@@ -32,7 +32,7 @@ interface TradeTail {
   supply: bigint | null;
 }
 
-/** Everything behind `protocol_fee_recipient_token_account`, as far as the layout at hand goes. */
+/** The fields after `protocol_fee_recipient_token_account`, as far as the event's layout has them. */
 function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
   const tail: TradeTail = { creatorFee: noFee, cashback: noFee, holderRewards: noFee, buyback: 0n, virtualQuote: 0n, supply: null };
   if (!reader.has(48)) return tail;
@@ -49,7 +49,7 @@ function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
   if (!reader.has(16)) return tail;
   tail.cashback = readFee(reader);
   if (!reader.has(16)) return tail;
-  tail.buyback = readFee(reader).amount; // a share of the protocol fee, not beside it
+  tail.buyback = readFee(reader).amount; // a share of the protocol fee, not an additional one
   if (!reader.has(16)) return tail;
   tail.virtualQuote = reader.i128();
   if (!reader.has(1)) return tail;
@@ -63,18 +63,18 @@ function readTradeTail(reader: BorshReader, isBuy: boolean): TradeTail {
 }
 
 /**
- * BuyEvent and SellEvent differ in names and signs only, up to their tails. The reserves they log, the virtual part among
- * them, are those before the trade; the LP fee stays in the pool's vault.
+ * BuyEvent and SellEvent differ only in names and signs before their tails. The reserves that they log, the virtual part included, are
+ * those before the trade. The LP fee stays in the pool's vault.
  *
- * What went through the pool is, of a sell, `quote_amount_out`. Of a buy it is `quote_amount_in_with_lp_fee` less the LP fee:
- * `quote_amount_in` and `user_quote_amount_in` are that and what the user paid, but in `buy_exact_quote_in` the other way round.
+ * The amount through the pool is `quote_amount_out` in a sell. In a buy it is `quote_amount_in_with_lp_fee` less the LP fee, because
+ * `quote_amount_in` and `user_quote_amount_in` are swapped in `buy_exact_quote_in`.
  */
 function decodeTrade(data: Uint8Array, isBuy: boolean, emit: Emit): DecodeOutcome {
   if (data.length < tradeMinLength) return malformed('trade event too short');
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
   const baseAmount = reader.u64();
-  reader.skip(24); // the user's bound, and the user's balances before
+  reader.skip(24); // the user's bound, and the user's balances before the trade
   const baseBefore = reader.u64();
   const quoteBefore = reader.u64();
   const amountField = reader.u64();
@@ -88,13 +88,13 @@ function decodeTrade(data: Uint8Array, isBuy: boolean, emit: Emit): DecodeOutcom
   const feesStay = isZeroKey(data, reader.at); // protocol_fee_recipient
   reader.skip(64);
   const { creatorFee, cashback, holderRewards, buyback, virtualQuote, supply } = readTradeTail(reader, isBuy);
-  if (reader.failed) return malformed('trade event ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('trade event ends inside a field or has an invalid value');
   const quoteAmount = isBuy ? vaultDelta - lp.amount : amountField;
   const userQuote = isBuy && amountField > userField ? amountField : userField;
   const total = isBuy ? userQuote - quoteAmount : quoteAmount - userQuote;
   const realBase = isBuy ? baseBefore - baseAmount : baseBefore + baseAmount;
   const pricedQuote = isBuy ? quoteBefore + vaultDelta : quoteBefore - vaultDelta;
-  // The v2 instructions leave fees in the vault until they are swept, and take them off the virtual part: no liquidity.
+  // The v2 instructions leave fees in the vault until they are swept, and subtract them from the virtual part: they are not liquidity.
   const stayed = feesStay ? protocol.amount - buyback + creatorFee.amount : 0n;
   const pricingQuote = pricedQuote + virtualQuote;
   if (realBase <= 0n || pricedQuote < 0n || pricingQuote <= 0n) return malformed('trade event with more traded than there was');
@@ -135,7 +135,7 @@ function decodeCreatePool(data: Uint8Array, emit: Emit): DecodeOutcome {
   reader.skip(25); // minimum_liquidity, initial_liquidity, lp_token_amount_out, pool_bump
   const pool = reader.address();
   reader.skip(96); // lp_mint and the user's token accounts
-  if (reader.failed) return malformed('CreatePoolEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('CreatePoolEvent ends inside a field or has an invalid value');
   if (realBase === 0n || realQuote === 0n) return malformed('CreatePoolEvent without reserves');
   emit({
     type: 'poolCreated',
@@ -151,7 +151,7 @@ function decodeCreatePool(data: Uint8Array, emit: Emit): DecodeOutcome {
   return decoded;
 }
 
-/** A part of a new pool's quote coins went to its boost vault and is counted as virtual from now on. The base is not touched. */
+/** A part of a new pool's quote coins moved to its boost vault and counts as virtual from now on. The base does not change. */
 function decodeInitBoost(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
@@ -160,7 +160,7 @@ function decodeInitBoost(data: Uint8Array, emit: Emit): DecodeOutcome {
   const pool = reader.address();
   const virtualPart = reader.i128();
   const realQuote = reader.u64();
-  if (reader.failed) return malformed('InitBoostEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('InitBoostEvent ends inside a field or has an invalid value');
   const virtualQuote = realQuote + virtualPart;
   if (virtualQuote <= 0n) return malformed('InitBoostEvent without reserves');
   const reserves = { virtualBase: null, virtualQuote, realBase: null, realQuote };
@@ -168,7 +168,7 @@ function decodeInitBoost(data: Uint8Array, emit: Emit): DecodeOutcome {
   return decoded;
 }
 
-/** Coins of the boost vault bought tokens from the pool, which were burned. The virtual part stays what it was. */
+/** Coins of the boost vault bought tokens from the pool, which were burned. The virtual part does not change. */
 function decodeBoostBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();
@@ -181,7 +181,7 @@ function decodeBoostBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const realQuote = reader.u64();
   const realBase = reader.u64();
   reader.skip(8); // boost_vault_remaining
-  if (reader.failed) return malformed('BoostBuyAndBurnEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('BoostBuyAndBurnEvent ends inside a field or has an invalid value');
   const virtualQuote = realQuote + virtualPart;
   if (virtualQuote <= 0n || realBase === 0n) return malformed('BoostBuyAndBurnEvent without reserves');
   const reserves = { virtualBase: realBase, virtualQuote, realBase, realQuote };
@@ -211,7 +211,7 @@ const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
 
 type DecodedPool = UndecodedAccount | { readonly kind: 'decoded'; readonly account: PumpAmmPool };
 
-/** Fields that the account's layout does not reach to are zero, as the program reads them. */
+/** A field that the account's layout lacks is zero, as the program reads it. */
 function decodePool(data: Uint8Array): DecodedPool {
   const length = data.length;
   if (length < poolMinLength) return malformed('Pool too short');

@@ -1,7 +1,10 @@
 import { anchorFault } from '../anchor-errors.ts';
 import type { TradeFault } from '../trading.ts';
 
-/** Errors of the program that a trade can meet. Source: the IDL `pump_amm` of `@pump-fun/pump-sdk` 2.0.0. Not the numbers of pump. */
+/**
+ * Errors of the program that a trade can cause. Source: the IDL `pump_amm` of `@pump-fun/pump-sdk` 2.0.0. The numbers differ from those of
+ * pump.
+ */
 const faults: ReadonlyMap<number, TradeFault> = new Map([
   [6004, 'slippage'], // ExceededSlippage
   [6008, 'invalid_mint'], // InvalidBaseMint

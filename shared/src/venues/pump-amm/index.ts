@@ -8,10 +8,10 @@ import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
 
-/** Quote coins that curves move to a pool with. Curves in another coin do so too; their pool is known once it is told. */
+/** Quote coins with which curves migrate to a pool. Curves with another coin migrate too; their pool is known once an event names it. */
 const canonicalQuotes = [wrappedSolMint, usdcMint] as const;
 
-/** The pool that a curve's coin moves to, with its vaults: the quote coins are of SPL Token, the coin of either program. */
+/** The pool to which a curve's token migrates, with its vaults. Quote coins belong to SPL Token, the token to either program. */
 function canonicalPool(mint: string, quoteMint: string): DerivedPool {
   const address = canonicalPoolAddress(mint, quoteMint);
   const vaults = [

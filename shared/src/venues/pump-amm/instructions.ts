@@ -12,22 +12,25 @@ const poolV2Of = keepDerived(program.poolV2Address);
 const creatorAuthorityOf = keepDerived(program.coinCreatorVaultAuthority);
 const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
 
-/** The pool of one moment, as far as its instructions depend on it. */
+/** The fields of the pool on which its instructions depend. */
 export interface TradedPool {
   readonly address: string;
   readonly pool: QuotedAmmPool;
   readonly settings: PumpAmmSettings;
-  /** Bytes of the pool's account. */
+  /** Size of the pool's account in bytes. */
   readonly bytes: number;
 }
 
-/** Compute units of the instruction alone, with what it may have to make: the most of the real program (README.md), rounded up. */
+/**
+ * Compute units of the instruction alone, including accounts that it may have to create: the maximum measured on the real program
+ * (README.md), rounded up.
+ */
 const units = { buy: 145_000, sell: 110_000 } as const;
 
-/** The traders' volume counts, as in the official client's purchases. */
+/** The trader's volume is tracked, as in the official client's buys. */
 const trackVolume = 1;
 
-/** The layout of 2026-10; the first trade on a shorter pool lets it grow. */
+/** The layout of 2026-10. The first trade on a shorter pool grows its account. */
 const newestPoolBytes = 287;
 
 interface Parties {
@@ -55,7 +58,9 @@ function feeRecipientOf({ pool, settings }: TradedPool, { recipient }: TradeOrde
   return recipientAt(pool.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, recipient);
 }
 
-/** Behind the accounts of the IDL: where cashback goes, the pool's second account where it has a coin creator, the buyback recipient. */
+/**
+ * Accounts after those of the IDL: the destination of cashback, the pool's second account if it has a coin creator, the buyback recipient.
+ */
 function remainingAccounts({ pool, settings }: TradedPool, order: TradeOrder, { volume, quoteOf }: Parties): AccountMeta[] {
   const isSell = order.trade.exact === 'baseIn';
   const buyback = recipientAt(settings.buybackFeeRecipients, order.recipient);
@@ -109,7 +114,7 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
   return data;
 }
 
-/** What the real program was seen to make (README.md), each where it is missing. */
+/** Accounts that the real program was seen to create if they are missing (README.md). */
 function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, creatorAuthority, quoteOf }: Parties): ProgramAccount[] {
   const { address, bytes, pool } = traded;
   const { cashback } = pool;
@@ -121,8 +126,8 @@ function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, crea
 }
 
 /**
- * `buy_exact_quote_in` (a sum to spend), `buy` (tokens to get) or `sell`. Quote coins move between token accounts, wrapped SOL too.
- * Throws TypeError where an address of the order is none.
+ * `buy_exact_quote_in` (an amount to spend), `buy` (tokens to receive) or `sell`. Quote coins, wrapped SOL included, move between token
+ * accounts. Throws TypeError if an address of the order is invalid.
  */
 export function buildPoolTrade(traded: TradedPool, order: TradeOrder): BuiltTrade {
   const { pool } = traded;

@@ -1,12 +1,12 @@
 /**
- * Layouts of PumpSwap's records as byte offsets from their first byte, the eight of the discriminator included. Source: the
- * IDL `pump_amm` inside `@pump-fun/pump-sdk` 2.0.0. Layouts have only ever grown at the tail.
+ * Layouts of PumpSwap's records as byte offsets from their first byte, including the eight bytes of the discriminator. Source: the IDL
+ * `pump_amm` in `@pump-fun/pump-sdk` 2.0.0. Layouts have only grown at the end.
  */
 
-/** BuyEvent and SellEvent agree up to here: the shortest layout (2025-03) ends before `coin_creator`. */
+/** BuyEvent and SellEvent are equal up to here. The shortest layout (2025-03) ends before `coin_creator`. */
 export const tradeMinLength = 312;
 
-/** Pool: where its fields begin. */
+/** Pool: offsets of its fields. */
 export const pool = {
   index: 9,
   creator: 11,
@@ -29,5 +29,5 @@ export const pool = {
 /** The shortest Pool ends after `lp_supply`; the layout of 2026-09 has 271 bytes, that of 2026-10 has 287, and 301 are allocated. */
 export const poolMinLength = 211;
 
-/** The shortest GlobalConfig read here ends after `reserved_fee_recipients`; 907, 940 and 949 bytes have been seen. */
+/** The shortest GlobalConfig that is supported ends after `reserved_fee_recipients`; 907, 940 and 949 bytes have been seen. */
 export const globalConfigMinLength = 642;

@@ -10,7 +10,7 @@ export const globalVolumeAccumulator = 'C2aFPdENg4A2HQsmrd5rTw5TaYBX5Ku887cWjbFK
 export const feeConfig = '5PHirr8joyTMp9JMm6nW7hNDVyEYdkzDqazxPD7RaTjx';
 export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
 
-/** Supply that the market cap of a mayhem coin's pool is reckoned with, for its fee tier. */
+/** Supply from which the market cap of a mayhem coin's pool is computed, for its fee tier. */
 export const mayhemTierSupply = 1_000_000_000_000_000n;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
@@ -46,7 +46,7 @@ export const eventDiscriminators = {
   boostBuyAndBurn: bytes('3f451c16305cc2b9'),
 } as const;
 
-/** Events that are known and carry no trade, no new pool and no reserves: discriminator in hex → name. */
+/** Known events without a trade, a new pool or reserves: discriminator in hex → name. */
 export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['2f23a3f9969d937a', 'AdminCtoPoolEvent'],
   ['2ddc5d181961ac68', 'AdminSetCoinCreatorEvent'],
@@ -76,11 +76,14 @@ export const ignoredEvents: ReadonlyMap<string, string> = new Map([
 const seed = (text: string): Uint8Array => Buffer.from(text);
 const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;
 
-/** Pool of an index, creator and pair; a curve's canonical pool has index 0 and pump's pool authority as creator. Like those below it throws TypeError where an argument is no address. */
+/**
+ * Pool of an index, creator and pair. A curve's canonical pool has index 0, and pump's pool authority is its creator. This function and
+ * those below throw TypeError if an argument is not an address.
+ */
 export function poolAddress(index: number, creator: string, baseMint: string, quoteMint: string): string {
   return find(seed('pool'), Uint8Array.of(index & 255, index >> 8), addressBytes(creator), addressBytes(baseMint), addressBytes(quoteMint));
 }
-/** Pool 0 of pump's pool authority, which a completed curve moves to. */
+/** Pool 0 of pump's pool authority, to which a completed curve migrates. */
 export function canonicalPoolAddress(baseMint: string, quoteMint: string): string {
   const authority = findProgramAddress([seed('pool-authority'), addressBytes(baseMint)], curveProgramId).address;
   return poolAddress(0, authority, baseMint, quoteMint);

@@ -28,12 +28,12 @@ const noBytes = new Uint8Array(0);
 const settingsOf = decodedOnce(decodeGlobalConfig);
 const feesIn = decodedOnce(decodeFeeConfig);
 
-/** Everything that a trade on a pool depends on. */
+/** Everything on which a trade on a pool depends. */
 export interface PoolState {
   readonly pool: QuotedAmmPool;
-  /** It is the pool that a curve moved to: others pay the flat fees. */
+  /** Whether a curve migrated to this pool; other pools pay the flat fees. */
   readonly canonical: boolean;
-  /** What the vaults hold. */
+  /** Balances of the vaults. */
   readonly baseVault: bigint;
   readonly quoteVault: bigint;
   readonly settings: PumpAmmSettings;
@@ -62,7 +62,7 @@ function withFees(base: bigint, quote: bigint, rates: FeeRates): Amounts {
   return { base, quote, lp: feeOf(quote, rates.lp), protocol: feeOf(quote, rates.protocol), creator: feeOf(quote, rates.creator) };
 }
 
-/** Null where the pool has not so much; base 0 where nothing is left of the sum. */
+/** Null if the pool does not have that much; base 0 if nothing is left of the amount after fees. */
 function amountsOf(base: bigint, quote: bigint, { exact, amount }: QuotedTrade, rates: FeeRates): Amounts | null {
   if (exact === 'baseIn') return withFees(amount, amountOut(amount, base, quote), rates);
   if (exact === 'baseOut') {
@@ -76,8 +76,8 @@ function amountsOf(base: bigint, quote: bigint, { exact, amount }: QuotedTrade, 
 }
 
 /**
- * A trade on a pool as `buy`, `buy_exact_quote_in` and `sell` do it (and their v2), the rent of accounts that it must make apart.
- * Formulas: README.md.
+ * The result of a trade on a pool by `buy`, `buy_exact_quote_in` and `sell` (and their v2), without the rent of accounts that it must
+ * create. Formulas: README.md.
  */
 export function quotePool(state: PoolState, trade: QuotedTrade): QuoteOutcome {
   const { pool, settings, baseVault, quoteVault } = state;
@@ -94,7 +94,7 @@ export function quotePool(state: PoolState, trade: QuotedTrade): QuoteOutcome {
   const { base, quote, lp, protocol, creator } = amounts;
   const traderQuote = side === 'buy' ? quote + lp + protocol + creator : quote - lp - protocol - creator;
   if (base <= 0n || traderQuote <= 0n) return quoteFault('too_small');
-  // The LP fee stays in the pool. Fees that wait for a sweep are in the vault and pay nobody else.
+  // The LP fee stays in the pool. Fees that wait for a sweep are in the vault but are not liquidity.
   const vaultChange = side === 'buy' ? quote + lp : lp - quote;
   const baseChange = side === 'buy' ? -base : base;
   if (quoteVault - pool.waitingFees + vaultChange < 0n) return quoteFault('too_large');
@@ -127,13 +127,13 @@ function reservesOf({ pool, baseVault, quoteVault }: PoolState): PoolReserves {
   return { virtualBase: baseVault, virtualQuote: quoteVault + pool.virtualQuote, realBase: baseVault, realQuote: quoteVault };
 }
 
-/** Balance of a token account; null where it is none. */
+/** Balance of a token account; null if the account is not one. */
 function balanceOf(accounts: AccountLookup, address: string): bigint | null {
   const account = accounts(address);
   return account === null ? null : (decodeTokenAccount(account.owner, account.data)?.amount ?? null);
 }
 
-/** The canonical pool of a pair, whose creator is part of its address. */
+/** The canonical pool of a pair. Its creator is part of its address. */
 function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLookup): OpenedPool {
   const data = ownedData(accounts, address, programId);
   if (data === null) return { kind: 'absent' };
@@ -171,7 +171,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   };
 }
 
-/** The canonical pool and its vaults; which token program each mint is of is not known yet, so the vaults are named for both. */
+/** The canonical pool and its vaults. The token program of each mint is not known yet, so the vaults are named for both. */
 function accountsOf(mint: string, quoteMint: string): QuoteAccounts {
   const pool = canonicalPoolAddress(mint, quoteMint);
   const programs = [tokenProgram, token2022Program];

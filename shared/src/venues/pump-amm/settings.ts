@@ -3,18 +3,18 @@ import type { DecodedSettings } from '../pump-fees/fee-config.ts';
 import { globalConfigMinLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 
-/** What of `GlobalConfig` trades depend on. */
+/** The fields of `GlobalConfig` on which trades depend. */
 export interface PumpAmmSettings {
   readonly buyDisabled: boolean;
   readonly sellDisabled: boolean;
-  /** Any of these eight takes the protocol fee. */
+  /** The eight possible recipients of the protocol fee. */
   readonly feeRecipients: readonly string[];
-  /** The eight that take it on pools of mayhem coins. */
+  /** The eight possible recipients on pools of mayhem coins. */
   readonly reservedFeeRecipients: readonly string[];
-  /** Any of these eight takes the buyback share of the protocol fee; empty in accounts older than it. */
+  /** The eight possible recipients of the buyback share of the protocol fee; empty in accounts that are older than this share. */
   readonly buybackFeeRecipients: readonly string[];
   readonly buybackBps: bigint;
-  /** Whether a creator fee set for one coin holds. */
+  /** Whether a creator fee that was set for one coin applies. */
   readonly creatorFeeConfigurable: boolean;
 }
 
@@ -22,7 +22,7 @@ const disableBuy = 1 << 3;
 const disableSell = 1 << 4;
 const addresses = (reader: BorshReader, count: number): string[] => Array.from({ length: count }, () => reader.address());
 
-/** Decodes `GlobalConfig`; fields that its layout does not reach to are empty, zero or false, as the program reads them. Never throws. */
+/** Decodes `GlobalConfig`. A field that its layout lacks is empty, zero or false, as the program reads it. Never throws. */
 export function decodeGlobalConfig(data: Uint8Array): DecodedSettings<PumpAmmSettings> {
   if (!hasPrefix(data, accountDiscriminators.globalConfig)) return { kind: 'malformed', reason: 'not a GlobalConfig' };
   if (data.length < globalConfigMinLength) return { kind: 'malformed', reason: 'GlobalConfig too short' };
@@ -45,7 +45,7 @@ export function decodeGlobalConfig(data: Uint8Array): DecodedSettings<PumpAmmSet
   if (reader.has(33)) reader.skip(33); // boost_authority, boost_enabled
   if (reader.has(1)) creatorFeeConfigurable = reader.bool();
   if (reader.failed || buybackBps > 10_000n)
-    return { kind: 'malformed', reason: 'GlobalConfig ends inside a field or has a senseless one' };
+    return { kind: 'malformed', reason: 'GlobalConfig ends inside a field or has an invalid value' };
   const [buyDisabled, sellDisabled] = [(flags & disableBuy) !== 0, (flags & disableSell) !== 0];
   return {
     kind: 'decoded',

@@ -25,7 +25,7 @@ const forms: readonly TradeForm[] = [
 export const signing: VenueSigning = {
   forms,
   allowsPool: (pool, baseMint, quoteMint) => pool === poolOf(baseMint, quoteMint),
-  // A volume accumulator and a token account of fees; both have at most the size of a token account.
+  // A volume accumulator and a token account for fees. Neither is larger than a token account.
   createdBytes: [165, 165],
   growth: { data: extendAccount, accountCount: 5, pool: 0, user: 1, bytes: 300 },
 };

@@ -2,8 +2,8 @@ import { BorshReader, hasPrefix } from '../../solana/bytes.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 
 /**
- * FeeConfig of pump's fee program: what a trade on a bonding curve or a PumpSwap pool costs. Each of the two programs has one.
- * Source: IDL `pump_fees` in `@pump-fun/pump-sdk` 2.0.0; `FeeConfig::fees_for_quote_mint` as the SDKs mirror it.
+ * FeeConfig of pump's fee program: the fees of a trade on a bonding curve or a PumpSwap pool. Each of the two programs has one. Source: IDL
+ * `pump_fees` in `@pump-fun/pump-sdk` 2.0.0, and `FeeConfig::fees_for_quote_mint` as the SDKs implement it.
  */
 
 /** Basis points. */
@@ -14,19 +14,19 @@ export interface FeeRates {
 }
 
 export interface FeeTier {
-  /** Market cap from which it holds, in the smallest unit of the quote coin. */
+  /** Market cap from which the tier applies, in the smallest unit of the quote coin. */
   readonly marketCap: bigint;
   readonly rates: FeeRates;
 }
 
 export interface FeeConfig {
-  /** Pools that came from no curve. */
+  /** For pools that did not come from a curve. */
   readonly flat: FeeRates;
-  /** Coins against SOL; never empty. */
+  /** For coins against SOL; never empty. */
   readonly tiers: readonly FeeTier[];
-  /** Coins against USDC; empty in accounts older than they are. */
+  /** For coins against USDC; empty in accounts that are older than this field. */
   readonly stableTiers: readonly FeeTier[];
-  /** Coins against anything else; all zero where it is not set. */
+  /** For coins against any other quote; all zero if it is not set. */
   readonly exoticFlat: FeeRates;
 }
 
@@ -35,14 +35,14 @@ export type DecodedSettings<T> =
   | { readonly kind: 'malformed'; readonly reason: string };
 
 const discriminator = Uint8Array.from(Buffer.from('8f3492bbdb7b4c9b', 'hex'));
-const flatAt = 41; // behind discriminator, bump and admin
+const flatAt = 41; // after discriminator, bump and admin
 const maxTiers = 50;
-/** An account's length says which fields it has; bytes behind them may be left from before. */
+/** The length of an account shows which fields it has. Bytes after them may be left from earlier. */
 const bytesWithStable = 4_073;
 const bytesWithExotic = 4_097;
 const noRates: FeeRates = { lp: 0n, protocol: 0n, creator: 0n };
 const maxBps = 10_000n;
-/** Wrapped SOL as a Token-2022 mint, which the fee program counts as SOL. */
+/** Wrapped SOL as a Token-2022 mint, which the fee program treats as SOL. */
 const wrappedSol2022Mint = '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP';
 
 function readRates(reader: BorshReader): FeeRates {
@@ -68,19 +68,19 @@ export function decodeFeeConfig(data: Uint8Array): DecodedSettings<FeeConfig> {
     stableTiers: data.length >= bytesWithStable ? readTiers(reader) : [],
     exoticFlat: data.length >= bytesWithExotic ? readRates(reader) : noRates,
   };
-  if (reader.failed) return { kind: 'malformed', reason: 'FeeConfig ends inside a field or has a senseless one' };
+  if (reader.failed) return { kind: 'malformed', reason: 'FeeConfig ends inside a field or has an invalid value' };
   if (settings.tiers.length === 0) return { kind: 'malformed', reason: 'FeeConfig without tiers' };
   return { kind: 'decoded', settings };
 }
 
-/** The last tier that the market cap reaches; the first one below all. */
+/** The last tier that the market cap reaches; the first tier if it reaches none. */
 function tierOf(tiers: readonly FeeTier[], marketCap: bigint): FeeRates {
   let found = tiers[0]?.rates ?? noRates;
   for (const tier of tiers) if (marketCap >= tier.marketCap) found = tier.rates;
   return found;
 }
 
-/** Rates on a curve, or on the pool that came from one. The market cap is in the smallest unit of the quote coin. */
+/** Rates on a curve, or on the pool to which one migrated. The market cap is in the smallest unit of the quote coin. */
 export function curveRates(config: FeeConfig, quoteMint: string, marketCap: bigint): FeeRates {
   if (quoteMint === wrappedSolMint || quoteMint === zeroAddress || quoteMint === wrappedSol2022Mint) return tierOf(config.tiers, marketCap);
   if (quoteMint === usdcMint) return tierOf(config.stableTiers.length > 0 ? config.stableTiers : config.tiers, marketCap);

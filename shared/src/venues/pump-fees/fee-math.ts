@@ -5,22 +5,21 @@ export function feeOf(amount: bigint, bps: bigint): bigint {
   return (amount * bps + basisPoints - 1n) / basisPoints;
 }
 
-/** The programs' buyback share, of the protocol fee and rounded down. */
+/** The programs' buyback share of the protocol fee, rounded down. */
 export function shareOf(amount: bigint, bps: bigint): bigint {
   return (amount * bps) / basisPoints;
 }
 
 export interface ExactIn {
-  /** What goes through the pool. */
+  /** The amount through the pool. */
   readonly net: bigint;
-  /** One for each rate, in its order. `net` and these together are what is charged: at most the sum to spend. */
+  /** One for each rate, in the same order. `net` and these together are charged: at most the amount to spend. */
   readonly fees: readonly bigint[];
 }
 
 /**
- * Takes all fees out of a sum to spend, as `buy_exact_sol_in`, `buy_exact_quote_in` and their later versions do (formula in the
- * IDL of pump, instruction `buy_exact_sol_in`): the fees are those of the amount before it is made smaller by what they
- * overshoot. Null where nothing is left.
+ * Subtracts all fees from an amount to spend, as `buy_exact_sol_in`, `buy_exact_quote_in` and their later versions do (formula in the IDL
+ * of pump, instruction `buy_exact_sol_in`). The fees are computed before the amount is reduced by the excess. Null if nothing is left.
  */
 export function splitExactIn(spendable: bigint, rates: readonly bigint[]): ExactIn | null {
   const total = rates.reduce((sum, bps) => sum + bps, 0n);

@@ -2,10 +2,10 @@ import type { BorshReader } from '../../solana/bytes.ts';
 import { shareOf } from './fee-math.ts';
 import type { Fee, FeePart } from '../venue.ts';
 
-/** Fees as the events of both pump programs have them. */
+/** Fees as in the events of both pump programs. */
 export const noFee: FeePart = { amount: 0n, bps: 0 };
 
-/** `bps` stands before the amount in every fee of the layouts. */
+/** In all layouts, `bps` precedes the amount of a fee. */
 export function readFee(reader: BorshReader): FeePart {
   const bps = reader.u64Number();
   const amount = reader.u64();
@@ -13,8 +13,8 @@ export function readFee(reader: BorshReader): FeePart {
 }
 
 /**
- * The creator fee of a holder-reward coin goes to the holders: the event repeats the same amount as `holder_rewards`, it is
- * not charged twice. What is left to the creator is the difference.
+ * The creator fee of a holder-reward coin goes to the holders. The event repeats the same amount as `holder_rewards`, but it is charged
+ * once. The creator receives the difference.
  */
 export function creatorPart(creatorFee: FeePart, holderRewards: FeePart): FeePart {
   if (holderRewards.amount === 0n) return creatorFee;
@@ -50,7 +50,7 @@ export function feeList({ protocol, creator, lp, cashback, holderRewards }: Pump
   return fees;
 }
 
-/** Names of the traits, from the flags of both programs. */
+/** Names of the traits that the flags of both programs show. */
 export function traitsOf(coin: { readonly mayhemMode: boolean; readonly cashback: boolean; readonly holderReward: boolean }): string[] {
   const traits: string[] = [];
   if (coin.mayhemMode) traits.push('mayhemMode');
@@ -59,14 +59,14 @@ export function traitsOf(coin: { readonly mayhemMode: boolean; readonly cashback
   return traits;
 }
 
-/** A fee that a quote charges; `noFee` if it is nothing at no rate. */
+/** A fee in a quote; `noFee` if both amount and rate are zero. */
 function part(amount: bigint, rate: bigint): FeePart {
   return amount === 0n && rate === 0n ? noFee : { amount, bps: Number(rate) };
 }
 
 /**
- * Fees as the trades of this coin show them: the creator's part is cashback for the trader, or goes to the holders, if the coin is of that
- * kind. The buyback is a share of the protocol fee.
+ * Fees in the form in which trades of this coin show them. The creator's part is cashback for the trader, or goes to the holders, if the
+ * coin is of that kind. The buyback is a share of the protocol fee.
  */
 export function feesOfCoin(
   { protocol, creator, lp, rates }: ChargedFees,

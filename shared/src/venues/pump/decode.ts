@@ -19,14 +19,14 @@ import {
 
 type Emit = (event: VenueEvent) => void;
 
-/** Bonding curve as its account shows it. */
+/** Fields of a bonding curve's account. */
 export interface PumpCurve extends CurveAccount {
   readonly mayhemMode: boolean;
   readonly cashback: boolean;
   readonly holderReward: boolean;
 }
 
-/** What a quote and an instruction depend on. */
+/** The fields on which a quote and an instruction depend. */
 export type QuotedCurve = Omit<PumpCurve, 'traits' | 'supplyByMint'>;
 
 interface TradeTail {
@@ -34,11 +34,11 @@ interface TradeTail {
   creatorFee: FeePart;
   cashback: FeePart;
   holderRewards: FeePart;
-  /** Null before the layout with quote coins (2026-05), and for SOL (the zero key): then the `sol_*` fields count. */
+  /** Null before the layout with quote coins (2026-05), and for SOL (the zero key): then the `sol_*` fields are valid. */
   quote: { readonly mint: string; readonly amount: bigint; readonly virtual: bigint; readonly real: bigint } | null;
 }
 
-/** Everything behind `real_token_reserves`, as far as the layout at hand goes. */
+/** The fields after `real_token_reserves`, as far as the event's layout has them. */
 function readTradeTail(reader: BorshReader): TradeTail {
   const tail: TradeTail = { protocol: noFee, creatorFee: noFee, cashback: noFee, holderRewards: noFee, quote: null };
   if (!reader.has(48)) return tail;
@@ -56,7 +56,7 @@ function readTradeTail(reader: BorshReader): TradeTail {
   if (!reader.has(16)) return tail;
   tail.cashback = readFee(reader);
   if (!reader.has(16)) return tail;
-  reader.skip(16); // buyback_fee: a share of the protocol fee, not beside it
+  reader.skip(16); // buyback_fee: a share of the protocol fee, not an additional one
   if (!reader.has(4)) return tail;
   reader.skipList(shareholderLength);
   if (!reader.has(56)) return tail;
@@ -83,7 +83,7 @@ function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
   const realSol = reader.u64();
   const realBase = reader.u64();
   const tail = readTradeTail(reader);
-  if (reader.failed) return malformed('TradeEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('TradeEvent ends inside a field or has an invalid value');
   const { protocol, creatorFee, cashback, holderRewards, quote } = tail;
   const reserves: PoolReserves = {
     virtualBase,
@@ -113,7 +113,7 @@ function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
   return decoded;
 }
 
-/** CreateEvent of 2024 ends after `user`; what it does not tell are the constants that every curve then began with. */
+/** A CreateEvent of 2024 ends after `user`. The missing values are the constants with which every curve then began. */
 const firstReserves: PoolReserves = {
   virtualBase: initialVirtualToken,
   virtualQuote: initialVirtualSol,
@@ -143,7 +143,7 @@ function decodeCreate(data: Uint8Array, emit: Emit): DecodeOutcome {
   }
   if (reader.has(32)) tokenProgram = reader.address();
   const mayhemMode = reader.has(1) && reader.bool();
-  // The event tells the curve's part alone.
+  // The event contains the curve's part only.
   if (mayhemMode && supply < mayhemInitialSupply) supply = mayhemInitialSupply;
   const cashback = reader.has(1) && reader.bool();
   if (reader.has(40)) {
@@ -153,7 +153,7 @@ function decodeCreate(data: Uint8Array, emit: Emit): DecodeOutcome {
   }
   const creatorFeeBps = reader.has(8) ? reader.u64Number() : 0;
   const holderReward = reader.has(1) && reader.bool();
-  if (reader.failed) return malformed('CreateEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('CreateEvent ends inside a field or has an invalid value');
   if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('CreateEvent without reserves');
   emit({
     type: 'created',
@@ -184,7 +184,7 @@ function decodeComplete(data: Uint8Array, emit: Emit): DecodeOutcome {
   const pool = reader.address();
   const timestamp = reader.timestamp();
   const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
-  if (reader.failed) return malformed('CompleteEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('CompleteEvent ends inside a field or has an invalid value');
   emit({ type: 'completed', mint, pool, quoteMint, timestamp });
   return decoded;
 }
@@ -200,16 +200,16 @@ function decodeMigration(data: Uint8Array, emit: Emit): DecodeOutcome {
   const timestamp = reader.timestamp();
   const toPool = reader.address();
   const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
-  // The event names lamports whatever the quote coin is. Where it is not SOL the migrator pays them, and the curve's coins all move.
+  // The event shows lamports for every quote coin. If the coin is not SOL, the migrator pays them, and all of the curve's coins move.
   const fee = quoteMint === wrappedSolMint ? paidFee : 0n;
-  if (reader.failed) return malformed('CompletePumpAmmMigrationEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('CompletePumpAmmMigrationEvent ends inside a field or has an invalid value');
   emit({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
   return decoded;
 }
 
 /**
- * The buy that emptied a curve may go on against the tokens meant for its pool, at the price the pool will open with (since
- * 2026-10-08). TradeEvent tells the curve's part, this the rest. What went through is read off the reserves.
+ * The buy that empties a curve may continue against the tokens reserved for its pool, at the pool's opening price (since 2026-10-08).
+ * TradeEvent contains the curve's part, this event the rest. The amounts through the pool follow from the reserves.
  */
 function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
@@ -227,7 +227,7 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const quoteBefore = reader.u64();
   const virtualBase = reader.u64();
   const virtualQuote = reader.u64();
-  if (reader.failed) return malformed('PostCompleteBuyEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('PostCompleteBuyEvent ends inside a field or has an invalid value');
   if (virtualBase === 0n || virtualQuote < quoteBefore) return malformed('PostCompleteBuyEvent with more traded than there was');
   emit({
     type: 'trade',
@@ -251,8 +251,8 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
 }
 
 /**
- * New virtual reserves of a mayhem coin. The event has `sol_*` fields only: of a coin with another quote these may be 0, as in
- * its trades. The quote is then not told, and there is no price until the curve's account shows it.
+ * New virtual reserves of a mayhem coin. The event has `sol_*` fields only. For a coin with another quote they may be 0, as in its trades.
+ * The quote is then unknown, and there is no price until the curve's account shows it.
  */
 function decodeMayhemParams(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
@@ -260,7 +260,7 @@ function decodeMayhemParams(data: Uint8Array, emit: Emit): DecodeOutcome {
   const mint = reader.address();
   reader.skip(16); // the virtual reserves before
   const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
-  if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has a senseless one');
+  if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has an invalid value');
   if (reserves.virtualBase === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
   emit({ type: 'reserves', pool: null, mint, reserves, burned: 0n, timestamp });
   return decoded;
@@ -289,7 +289,7 @@ const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
 
 type DecodedCurve = UndecodedAccount | { readonly kind: 'decoded'; readonly account: PumpCurve };
 
-/** Fields that the account's layout does not reach to are zero, as the program reads them. */
+/** A field that the account's layout lacks is zero, as the program reads it. */
 function decodeCurve(data: Uint8Array): DecodedCurve {
   const length = data.length;
   if (length < curveMinLength) return malformed('BondingCurve too short');

@@ -1,14 +1,17 @@
 import { anchorFault } from '../anchor-errors.ts';
 import type { TradeFault } from '../trading.ts';
 
-/** Errors of the program that a trade can meet. Source: the IDL of `@pump-fun/pump-sdk` 2.0.0. Other programs use the same numbers for other things. */
+/**
+ * Errors of the program that a trade can cause. Source: the IDL of `@pump-fun/pump-sdk` 2.0.0. In other programs the same numbers have
+ * other meanings.
+ */
 const faults: ReadonlyMap<number, TradeFault> = new Map([
-  [6000, 'stale_accounts'], // NotAuthorized: the fee recipient is none any more
+  [6000, 'stale_accounts'], // NotAuthorized: no longer a valid fee recipient
   [6002, 'slippage'], // TooMuchSolRequired
   [6003, 'slippage'], // TooLittleSolReceived
   [6004, 'invalid_mint'], // MintDoesNotMatchBondingCurve
   [6005, 'complete'], // BondingCurveComplete
-  [6021, 'complete'], // NotEnoughTokensToBuy: others bought what was left
+  [6021, 'complete'], // NotEnoughTokensToBuy: others bought the rest
   [6023, 'insufficient_tokens'], // NotEnoughTokensToSell
   [6040, 'insufficient_sol'], // BuyNotEnoughSolToCoverRent
   [6041, 'insufficient_sol'], // BuyNotEnoughSolToCoverFees

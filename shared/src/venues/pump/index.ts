@@ -6,7 +6,7 @@ import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
 
-/** pump.fun bonding curves. `poolOfMint` hashes and checks curve points on every call (no cache): callers keep what they got. */
+/** pump.fun bonding curves. `poolOfMint` computes hashes and checks curve points on every call, so callers cache its results. */
 export const pump: Venue = {
   name: 'pump',
   programId,

@@ -12,24 +12,27 @@ const sharingConfigOf = keepDerived(program.sharingConfigAddress);
 const creatorVaultOf = keepDerived(program.creatorVaultAddress);
 const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
 
-/** The curve of one moment, as far as its instructions depend on it. */
+/** The fields of the curve on which its instructions depend. */
 export interface TradedCurve {
   readonly mint: string;
   readonly address: string;
   readonly curve: QuotedCurve;
   readonly settings: PumpSettings;
-  /** Bytes of the curve's account. */
+  /** Size of the curve's account in bytes. */
   readonly bytes: number;
 }
 
-/** Compute units of the instruction alone, with what it may have to make: the most of the real program (README.md), rounded up. */
+/**
+ * Compute units of the instruction alone, including accounts that it may have to create: the maximum measured on the real program
+ * (README.md), rounded up.
+ */
 const units = {
   sol: { buy: 107_000, sell: 93_000 },
   token: { buy: 158_000, sell: 121_000 },
   token2022: { buy: 230_000, sell: 170_000 },
 } as const;
 
-/** The layout of 2026-10; the first trade on a shorter curve lets it grow. */
+/** The layout of 2026-10. The first trade on a shorter curve grows its account. */
 const newestCurveBytes = 166;
 
 interface Parties {
@@ -53,7 +56,10 @@ function partiesOf({ mint, curve }: TradedCurve, { user, baseTokenProgram, quote
   };
 }
 
-/** Accounts of `buy_v2` and `buy_exact_quote_in_v2`; those of `sell_v2` are the same without the global volume. One order for every coin. */
+/**
+ * Accounts of `buy_v2` and `buy_exact_quote_in_v2`. `sell_v2` has the same accounts except the global volume. The order is the same for
+ * every coin.
+ */
 function accountsOf(pool: TradedCurve, order: TradeOrder, { user, base, quote, volume, creatorVault, quoteOf }: Parties): AccountMeta[] {
   const { mint, address, curve, settings } = pool;
   const { baseTokenProgram, quoteTokenProgram, recipient } = order;
@@ -90,7 +96,7 @@ function accountsOf(pool: TradedCurve, order: TradeOrder, { user, base, quote, v
   ];
 }
 
-/** A sum that buys more than the curve has left buys exactly what is left: the exact-in instruction would be refused. */
+/** An amount that would buy more than the curve has left must use the exact-out instruction; the program would refuse the exact-in one. */
 function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
   const { buyV2, buyExactQuoteInV2, sellV2 } = program.instructionDiscriminators;
   if (trade.exact === 'baseIn') return withU64s(sellV2, trade.amount, minOut);
@@ -98,7 +104,7 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
   return withU64s(buyV2, quote.baseAmount, maxIn);
 }
 
-/** What the real program was seen to make (README.md), each where it is missing. */
+/** Accounts that the real program was seen to create if they are missing (README.md). */
 function programAccountsOf(traded: TradedCurve, order: TradeOrder, isSol: boolean, parties: Parties): ProgramAccount[] {
   const { address, curve, bytes } = traded;
   const { volume, creatorVault, quoteOf } = parties;

@@ -1,15 +1,15 @@
 /**
- * Layouts of pump's records as byte offsets from their first byte, the eight of the discriminator included. Source: the IDL of
- * `@pump-fun/pump-sdk` 2.0.0, and the published IDL of 2026-10 for what came after. Layouts have only ever grown at the tail;
- * README.md says which lengths have been seen.
+ * Layouts of pump's records as byte offsets from their first byte, including the eight bytes of the discriminator. Source: the IDL of
+ * `@pump-fun/pump-sdk` 2.0.0, and the published IDL of 2026-10 for later additions. Layouts have only grown at the end; README.md lists the
+ * lengths that were seen.
  */
 
-/** TradeEvent up to `real_token_reserves`: the shortest layout that tells the reserves (2024). */
+/** TradeEvent up to `real_token_reserves`: the shortest layout that contains the reserves (2024). */
 export const tradeMinLength = 129;
 /** One `Shareholder`: address and u16 share. */
 export const shareholderLength = 34;
 
-/** BondingCurve: where each field that later layouts added begins. */
+/** BondingCurve: offset of each field that a later layout added. */
 export const curve = {
   virtualToken: 8,
   virtualQuote: 16,
@@ -32,10 +32,10 @@ export const curve = {
   postCompleteQuoteIn: 158,
 } as const;
 /**
- * The shortest BondingCurve ever written ends after `complete`. `create_v2` allocates 125 bytes since 2026-09-15,
- * `extend_account` grew curves to 151, and the layout of 2026-10 has 166.
+ * The shortest BondingCurve ever written ends after `complete`. `create_v2` has allocated 125 bytes since 2026-09-15, `extend_account` grew
+ * curves to 151, and the layout of 2026-10 has 166.
  */
 export const curveMinLength = 49;
 
-/** The shortest Global read here ends after `reserved_fee_recipients`; 1,045, 1,054 and 1,087 bytes have been seen. */
+/** The shortest Global that is supported ends after `reserved_fee_recipients`; 1,045, 1,054 and 1,087 bytes have been seen. */
 export const globalMinLength = 740;

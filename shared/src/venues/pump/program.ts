@@ -20,7 +20,7 @@ export const initialVirtualToken = 1_073_000_000_000_000n;
 export const initialVirtualSol = 30_000_000_000n;
 export const initialRealToken = 793_100_000_000_000n;
 export const initialSupply = 1_000_000_000_000_000n;
-/** A mayhem coin begins with as much again in the vault of the mayhem program (README.md says how that is known). */
+/** For a mayhem coin, the vault of the mayhem program starts with the same amount again (README.md describes the evidence). */
 export const mayhemInitialSupply = 2n * initialSupply;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
@@ -65,7 +65,7 @@ export const eventDiscriminators = {
   updateMayhemVirtualParams: bytes('757be4b6a1a8dcd6'),
 } as const;
 
-/** Events that are known and say nothing about trades, prices or tokens of the stream: discriminator in hex → name. */
+/** Known events without data about trades, prices or tokens of the stream: discriminator in hex → name. */
 export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['a4af574a582d213e', 'AddQuoteControlMintEvent'],
   ['6e7ce262aaff1178', 'AdminCtoEvent'],
@@ -109,7 +109,7 @@ const mayhemStateSeed = seed('mayhem-state');
 const derive = (name: Uint8Array, key: string, program = programId): string =>
   findProgramAddress([name, addressBytes(key)], program).address;
 
-/** Bonding curve of a mint. The functions below throw TypeError where the argument is no address. */
+/** Bonding curve of a mint. The functions below throw TypeError if the argument is not an address. */
 export const bondingCurveAddress = (mint: string): string => derive(curveSeed, mint);
 export const bondingCurveV2Address = (mint: string): string => derive(curveV2Seed, mint);
 /** Creator of a mint's canonical PumpSwap pool. */

@@ -26,12 +26,12 @@ const noBytes = new Uint8Array(0);
 const settingsOf = decodedOnce(decodeGlobal);
 const feesIn = decodedOnce(decodeFeeConfig);
 
-/** Everything that a trade on a curve depends on. */
+/** Everything on which a trade on a curve depends. */
 export interface CurveState {
   readonly curve: QuotedCurve;
   readonly settings: PumpSettings;
   readonly feeConfig: FeeConfig;
-  /** Counts for the fees of mayhem coins only. */
+  /** Affects only the fees of mayhem coins. */
   readonly mintSupply: bigint;
 }
 
@@ -62,14 +62,14 @@ function withFees(side: 'buy' | 'sell', base: bigint, quote: bigint, rates: Rate
   return { side, base, quote, protocol: feeOf(quote, rates.protocol), creator: feeOf(quote, rates.creator), cut };
 }
 
-/** Buying tokens; what the curve no longer has is not bought. */
-function buyBase({ virtualBase, virtualQuote, realBase }: PoolReserves, wanted: bigint, rates: Rates): Amounts | null {
-  const base = wanted < realBase ? wanted : realBase;
+/** Buys tokens, at most what the curve has left. */
+function buyBase({ virtualBase, virtualQuote, realBase }: PoolReserves, requested: bigint, rates: Rates): Amounts | null {
+  const base = requested < realBase ? requested : realBase;
   if (base >= virtualBase) return null;
-  return withFees('buy', base, (base * virtualQuote) / (virtualBase - base) + 1n, rates, base < wanted);
+  return withFees('buy', base, (base * virtualQuote) / (virtualBase - base) + 1n, rates, base < requested);
 }
 
-/** Buying for a sum, fees inside. A sum beyond what the curve has left buys the rest at its price. */
+/** Buys for an amount, fees included. If the amount exceeds what the curve has left, buys the rest at its price. */
 function buyForQuote(reserves: PoolReserves, spendable: bigint, rates: Rates): Amounts | null {
   const split = splitExactIn(spendable, [rates.protocol, rates.creator]);
   if (split === null) return { side: 'buy', base: 0n, quote: 0n, protocol: 0n, creator: 0n, cut: false };
@@ -89,8 +89,8 @@ function amountsOf(reserves: PoolReserves, { exact, amount }: QuotedTrade, rates
 }
 
 /**
- * A trade on a curve as `buy_v2`, `buy_exact_quote_in_v2` and `sell_v2` do it (and their older forms), the rent of accounts that
- * it must make apart. Formulas: README.md.
+ * The result of a trade on a curve by `buy_v2`, `buy_exact_quote_in_v2` and `sell_v2` (and their older forms), without the rent of accounts
+ * that it must create. Formulas: README.md.
  */
 export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome {
   const { curve, settings } = state;
@@ -161,7 +161,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   };
 }
 
-/** The curve is the mint's, whatever the quote coin: its account tells that. */
+/** A mint has at most one curve, whatever the quote coin; the curve's account names the coin. */
 export const quoting: VenueQuoting = {
   settings: [globalAddress, feeConfig],
   accountsOf: (mint) => [bondingCurveAddress(mint)],

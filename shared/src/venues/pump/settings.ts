@@ -3,22 +3,22 @@ import type { DecodedSettings } from '../pump-fees/fee-config.ts';
 import { globalMinLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 
-/** What of `Global` trades depend on. */
+/** The fields of `Global` on which trades depend. */
 export interface PumpSettings {
-  /** Any of these eight takes the protocol fee. */
+  /** The eight possible recipients of the protocol fee. */
   readonly feeRecipients: readonly string[];
-  /** The eight that take it of mayhem coins. */
+  /** The eight possible recipients for mayhem coins. */
   readonly reservedFeeRecipients: readonly string[];
-  /** Any of these eight takes the buyback share of the protocol fee; empty in accounts older than it. */
+  /** The eight possible recipients of the buyback share of the protocol fee; empty in accounts that are older than this share. */
   readonly buybackFeeRecipients: readonly string[];
   readonly buybackBps: bigint;
-  /** Whether a creator fee set for one coin holds. */
+  /** Whether a creator fee that was set for one coin applies. */
   readonly creatorFeeConfigurable: boolean;
 }
 
 const addresses = (reader: BorshReader, count: number): string[] => Array.from({ length: count }, () => reader.address());
 
-/** Decodes `Global`; fields that its layout does not reach to are empty, zero or false, as the program reads them. Never throws. */
+/** Decodes `Global`. A field that its layout lacks is empty, zero or false, as the program reads it. Never throws. */
 export function decodeGlobal(data: Uint8Array): DecodedSettings<PumpSettings> {
   if (!hasPrefix(data, accountDiscriminators.global)) return { kind: 'malformed', reason: 'not a Global' };
   if (data.length < globalMinLength) return { kind: 'malformed', reason: 'Global too short' };
@@ -41,6 +41,6 @@ export function decodeGlobal(data: Uint8Array): DecodedSettings<PumpSettings> {
   }
   if (reader.has(40)) reader.skip(40); // initial_virtual_quote_reserves, whitelisted_quote_mints
   if (reader.has(1)) creatorFeeConfigurable = reader.bool();
-  if (reader.failed || buybackBps > 10_000n) return { kind: 'malformed', reason: 'Global ends inside a field or has a senseless one' };
+  if (reader.failed || buybackBps > 10_000n) return { kind: 'malformed', reason: 'Global ends inside a field or has an invalid value' };
   return { kind: 'decoded', settings: { feeRecipients, reservedFeeRecipients, buybackFeeRecipients, buybackBps, creatorFeeConfigurable } };
 }

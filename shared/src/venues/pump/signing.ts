@@ -26,7 +26,7 @@ const forms: readonly TradeForm[] = [
 export const signing: VenueSigning = {
   forms,
   allowsPool: (pool, baseMint) => pool === curveOf(baseMint),
-  // Token accounts of the creator's vault and of the volume accumulator, which is smaller than a token account itself.
+  // Token accounts of the creator's vault and of the volume accumulator; the accumulator itself is smaller than a token account.
   createdBytes: [165, 165],
   growth: { data: extendAccount, accountCount: 5, pool: 0, user: 1, bytes: 300 },
 };

@@ -15,7 +15,7 @@ const latencies = (count: string, p50: string) =>
     },
     closed,
   );
-const PartsTold = Type.Record(
+const PartReports = Type.Record(
   Type.String(),
   Type.Object(
     {
@@ -49,7 +49,7 @@ const Status = Type.Object(
       },
       { ...closed, description: 'How far the stream may be behind the chain.' },
     ),
-    parts: PartsTold,
+    parts: PartReports,
     cluster: Type.Object(
       {
         simulated: Type.Union([Type.Boolean(), Type.Null()], {
@@ -170,7 +170,7 @@ export const readyEndpoint = defineEndpoint({
     { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts, comma-separated, that may be ill: `ingest`, say.' })) },
     closed,
   ),
-  answer: Type.Object({ ready: Type.Literal(true), parts: PartsTold }, closed),
+  answer: Type.Object({ ready: Type.Literal(true), parts: PartReports }, closed),
   errors: ['DRAINING', 'UPSTREAM_UNAVAILABLE'],
 });
 

@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { contextAndValue, isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { RpcSocket, type SlotTold } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { ChainAccount } from '../../../chain/account-reader.ts';
 import { readChainAccount } from '../../../chain/rpc-account-reader.ts';
@@ -109,7 +109,7 @@ export class Link {
     return this.slot !== null && nowMs - this.slotAtMs <= maxSilenceMs && nowMs >= this.slotAtMs;
   }
 
-  #onSlot({ slot, parent }: SlotTold): void {
+  #onSlot({ slot, parent }: ReportedSlot): void {
     if (slot === this.slot) return;
     this.#flush();
     const before = this.slot;

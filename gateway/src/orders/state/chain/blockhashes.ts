@@ -103,7 +103,7 @@ export class Blockhashes {
     this.#isAsked[endpoint] = false;
     if (this.#signal.aborted) return;
     if (told === null) this.#ballot.failed(endpoint);
-    else this.#ballot.told(endpoint, told, askedAtMs);
+    else this.#ballot.answered(endpoint, told, askedAtMs);
     this.#judge(endpoint);
   }
 

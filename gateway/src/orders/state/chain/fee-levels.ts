@@ -128,7 +128,7 @@ export class FeeLevels {
       this.counts.failures++;
     }
     if (fees === null) ballot.failed(endpoint);
-    else ballot.told(endpoint, percentileOf(fees, percentile), askedAtMs);
+    else ballot.answered(endpoint, percentileOf(fees, percentile), askedAtMs);
   }
 }
 

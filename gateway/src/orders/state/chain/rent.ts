@@ -85,7 +85,7 @@ export class Rent {
     }
     this.#isAsked[endpoint] = false;
     if (rates === null) this.#ballot.failed(endpoint);
-    else this.#ballot.told(endpoint, rates, askedAtMs);
+    else this.#ballot.answered(endpoint, rates, askedAtMs);
   }
 }
 

@@ -5,13 +5,13 @@ import { programUrl } from './programs.ts';
 
 const firstPauseMs = 100;
 const maxPauseMs = 5_000;
-/** A thread that lived for this long ended for a new reason: it is begun again without waiting longer than the first time. */
+/** If a thread that lived this long ends, it counts as a first failure: the next one starts after the shortest pause. */
 const steadyMs = 30_000;
 
-export interface KeptThreadOptions {
+export interface RestartingThreadOptions {
   /** Name in the log and in the system's list of threads. */
   readonly name: string;
-  /** Begins one, with what it is to know; see `beginThread`. */
+  /** Starts a thread with its initial data; see `beginThread`. */
   readonly begin: () => Worker;
   readonly onMessage: (message: unknown) => void;
   /** A thread ended, with its reason if it reported one. The next one starts after a pause, unless this is being closed. */
@@ -19,25 +19,25 @@ export interface KeptThreadOptions {
   readonly log: Logger;
 }
 
-/** A thread that is begun again, after a growing pause, whenever it ends. */
-export class KeptThread {
-  readonly #options: KeptThreadOptions;
+/** A thread that is started again, after a growing pause, whenever it ends. */
+export class RestartingThread {
+  readonly #options: RestartingThreadOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #worker: Worker | null = null;
   #restarts = 0;
 
-  constructor(options: KeptThreadOptions) {
+  constructor(options: RestartingThreadOptions) {
     this.#options = options;
     this.#running = this.#run();
   }
 
-  /** Times that it was begun again. */
+  /** How often it was started again. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Reaches the thread that lives now; lost where none does. */
+  /** Sends to the current thread; lost if there is none. */
   post(message: unknown): void {
     this.#worker?.postMessage(message, []);
   }
@@ -86,7 +86,7 @@ export class KeptThread {
   }
 }
 
-/** Begins the compiled module at `entry` as a thread, which yields to the main one. */
+/** Starts the compiled module at `entry` as a thread with a lower priority than the main one. */
 export function beginThread(entry: URL, name: string, workerData: object): Worker {
   return new Worker(programUrl('thread'), { argv: [entry.href], execArgv: ['--enable-source-maps'], name, workerData });
 }
