@@ -95,7 +95,7 @@ describe('an endpoint that answers more than it may', () => {
     const [one, another] = [createRpc([liar.url], { timeoutMs: 2_000 }), createRpc([liar.url], { timeoutMs: 2_000 })];
     expect(await faultOf(one.call('getSlot', []))).toMatchObject({
       kind: 'malformed',
-      message: 'The answer to getSlot is nested too deep.',
+      message: 'The answer to getSlot is nested too deeply.',
     });
     expect(await faultOf(another.call('getSlot', []))).toMatchObject({ kind: 'unreachable', message: expect.stringContaining('rests') });
     expect(await another.call('sendTransaction', ['x'])).toBe('signature');
@@ -152,7 +152,7 @@ describe('an endpoint that answers more than it may', () => {
     const rpc = createRpc([odd.url], { timeoutMs: 5_000 });
     expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ kind: 'malformed', message: 'The answer is not JSON.' });
     text = nested(2, 100_000);
-    expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ message: 'The answer to getTransaction is nested too deep.' });
+    expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ message: 'The answer to getTransaction is nested too deeply.' });
   });
 });
 
