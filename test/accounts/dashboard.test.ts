@@ -64,7 +64,7 @@ function expectError(answer: Answer, status: number, code: string): void {
 }
 
 describe('signing in with a wallet', () => {
-  it('opens a session and, where sign-up is open, an account', async () => {
+  it('opens a session, and an account if sign-up is open', async () => {
     const client = await start();
     expect((await client.readMe()).body).toMatchObject({ account: null, csrfToken: null, signIn: { open: true, signUp: 'open' } });
     const wallet = generateKeypair();
@@ -93,7 +93,7 @@ describe('signing in with a wallet', () => {
     for (const secret of [client.cookie!.split('=')[1]!, client.csrfToken!, nonce]) expect(stored).not.toContain(secret);
   });
 
-  it('takes a message once, over all gateways', async () => {
+  it('accepts a message once, over all gateways', async () => {
     const client = await start();
     const other = await start();
     const wallet = generateKeypair();
@@ -105,7 +105,7 @@ describe('signing in with a wallet', () => {
     expectError(await other.post('sign-in', signed(wallet, forOther)), 401, 'UNAUTHENTICATED');
   });
 
-  it('lets one of many at once use a message', async () => {
+  it('accepts a message once, also in many requests at the same time', async () => {
     const client = await start();
     const wallet = generateKeypair();
     const body = signed(wallet, { ...(await client.offer()), address: wallet.publicKey });
@@ -173,7 +173,7 @@ describe('signing in with a wallet', () => {
     expect(await store.accounts.all()).toHaveLength(1);
   });
 
-  it('ends with its time', async () => {
+  it('refuses expired messages', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start();
     const wallet = generateKeypair();
@@ -189,7 +189,7 @@ describe('signing in with a wallet', () => {
     expectError(await client.post('sign-in', signed(wallet, late)), 401, 'UNAUTHENTICATED');
   });
 
-  it('lets no stranger in where sign-up is closed, but those who have an account', async () => {
+  it('refuses unknown wallets if sign-up is closed, and accepts account holders', async () => {
     const client = await start({ signUp: 'closed' });
     expectError(await client.signIn(), 403, 'FORBIDDEN');
     const wallet = generateKeypair();
@@ -198,7 +198,7 @@ describe('signing in with a wallet', () => {
     expect((await client.readMe()).body).toMatchObject({ account: { id: 'holder1', plan: 'premium' } });
   });
 
-  it('takes no message that was made before the last one used', async () => {
+  it('refuses a message that is older than the last one used', async () => {
     const client = await start();
     const wallet = generateKeypair();
     const [first, second] = [await client.offer(), await client.offer()].toSorted((a, b) => (a.nonce < b.nonce ? -1 : 1));
@@ -210,7 +210,7 @@ describe('signing in with a wallet', () => {
     expect((await client.signIn(wallet)).status).toBe(200);
   });
 
-  it('keeps nothing of messages that were offered and not used', async () => {
+  it('stores nothing for messages that were offered and not used', async () => {
     const client = await start();
     const db = await openSqlite(join(folder, 'sluice.db'));
     for (let count = 0; count < 5; count++) await client.offer();
@@ -222,7 +222,7 @@ describe('signing in with a wallet', () => {
     await db.close();
   });
 
-  it('works over the other transport too', async () => {
+  it('works on the other transport too', async () => {
     const client = await start({}, 'node');
     await client.signIn();
     const { id } = await client.makeKey();
@@ -231,7 +231,7 @@ describe('signing in with a wallet', () => {
     expect(client.cookie).toBeNull();
   });
 
-  it('is off, and says why, where nobody said under which address people come', async () => {
+  it('is off, with a reason, if no public address is configured', async () => {
     const client = await start({ host: '0.0.0.0' });
     const url = `http://127.0.0.1:${gateway.port}`;
     const local = new DashboardClient(url);
@@ -241,7 +241,7 @@ describe('signing in with a wallet', () => {
     expect(client.cookie).toBeNull();
   });
 
-  it('is for the configured origin, with a cookie that only https carries', async () => {
+  it('uses the configured origin, and a cookie that only https carries', async () => {
     await start({ publicUrl: 'https://sluice.example' });
     const wallet = generateKeypair();
     const behindProxy = new DashboardClient(`http://127.0.0.1:${gateway.port}`);
@@ -272,7 +272,7 @@ describe('the operator’s link', () => {
     expectError(await client.post('sign-in/link', { token }), 401, 'UNAUTHENTICATED');
   });
 
-  it('is no nonce, and a nonce no link', async () => {
+  it('is not accepted as a nonce, nor a nonce as a link', async () => {
     const client = await start();
     const { nonce } = await client.offer();
     expectError(await client.post('sign-in/link', { token: nonce }), 401, 'UNAUTHENTICATED');
@@ -282,7 +282,7 @@ describe('the operator’s link', () => {
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
   });
 
-  it('opens no account that has ended', async () => {
+  it('opens no disabled account', async () => {
     const client = await start();
     await store.accounts.create({ id: 'gone', wallet: null, plan: 'standard', createdAtMs: Date.now() });
     const token = await linkToken(store, 'gone');
@@ -294,7 +294,7 @@ describe('the operator’s link', () => {
 });
 
 describe('a session', () => {
-  it('is a new one at each sign-in, whatever the browser had', async () => {
+  it('is new at each sign-in, whatever the browser sends', async () => {
     const client = await start();
     const planted = `sluice_session=${'a'.repeat(64)}`;
     client.cookie = planted;
@@ -322,7 +322,7 @@ describe('a session', () => {
     expectError(await client.post('keys', { scopes: ['read'] }), 401, 'UNAUTHENTICATED');
   });
 
-  it('is none with a cookie that was tampered with', async () => {
+  it('is refused if its cookie was changed', async () => {
     const client = await start();
     await client.signIn();
     const [name, token = ''] = client.cookie!.split('=');
@@ -340,7 +340,7 @@ describe('a session', () => {
     expect((await client.get('keys')).status).toBe(200);
   });
 
-  it('ends after a day unused, and after a week in any case', async () => {
+  it('ends after a day without use, and after a week in any case', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start();
     await client.signIn();
@@ -356,7 +356,7 @@ describe('a session', () => {
     expectError(await client.get('keys'), 401, 'UNAUTHENTICATED');
   });
 
-  it('ends at once with its account', async () => {
+  it('ends together with its account', async () => {
     const client = await start();
     await client.signIn();
     const { key } = await client.makeKey();
@@ -422,7 +422,7 @@ describe('requests that change something', () => {
     },
   );
 
-  it('are open to no preflight, whatever CORS_ORIGINS says', async () => {
+  it('answer no preflight, whatever CORS_ORIGINS contains', async () => {
     const client = await start({ corsOrigins: ['*'] });
     for (const path of ['me', 'keys', 'sign-in']) {
       const response = await fetch(`${client.url}/dashboard/${path}`, {
@@ -437,7 +437,7 @@ describe('requests that change something', () => {
     expectError(await client.get('me', { 'sec-fetch-site': 'cross-site' }), 403, 'FORBIDDEN');
   });
 
-  it('are JSON, of the documented form', async () => {
+  it('must be JSON of the documented form', async () => {
     const client = await start();
     await client.signIn();
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -467,7 +467,7 @@ describe('requests that change something', () => {
     expectError(await client.post('keys', ' '.repeat(70_000)), 413, 'PAYLOAD_TOO_LARGE');
   });
 
-  it('are counted by address and by account', async () => {
+  it('are limited by address and by account', async () => {
     const client = await start();
     const statuses: number[] = [];
     for (let n = 0; n < 25; n++) statuses.push((await client.post('sign-in/link', { token: randomBytes(32).toString('hex') })).status);
@@ -480,7 +480,7 @@ describe('requests that change something', () => {
     expectError(await client.post('sign-in/nonce', {}, { 'x-forwarded-for': '203.0.113.9' }), 429, 'RATE_LIMIT');
   });
 
-  it('are counted by the client behind a trusted proxy', async () => {
+  it("are limited by the client's address behind a trusted proxy", async () => {
     const client = await start({ trustedProxies: ['127.0.0.1'] });
     const from = (address: string): Promise<Answer> => client.post('sign-in/link', { token: 'x' }, { 'x-forwarded-for': address });
     for (let n = 0; n < 20; n++) expect((await from('2001:db8:1:2::1')).status).toBe(401);
@@ -491,7 +491,7 @@ describe('requests that change something', () => {
 });
 
 describe('API keys', () => {
-  it('are made, listed, rotated and deleted by their holder', async () => {
+  it('are created, listed, rotated and deleted by their holder', async () => {
     const client = await start();
     await client.signIn();
     const expiresAtMs = Date.now() + dayMs;
@@ -543,7 +543,7 @@ describe('API keys', () => {
     expect(await until('the socket to close', () => socket.closed ?? undefined, 1_000)).toMatchObject({ code: 4501 });
   });
 
-  it('of others are not there', async () => {
+  it('of other holders are not found', async () => {
     const client = await start();
     await client.signIn();
     const other = new DashboardClient(client.url);
@@ -561,7 +561,7 @@ describe('API keys', () => {
     expect(await tryKey(key)).toBe(101);
   });
 
-  it(`are at most ${maxKeysPerAccount} a holder, of the holder's plan`, async () => {
+  it(`are limited to ${maxKeysPerAccount} a holder, with the holder's plan`, async () => {
     const client = await start();
     const wallet = generateKeypair();
     await client.signIn(wallet);
@@ -586,7 +586,7 @@ describe('API keys', () => {
     expectError(await client.post('keys', { scopes: ['read'] }), 403, 'FORBIDDEN');
   });
 
-  it('of any plan and limits are made by the operator, who sees those of all', async () => {
+  it('of any plan and limits are created by the operator, who sees those of all', async () => {
     const client = await start();
     const holder = new DashboardClient(client.url);
     await holder.signIn();

@@ -7,7 +7,7 @@ const key = randomBytes(32);
 const nonces = new Nonces(key);
 
 describe('a sign-in nonce', () => {
-  it('is read by every gateway that has the key, for five minutes', () => {
+  it('is accepted for five minutes by every gateway that has the key', () => {
     const { text, number } = nonces.make(nowMs);
     const elsewhere = new Nonces(key);
     expect(text).toMatch(/^[0-9a-f]{64}$/);
@@ -17,13 +17,13 @@ describe('a sign-in nonce', () => {
     expect(elsewhere.read(text, nowMs + nonceMs + 1)).toBeNull();
   });
 
-  it('may come from a clock a minute ahead, and no more', () => {
+  it('may be dated at most a minute ahead', () => {
     const { text } = nonces.make(nowMs);
     expect(nonces.read(text, nowMs - 59_000)).not.toBeNull();
     expect(nonces.read(text, nowMs - 61_000)).toBeNull();
   });
 
-  it('is none with any digit changed, cut, grown, in capitals, or under another key', () => {
+  it('is refused if any digit is changed, cut or added, in capitals, or under another key', () => {
     const { text } = nonces.make(nowMs);
     for (let index = 0; index < text.length; index++) {
       const other = (Number.parseInt(text[index]!, 16) ^ 1).toString(16);
@@ -35,7 +35,7 @@ describe('a sign-in nonce', () => {
     expect(new Nonces(randomBytes(32)).read(text, nowMs)).toBeNull();
   });
 
-  it('is never made twice', () => {
+  it('is never created twice', () => {
     expect(new Set(Array.from({ length: 1000 }, () => nonces.make(nowMs).text)).size).toBe(1000);
   });
 });

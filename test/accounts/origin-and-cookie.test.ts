@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 const tls = { certFile: 'cert.pem', keyFile: 'key.pem' };
 
 describe('the origins of the dashboard', () => {
-  it('are the listener itself and localhost while only this machine reaches it', () => {
+  it('are the listener and localhost if only this machine can reach the listener', () => {
     const found = publicOrigins({ host: '127.0.0.1', tls: null, publicUrl: null }, 8080);
     expect(found).toEqual({
       ok: true,
@@ -35,7 +35,7 @@ describe('the origins of the dashboard', () => {
     expect(found.ok && found.origins.map((one) => one.origin)).toContain(origin);
   });
 
-  it('are the configured one alone where there is one', () => {
+  it('are only the configured one, if there is one', () => {
     const found = publicOrigins({ host: '127.0.0.1', tls: null, publicUrl: 'https://sluice.example' }, 8080);
     expect(found).toEqual({
       ok: true,
@@ -44,7 +44,7 @@ describe('the origins of the dashboard', () => {
     });
   });
 
-  it('are https where the listener speaks it', () => {
+  it('use https if the listener does', () => {
     const found = publicOrigins({ host: '127.0.0.1', tls, publicUrl: null }, 8443);
     expect(found.ok && found.secure && found.origins.every((one) => one.secure)).toBe(true);
   });
@@ -70,7 +70,7 @@ describe('the session cookie', () => {
     expect(endedSessionCookie(true)).toContain('Max-Age=0');
   });
 
-  it('is found among others', () => {
+  it('is found among other cookies', () => {
     expect(sessionTokenOf(`a=b; __Host-sluice_session=${token}; c="d, e"`, true)).toBe(token);
     expect(sessionTokenOf(`sluice_session=${token}`, false)).toBe(token);
   });
@@ -88,23 +88,23 @@ describe('the session cookie', () => {
   });
 });
 
-describe('public keys that are nobody’s', () => {
+describe('public keys of small order', () => {
   const prime = 2n ** 255n - 19n;
   const order8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
   const bytesOf = (value: bigint): Uint8Array => Uint8Array.from({ length: 32 }, (_, index) => Number((value >> BigInt(8 * index)) & 255n));
   const sign = 1n << 255n;
 
-  it.each([0n, 1n, prime - 1n, order8, prime - order8, prime, prime + 1n])('are known by their y, %s', (y) => {
+  it.each([0n, 1n, prime - 1n, order8, prime - order8, prime, prime + 1n])('are recognized by their y, %s', (y) => {
     expect(isSmallOrder(bytesOf(y))).toBe(true);
     expect(isSmallOrder(bytesOf(y | sign))).toBe(true);
   });
 
-  it('are not those of wallets', () => {
+  it('are not public keys of wallets', () => {
     for (let n = 0; n < 50; n++) expect(isSmallOrder(generateKeypair().publicKeyBytes)).toBe(false);
   });
 });
 
-describe('addresses that are counted together', () => {
+describe('addresses that are counted as one client', () => {
   it.each([
     ['203.0.113.9', '203.0.113.9'],
     ['2001:db8:1:2::1', '2001:db8:1:2'],

@@ -20,7 +20,7 @@ const full: SignInMessage = {
 };
 
 describe('the text that a wallet signs', () => {
-  it('is that of the specification, line for line', () => {
+  it('equals the text of the specification, line for line', () => {
     expect(signInText(full)).toBe(
       [
         'sluice.example:8443 wants you to sign in with your Solana account:',
@@ -43,7 +43,7 @@ describe('the text that a wallet signs', () => {
     );
   });
 
-  it('needs no more than a domain and an address', () => {
+  it('requires only a domain and an address', () => {
     const text = `sluice.example wants you to sign in with your Solana account:\n${address}`;
     expect(signInText({ domain: 'sluice.example', address })).toBe(text);
     expect(parseSignInText(text)).toEqual({ domain: 'sluice.example', address });
@@ -98,7 +98,7 @@ describe('the text that a wallet signs', () => {
     { requiredKeys: ['domain', 'address'] },
   );
 
-  it('is read back to the same message', () => {
+  it('is parsed to the same message', () => {
     fc.assert(
       fc.property(message, (one) => {
         expect(parseSignInText(signInText(one))).toEqual(one);
@@ -106,7 +106,7 @@ describe('the text that a wallet signs', () => {
     );
   });
 
-  it('is read to nothing else: what is read makes the same text again', () => {
+  it('is parsed only if the parsed message gives the same text again', () => {
     const edit = fc.tuple(
       message,
       fc.nat(),
@@ -125,7 +125,7 @@ describe('the text that a wallet signs', () => {
     );
   });
 
-  it('may be any text: none throws', () => {
+  it('may be any text: parsing never throws', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (hostile) => void parseSignInText(hostile)));
   });
 });

@@ -37,7 +37,7 @@ afterAll(async () => {
 }, testTimeoutMs);
 
 describe('the dashboard while PostgreSQL is away', () => {
-  it('goes on where it breaks off under calls that wait for it', { timeout: testTimeoutMs }, async () => {
+  it('continues after an interruption, also for calls that wait for the store', { timeout: testTimeoutMs }, async () => {
     const db = await openPostgres(await postgres.newDatabase());
     const underWay = (wanted: number): Promise<unknown> =>
       until(

@@ -44,7 +44,7 @@ function soon(check: () => void, timeout = 1000): Promise<void> {
 }
 
 describe('the form of an API key', () => {
-  it('is letters, digits and underscores, 40 characters or more, and reads back', () => {
+  it('has letters, digits and underscores, at least 40 characters, and is parsed back', () => {
     for (let round = 0; round < 200; round++) {
       const id = newKeyId();
       const { key } = newApiKey(id);
@@ -54,7 +54,7 @@ describe('the form of an API key', () => {
     }
   });
 
-  it('does not read back with any one character changed, cut or added', () => {
+  it('is refused if any character is changed, cut or added', () => {
     const { key } = newApiKey(newKeyId());
     for (let index = 0; index < key.length; index++) {
       const other = key[index] === 'A' ? 'B' : 'A';
@@ -68,7 +68,7 @@ describe('the form of an API key', () => {
 });
 
 describe('the authenticator', () => {
-  it('knows a key, and what it may do', async () => {
+  it('accepts a key and knows its rights', async () => {
     const { id, key } = await knownKey({ ipRanges: ['10.0.0.0/8'] });
     expect(authenticator.authenticate(key)).toEqual({
       keyId: id,
@@ -82,7 +82,7 @@ describe('the authenticator', () => {
     });
   });
 
-  it('grants what is set for the key in place of the plan, and the burst that belongs to it', async () => {
+  it("applies the key's own limit instead of the plan's, with the matching burst", async () => {
     const plain = await knownKey({ limits: { requestsPerMinute: 5_000 } });
     expect(authenticator.authenticate(plain.key)?.plan).toEqual({ ...defaultPlans.premium, requestsPerMinute: 5_000, burst: 5_000 });
     const own = await knownKey({ plan: 'enterprise', limits: { requestsPerMinute: 30, burst: 7, connections: 2 } });
@@ -96,7 +96,7 @@ describe('the authenticator', () => {
     expect(authenticator.authenticate(slow.key)?.plan.burst).toBe(1);
   });
 
-  it('takes its plans from the settings', async () => {
+  it('uses the plans of the settings', async () => {
     const { key } = await makeKey(store, request);
     const premium = { ...defaultPlans.premium, requestsPerMinute: 7 };
     const other = await createAuthenticator({
@@ -108,7 +108,7 @@ describe('the authenticator', () => {
     await other.close();
   });
 
-  it('refuses a key with the right id and another secret, and one that was never made', async () => {
+  it('refuses a key with a wrong secret, and an unknown key', async () => {
     const { id, key } = await knownKey();
     for (let round = 0; round < 2; round++) {
       expect(authenticator.authenticate(newApiKey(id).key)).toBeNull();
@@ -119,7 +119,7 @@ describe('the authenticator', () => {
     }
   });
 
-  it('knows a key that was just made, here or by another process, with a refresh', async () => {
+  it('accepts a new key after a refresh, whichever process created it', async () => {
     for (const maker of [store, elsewhere]) {
       const { key } = await makeKey(maker, request);
       await authenticator.refresh();
@@ -127,12 +127,12 @@ describe('the authenticator', () => {
     }
   });
 
-  it('knows a key that another process made within a quarter of a second', async () => {
+  it('accepts a key that another process created within a quarter of a second', async () => {
     const { key } = await makeKey(elsewhere, request);
     await soon(() => expect(authenticator.authenticate(key)).not.toBeNull(), 250);
   });
 
-  it('looks at the store a few times a second at most, however many unknown keys are shown', async () => {
+  it('reads the store at most a few times a second, however many unknown keys are presented', async () => {
     const version = vi.spyOn(store.keys, 'version');
     const beganAt = performance.now();
     const unknown = Array.from({ length: 64 }, () => newApiKey(newKeyId()).key);
@@ -151,7 +151,7 @@ describe('the authenticator', () => {
     expect(authenticator.authenticate(key)).not.toBeNull();
   });
 
-  it('reads what changed, not all keys, when one changes', async () => {
+  it('reads only what changed, not all keys', async () => {
     for (let count = 0; count < 50; count++) await makeKey(store, request);
     await authenticator.refresh();
     const changed = vi.spyOn(store.keys, 'changed');
@@ -162,7 +162,7 @@ describe('the authenticator', () => {
     expect(read).toMatchObject([{ id }]);
   });
 
-  it('refuses within a second a key that another process revoked, and tells of its credential once', async () => {
+  it('refuses a key within a second after another process revoked it, and reports its credential once', async () => {
     const { id, key } = await knownKey();
     expect(authenticator.authenticate(key)).not.toBeNull();
     const revoked = vi.fn();
@@ -190,14 +190,14 @@ describe('the authenticator', () => {
     expect((await store.keys.all()).map(({ id }) => id)).toEqual([disabled.id]);
   });
 
-  it('gives keys the plan that their account gets', async () => {
+  it('gives keys the new plan of their account', async () => {
     await store.accounts.create({ id: 'holder', wallet: 'a wallet', plan: 'standard', createdAtMs: Date.now() });
     const { key } = await knownKey({ plan: 'standard', accountId: 'holder' });
     await elsewhere.accounts.setPlan('holder', 'premium');
     await soon(() => expect(authenticator.authenticate(key)?.plan.name).toBe('premium'));
   });
 
-  it('lets both secrets of a rotated key work for the overlap, then only the new one', async () => {
+  it('accepts both secrets of a rotated key during the overlap, then only the new one', async () => {
     const { id, key } = await knownKey();
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
@@ -211,7 +211,7 @@ describe('the authenticator', () => {
     expect(authenticator.authenticate(rotated.key)).not.toBeNull();
   });
 
-  it('ends the old secret at once where there is no overlap', async () => {
+  it('ends the old secret at once if there is no overlap', async () => {
     const { id, key } = await knownKey();
     const rotated = await rotateApiKey(elsewhere, id, 0);
     await authenticator.refresh();
@@ -219,7 +219,7 @@ describe('the authenticator', () => {
     expect(authenticator.authenticate(rotated?.key ?? '')).not.toBeNull();
   });
 
-  it('refuses a key that has expired, and tells of it though the store is away', async () => {
+  it('refuses an expired key, and reports it even while the store is unavailable', async () => {
     const { id, key } = await knownKey({ expiresAtMs: Date.now() + 400 });
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
@@ -230,7 +230,7 @@ describe('the authenticator', () => {
     vi.restoreAllMocks();
   });
 
-  it('keeps the end of a key over its rotation, and does not rotate an expired one', async () => {
+  it('retains the expiry of a key when it is rotated, and does not rotate an expired one', async () => {
     const endsAtMs = Date.now() + 60_000;
     const { id } = await knownKey({ expiresAtMs: endsAtMs });
     await rotateApiKey(store, id, 0);
@@ -247,7 +247,7 @@ describe('the authenticator', () => {
     expect(await rotateApiKey(store, 'nothing', 0)).toBeNull();
   });
 
-  it('holds known keys while the store is away for half a minute, then none, and all again when it is back', async () => {
+  it('accepts known keys for half a minute while the store is unavailable, then none, and all again afterwards', async () => {
     const { key } = await knownKey();
     const away = vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('away'));
     await authenticator.refresh();
@@ -260,7 +260,7 @@ describe('the authenticator', () => {
     now.mockRestore();
   });
 
-  it('reads all keys anew where the store was put back to an older state', async () => {
+  it('reads all keys again after the store was restored to an older state', async () => {
     const { key } = await knownKey();
     const gone = await knownKey();
     const revoked = vi.fn();
@@ -275,7 +275,7 @@ describe('the authenticator', () => {
     expect(authenticator.authenticate(key)).not.toBeNull();
   });
 
-  it('tells of a key that is on another plan, wherever that was done, and of no other change', async () => {
+  it('reports a key whose plan changed, however it was changed, and no other change', async () => {
     await store.accounts.create({ id: 'holder', wallet: null, plan: 'standard', createdAtMs: 1 });
     const { id, key } = await knownKey({ accountId: 'holder', plan: 'standard' });
     const own = await knownKey({ plan: 'standard' });
@@ -296,7 +296,7 @@ describe('the authenticator', () => {
     expect(revoked).not.toHaveBeenCalled();
   });
 
-  it('notes the last use when it ends, and no version changes by it', async () => {
+  it('stores the last use when it closes, without a new version', async () => {
     const { id, key } = await knownKey();
     const version = await store.keys.version();
     const before = Date.now();
@@ -307,7 +307,7 @@ describe('the authenticator', () => {
     expect(await store.keys.version()).toBe(version);
   });
 
-  it('checks a known key in well under 20 microseconds', async () => {
+  it('checks a known key in far less than 20 microseconds', async () => {
     const { key } = await knownKey();
     const rounds = 5_000;
     // Processor time, the best of several: other work on the machine is not the authenticator's.
@@ -321,8 +321,8 @@ describe('the authenticator', () => {
   });
 });
 
-describe('what is stored', () => {
-  it('holds no key, and is readable by its owner only', async () => {
+describe('the store of keys', () => {
+  it('contains no key, and only its owner can read it', async () => {
     const { key } = await makeKey(store, request);
     const secret = parseApiKey(key)?.secret ?? '';
     const files = readdirSync(dataDir);
@@ -333,7 +333,7 @@ describe('what is stored', () => {
     }
   });
 
-  it('opens no key of which any bit of the hash was changed', async () => {
+  it('accepts no key if any bit of its hash is changed', async () => {
     const { id, key } = await makeKey(store, request);
     const hash = (await store.keys.byId(id))?.secrets[0]?.hash ?? new Uint8Array();
     expect(hash.length).toBe(32);
@@ -354,7 +354,7 @@ describe('what is stored', () => {
     await db.close();
   });
 
-  it('is refused under another pepper, and under none', async () => {
+  it('is refused with another pepper, and without one', async () => {
     await makeKey(store, request);
     const file = join(dataDir, 'pepper');
     const pepper = readFileSync(file, 'utf8');
@@ -368,7 +368,7 @@ describe('what is stored', () => {
     await (await authenticatorOf(store)).close();
   });
 
-  it('is the same for two processes that make it at the same time', async () => {
+  it('is the same for two processes that create it at the same time', async () => {
     const folder = join(dataDir, 'fresh');
     const stores = await Promise.all(Array.from({ length: 4 }, () => openEmbeddedStore(folder)));
     const keys = await Promise.all(stores.map((one) => makeKey(one, request)));

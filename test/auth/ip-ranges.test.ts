@@ -9,7 +9,7 @@ const rangesOf = (...texts: readonly string[]): readonly string[] => {
 };
 
 describe('ranges of addresses', () => {
-  it('are read as people write them, each once', () => {
+  it('are parsed in all usual forms, without duplicates', () => {
     expect(rangesOf(' 10.0.0.0/8', '192.0.2.7', '2001:DB8::/32', '::1', '10.0.0.0/8', '0.0.0.0/0')).toEqual([
       '10.0.0.0/8',
       '192.0.2.7/32',
@@ -37,7 +37,7 @@ describe('ranges of addresses', () => {
     expect(outcome).toEqual({ ok: false, fault: 'has as range 2 of 2 neither an IP address nor a range like 10.0.0.0/8' });
   });
 
-  it('are bounded', () => {
+  it('are limited in number', () => {
     const many = Array.from({ length: maxIpRanges + 1 }, (_, index) => `10.0.0.${index}`);
     expect(readIpRanges(many.slice(1)).ok).toBe(true);
     expect(readIpRanges(many).ok).toBe(false);
@@ -71,7 +71,7 @@ describe('an address', () => {
     for (let round = 0; round < 2; round++) expect(addressAllowed(ranges, address)).toBe(allowed);
   });
 
-  it('is in a range where its first bits are the range’s', () => {
+  it('is in a range if its first bits equal those of the range', () => {
     const bitsOf = (parts: readonly number[], width: number): string => parts.map((part) => part.toString(2).padStart(width, '0')).join('');
     const v4 = fc.tuple(...Array.from({ length: 4 }, () => fc.nat(255)));
     fc.assert(

@@ -11,7 +11,7 @@ const step = fc.oneof(
   fc.record({ op: fc.constant('clear' as const) }),
 );
 
-test('it is a map, in the order in which its entries came', () => {
+test('behaves like a Map, in the order of insertion', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const [map, plain] = [new PassingMap<number, number>(), new Map<number, number>()];
@@ -37,7 +37,7 @@ test('it is a map, in the order in which its entries came', () => {
   );
 });
 
-test('entries that are taken while it is walked are not met, and those that come are', () => {
+test('an iteration skips entries that are deleted meanwhile, and visits those that are added', () => {
   const map = new PassingMap<number, string>();
   for (let i = 0; i < 3; i++) map.set(i, `${i}`);
   const met: string[] = [];
@@ -49,7 +49,7 @@ test('entries that are taken while it is walked are not met, and those that come
   expect(met).toEqual(['0', '2', 'new']);
 });
 
-test('what has passed through it is let go by the collections of young objects', () => {
+test('values that were removed are freed by the collections of young objects', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
   const map = new PassingMap<number, readonly number[]>();

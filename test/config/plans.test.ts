@@ -25,7 +25,7 @@ function faultsOf(value: unknown): readonly string[] {
 }
 
 describe('plans', () => {
-  it('have every field in the schema that the documents and PLANS_FILE come from, and within its bounds', () => {
+  it('have every field in the schema of the documents and PLANS_FILE, within its bounds', () => {
     for (const name of planNames) {
       expect(Object.keys(defaultPlans[name])).toEqual(['name', ...Object.keys(planFields)]);
       const { name: itself, ...fields } = defaultPlans[name];
@@ -34,7 +34,7 @@ describe('plans', () => {
     }
   });
 
-  it('are the defaults but for what the file says', () => {
+  it('are the defaults, except for the values in the file', () => {
     const outcome = readPlans('{"standard":{"requestsPerMinute":200,"withoutChannels":["migrations"]},"enterprise":{}}');
     if (!outcome.ok) throw new Error(outcome.faults.join('\n'));
     const { plans } = outcome.config;
@@ -45,7 +45,7 @@ describe('plans', () => {
     expect(Object.isFrozen(plans) && Object.isFrozen(plans.standard) && Object.isFrozen(plans.standard.withoutChannels)).toBe(true);
   });
 
-  it('are refused whole, with the path of every fault', () => {
+  it('are refused as a whole, with the path of every fault', () => {
     const faults = faultsOf({
       gold: {},
       standard: { requestsPerMinute: 0, burst: 1.5, allTrades: 'no', name: 'x' },

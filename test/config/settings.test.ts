@@ -70,12 +70,12 @@ describe('settings', () => {
     });
   });
 
-  it('are frozen to the bottom', () => {
+  it('are frozen at every level', () => {
     const config = configOf({ SOLANA_RPC_URL: 'http://127.0.0.1:8899' });
     expect(Object.isFrozen(config) && Object.isFrozen(config.rpc) && Object.isFrozen(config.rpc?.httpUrls)).toBe(true);
   });
 
-  it('take an empty value for one that is not set, as in a copied .env.example', () => {
+  it('treat an empty value as not set, as in a copied .env.example', () => {
     expect(configOf(Object.fromEntries(settingsTable.map(({ name }) => [name, ' '])))).toEqual(configOf({}));
   });
 
@@ -86,7 +86,7 @@ describe('settings', () => {
     expect(trading).toBe('off');
   });
 
-  it('take every documented form', () => {
+  it('accept every documented form', () => {
     const config = configOf({
       HOST: '::1',
       PORT: '0',
@@ -135,7 +135,7 @@ describe('settings', () => {
     expect(config.rpc?.wsUrls).toEqual(['wss://b.example.com/ws']);
   });
 
-  it('tip each lane with what it takes at least, and let nothing less start', () => {
+  it('tip each lane at least its minimum, and refuse to start with less', () => {
     const jito = { JITO_URL: 'https://jito.example.com/api/v1/transactions' };
     const sender = { SENDER_URL: 'https://sender.example.com/fast' };
     const byStake = { SENDER_URL: 'https://sender.example.com/fast?swqos_only=true' };
@@ -231,20 +231,20 @@ describe('settings', () => {
     expect(faults.filter((fault) => ![name, ...others].some((known) => fault.startsWith(`${known}: `)))).toEqual([]);
   });
 
-  it('know the public address only where it follows from the listener', () => {
+  it('derive the public address only if it follows from the listener', () => {
     expect(configOf({ HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
     expect(configOf({ HOST: 'localhost' }).publicUrl).toBe('http://localhost:8080');
     expect(configOf({ PORT: '0' }).publicUrl).toBe(null);
     expect(configOf({ HOST: '0.0.0.0' }).publicUrl).toBe(null);
   });
 
-  it('let strangers in on simnet only, unless told', () => {
+  it('open sign-up on simnet only, unless configured', () => {
     expect(configOf({}).signUp).toBe('open');
     expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com' }).signUp).toBe('closed');
     expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com', SIGN_UP: 'open' }).signUp).toBe('open');
   });
 
-  it('name every fault at once', () => {
+  it('report all faults at once', () => {
     const faults = faultsOf({ PORT: 'x', TRADING: 'x', LOG_LEVEL: 'x', TLS_KEY_FILE: file, REDIS_URL: 'x', SOLANA_RPC_URLS: 'x' });
     expect(new Set(faults.map((fault) => fault.split(':')[0]))).toEqual(
       new Set(['LOG_LEVEL', 'PORT', 'REDIS_URL', 'SOLANA_RPC_URLS', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRADING']),
@@ -252,7 +252,7 @@ describe('settings', () => {
     expect(faults.find((fault) => fault.startsWith('SOLANA_RPC_URLS'))).toContain('did you mean SOLANA_RPC_URL');
   });
 
-  it('want an address of PubSub for each of RPC', () => {
+  it('require one PubSub address for each RPC address', () => {
     expect(faultsOf({ SOLANA_RPC_URL: 'https://a,https://b', SOLANA_WS_URL: 'wss://a' })).toHaveLength(1);
   });
 
@@ -273,7 +273,7 @@ describe('settings', () => {
       expect(faultsOf(env)).toEqual([expect.stringMatching(/^TLS_KEY_FILE: .*TLS_CERT_FILE/)]);
   });
 
-  it('take a data folder that can be made, and look at the nearest one that is there', () => {
+  it('accept a data folder that can be created, and check the nearest existing folder', () => {
     expect(faultsOf({ DATA_DIR: join(folder, 'new/and/newer') })).toEqual([]);
     symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
     for (const dir of [join(file, 'below/a/file'), join(folder, 'dangling'), join(folder, 'dangling/x')])
@@ -287,7 +287,7 @@ describe('settings', () => {
       expect(faultsOf({ DATA_DIR: dir })).toEqual([expect.stringMatching(/^DATA_DIR: /)]);
   });
 
-  it('name what this process needs beside what is wrong, each once', () => {
+  it('report missing and wrong settings together, each once', () => {
     const requires = { REDIS_URL: 'the bus', SOLANA_RPC_URL: 'the chain' };
     expect(faultsOf({ PORT: 'abc' }, { requires }).map((fault) => fault.split(':')[0])).toEqual(['PORT', 'REDIS_URL', 'SOLANA_RPC_URL']);
     expect(faultsOf({ REDIS_URL: 'x', SOLANA_RPC_URL: 'http://a' }, { requires })).toHaveLength(1);
@@ -311,14 +311,14 @@ describe('settings', () => {
     expect(faultsOf({ [name]: '1' })).toEqual([`${name}: there is no such setting; did you mean ${meant}?`]);
   });
 
-  it('take no unknown name at all in .env, which is for sluice alone', () => {
+  it('refuse every unknown name in .env, which belongs to sluice alone', () => {
     const envFile = { names: ['PORT', 'REDIS_HOST', 'COLOUR'], fault: null };
     const faults = faultsOf({ PORT: '1', REDIS_HOST: 'x', COLOUR: 'y', EDITOR: 'vi' }, { envFile });
     expect(faults).toEqual(['COLOUR: there is no such setting (.env)', expect.stringMatching(/^REDIS_HOST: .*\(\.env\)/)]);
     expect(faultsOf({}, { envFile: { names: [], fault: 'cannot be read' } })).toEqual(['.env: cannot be read']);
   });
 
-  it('leave other programs and orchestrators their names', () => {
+  it('accept the names of other programs and orchestrators', () => {
     expect(
       faultsOf({
         REDIS_SERVICE_HOST: '10.0.0.1',
@@ -370,7 +370,7 @@ describe('settings', () => {
 });
 
 describe('.env', () => {
-  it('adds what is not set, and tells the names in it', () => {
+  it('adds settings that are not set, and returns their names', () => {
     const envFile = join(folder, 'env');
     const name = 'SLUICE_TEST_OF_ENV_FILE';
     writeFileSync(envFile, `# a comment\n${name}=from the file\nPATH=/nowhere\n`);
@@ -386,7 +386,7 @@ describe('.env', () => {
     }
   });
 
-  it('is a fault where it cannot be read, and none where there is none', () => {
+  it('is a fault if it cannot be read, and none if it does not exist', () => {
     expect(loadEnvFile(join(folder, 'no-such'))).toEqual({ names: [], fault: null });
     expect(loadEnvFile(folder)).toEqual({ names: [], fault: 'is not a file that can be read' });
   });

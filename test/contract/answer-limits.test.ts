@@ -54,7 +54,7 @@ async function faultOf(promise: Promise<unknown>): Promise<RpcError> {
   return fault;
 }
 
-describe('an endpoint that answers more than it may', () => {
+describe('an endpoint that answers more than allowed', () => {
   const floods: Record<string, (id: number, response: ServerResponse) => void> = {
     'sixty megabytes': (id, response) => void response.end(padded(id)),
     'sixty megabytes of unknown length': (id, response) => {
@@ -88,7 +88,7 @@ describe('an endpoint that answers more than it may', () => {
     expect(lines).toEqual([{ endpoint: 1, method: 'getLatestBlockhash', what: offence, restMs: 2_000, event: 'rpc_endpoint_rested' }]);
   });
 
-  it('is left alone by every client of the process, alone too; messages are still handed to it', async () => {
+  it('is not used by any client of the process, even if it is the only one; messages are still sent to it', async () => {
     const liar = await node(({ id, method }, response) => {
       response.end(method === 'sendTransaction' ? JSON.stringify({ jsonrpc: '2.0', id, result: 'signature' }) : nested(id, 1_500));
     });
@@ -103,7 +103,7 @@ describe('an endpoint that answers more than it may', () => {
     expect(another.health()[0]!.offences).toBe(1);
   });
 
-  it('is not blamed where others decide how long the answer is', async () => {
+  it('is not blamed if others determine the length of the answer', async () => {
     const busy = await node(({ id }, response) => {
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: ['x'.repeat(17 * 1_024 * 1_024)] } }));
     });
@@ -112,7 +112,7 @@ describe('an endpoint that answers more than it may', () => {
     expect(rpc.health()).toMatchObject([{ offences: 0, resting: false }]);
   });
 
-  it('parses a long true answer in another thread, whole', { timeout: 30_000 }, async () => {
+  it('parses a long valid answer completely in another thread', { timeout: 30_000 }, async () => {
     const value = Array.from({ length: 5_000 }, (_, i) => ({
       pubkey: `${hash}${i}`,
       account: { data: ['A'.repeat(220), 'base64'], lamports: i },
@@ -146,7 +146,7 @@ describe('an endpoint that answers more than it may', () => {
     expect(await rpc.call('getBlock', [])).toEqual(block);
   });
 
-  it('a long answer that is no JSON, or nested too deep, is none', async () => {
+  it('a long answer that is not JSON, or nested too deeply, is refused', async () => {
     let text = 'x'.repeat(200_000);
     const odd = await node((_call, response) => void response.end(text));
     const rpc = createRpc([odd.url], { timeoutMs: 5_000 });
@@ -156,8 +156,8 @@ describe('an endpoint that answers more than it may', () => {
   });
 });
 
-describe('a node`s own words', () => {
-  it('are short and of one line in errors, and what it attaches is in no log', async () => {
+describe('the text of a node', () => {
+  it('is one short line in errors, and its attached data is not logged', async () => {
     const talker = await node(({ id }, response) => {
       const error = { code: -32_602, message: `no\n\u001b[2J${'very '.repeat(400)}`, data: { text: 'long '.repeat(300) } };
       response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
@@ -174,7 +174,7 @@ describe('nesting', () => {
   const depthOf = (value: unknown): number =>
     typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-  it('is counted as it is, whatever stands in strings', () => {
+  it('is counted correctly, whatever strings contain', () => {
     const strings = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'a') });
     const values = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -40,7 +40,7 @@ async function heard(recorder: Recorder): Promise<void> {
 }
 
 describe('the bus on a cluster', () => {
-  it('keeps its log on one node, and announces by sharded pub/sub there alone', async () => {
+  it('stores its log on one node, and announces by sharded pub/sub there alone', async () => {
     const { nodes, bus, publisher, recorder } = await open();
     await publisher.publish(entries(500, 'c', (index) => ['trades', `trades:m${index}`]));
     await recorder.untilOffset(500);
@@ -59,7 +59,7 @@ describe('the bus on a cluster', () => {
     }
   });
 
-  it('loses nothing when the node that has the log is killed and comes back', { timeout: 90_000 }, async () => {
+  it('loses nothing when the node with the log is killed and restarts', { timeout: 90_000 }, async () => {
     const { nodes, publisher, recorder } = await open();
     const going = publishOn(publisher, 'k');
     await recorder.untilOffset(200);
@@ -74,7 +74,7 @@ describe('the bus on a cluster', () => {
     expect(recorder.entries).toHaveLength(count);
   });
 
-  it('goes on at the replica that takes the place of a killed node', { timeout: 90_000 }, async () => {
+  it('continues on the replica that replaces a killed node', { timeout: 90_000 }, async () => {
     const { nodes, publisher, recorder } = await open(3);
     await publisher.publish(entries(300, 'a'));
     await recorder.untilOffset(300);
@@ -90,7 +90,7 @@ describe('the bus on a cluster', () => {
     expect(await replica.command('INFO', 'replication')).toContain('role:master');
   });
 
-  it('follows its slot to another node in the midst of it', { timeout: 90_000 }, async () => {
+  it('follows its slot to another node under load', { timeout: 90_000 }, async () => {
     const { nodes, publisher, recorder } = await open();
     const going = publishOn(publisher, 'k');
     await recorder.untilOffset(200);

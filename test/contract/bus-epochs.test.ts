@@ -56,7 +56,7 @@ async function loseEnd(redis: TestRedis, size: number, count: number): Promise<B
 }
 
 describe('a Redis that starts again', () => {
-  it('goes on with its log in a new epoch: for those who follow it, who come later, who read its end or come back', async () => {
+  it('continues its log in a new epoch, for current, new and resuming subscribers, and for readers of its tail', async () => {
     const redis = await open();
     const bus = await connect(redis.url);
     const publisher = await bus.publisher();
@@ -88,7 +88,7 @@ describe('a Redis that starts again', () => {
     expect(tail.map(({ json }) => Buffer.from(json).toString())).toEqual(recorder.texts.slice(5));
   });
 
-  it('without the end of its log has those who saw that end go back to where the log goes on', async () => {
+  it('sends subscribers that saw the lost end back to where the log continues', async () => {
     const redis = await open();
     const way = await holdable(redis);
     const recorder = await record(await (await connect(way.url)).subscriber());
@@ -112,7 +112,7 @@ describe('a Redis that starts again', () => {
     expect(recorder.subscriber.position('trades:m')).toBe(30);
   });
 
-  it('without the end of its log goes on for those who have not seen that end', async () => {
+  it('continues without a gap for subscribers that had not seen the lost end', async () => {
     const redis = await open();
     const way = await holdable(redis);
     const recorder = await record(await (await connect(way.url)).subscriber());
@@ -131,7 +131,7 @@ describe('a Redis that starts again', () => {
     expect([recorder.faults, recorder.lost, recorder.texts.slice(30, 32)]).toEqual([[], [], ['b0', 'b1']]);
   });
 
-  it('from a file older than its last flush never gives a number of an epoch twice', async () => {
+  it('never reuses a number of an epoch, even if its file is older than its last flush', async () => {
     const redis = await open();
     const told = new Map<string, string>();
     const check = (recorder: Recorder): string[] =>
@@ -162,7 +162,7 @@ describe('a Redis that starts again', () => {
     expect(new Set([...told.keys()].map((place) => place.split(' ')[0])).size).toBe(3);
   });
 
-  it('tells everybody when a publisher comes back that had stored that end', async () => {
+  it('reports the loss to all when a publisher that stored the lost end reconnects', async () => {
     const redis = await open();
     const way = await holdable(redis);
     const publisher = await (await connect(way.url)).publisher();
@@ -222,7 +222,7 @@ describe('a Redis that starts again', () => {
     },
   );
 
-  it('tells of what an idle publisher had stored at once, and keeps the log', { timeout: 30_000 }, async () => {
+  it('reports at once the loss of what an idle publisher had stored, and retains the log', { timeout: 30_000 }, async () => {
     const redis = await open();
     const way = await holdable(redis);
     const recorder = await record(await (await connect(way.url)).subscriber());
@@ -247,7 +247,7 @@ describe('a Redis that starts again', () => {
     expect((await record(await bus.subscriber())).texts).toHaveLength(51);
   });
 
-  it('has one who comes back with a position beyond the end of its epoch begin at that end', async () => {
+  it('lets a subscriber with a position beyond the end of its epoch begin at that end', async () => {
     const redis = await open();
     const bus = await connect(redis.url);
     const publisher = await bus.publisher();
@@ -262,7 +262,7 @@ describe('a Redis that starts again', () => {
     expect(after.texts.length).toBeLessThan(70);
   });
 
-  it('tells once, however many publishers stored what is gone, and whatever the clock says', async () => {
+  it('reports a loss once, however many publishers stored the lost entries, and whatever the clock says', async () => {
     const redis = await open({});
     const bus = await connect(redis.url);
     const memory = /master_replid:(\w+)/.exec(await redis.command('INFO', 'replication'))![1]!;
@@ -282,7 +282,7 @@ describe('a Redis that starts again', () => {
     expect(recorder.lost.length).toBeLessThanOrEqual(2);
   });
 
-  it('ends the holding of the publisher that wrote before, which has to read what is left', async () => {
+  it('ends the lease holding of the previous publisher, which must read the remaining log first', async () => {
     const redis = await open();
     const bus = await connect(redis.url);
     const lease = bus.lease('one');
@@ -302,8 +302,8 @@ describe('a Redis that starts again', () => {
   });
 });
 
-describe('a log that many memories wrote', () => {
-  it('stays one as long as its entries are of few of them', async () => {
+describe('a log with entries of many epochs', () => {
+  it('continues as long as its entries belong to few of them', async () => {
     const redis = await open({ args: ['--enable-debug-command', 'yes'] });
     const small = await connect(redis.url, { maxEntries: 64 });
     const recorder = await record(await small.subscriber());
@@ -319,7 +319,7 @@ describe('a log that many memories wrote', () => {
     expect((await redis.command('GET', '{sluice}:epochs')).length).toBeLessThan(1_100);
   });
 
-  it('begins anew where its entries are of too many', async () => {
+  it('starts again if its entries belong to too many', async () => {
     const redis = await open({ args: ['--enable-debug-command', 'yes'] });
     const bus = await connect(redis.url);
     const recorder = await record(await bus.subscriber());

@@ -44,7 +44,7 @@ describe('a primary and its replica', () => {
     expect(recorder.faults).toEqual([]);
   });
 
-  it('lose nothing when the primary dies and the replica that has it all takes its place', async () => {
+  it('lose nothing when the primary dies and an up-to-date replica takes its place', async () => {
     const { primary, replica, publisher, recorder } = await openPair();
     await publisher.publish(entries(100, 'a'));
     await recorder.untilOffset(100);
@@ -60,7 +60,7 @@ describe('a primary and its replica', () => {
     expect(recorder.texts.slice(100, 102)).toEqual(['b0', 'b1']);
   });
 
-  it('lose nothing when they change places while both live, in the midst of it', async () => {
+  it('lose nothing when they swap roles under load while both are alive', async () => {
     const { primary, replica, publisher, recorder } = await openPair();
     const going = publishOn(publisher, 'k');
     await recorder.untilOffset(300);
@@ -76,7 +76,7 @@ describe('a primary and its replica', () => {
     expect(await replica.command('INFO', 'replication')).toContain('role:master');
   });
 
-  it('tell of it when the replica lacked the end of the log', async () => {
+  it('report the loss if the replica lacked the end of the log', async () => {
     const { primary, replica, publisher, recorder } = await openPair();
     await publisher.publish(entries(20, 'a'));
     await recorder.untilOffset(20);
@@ -95,7 +95,7 @@ describe('a primary and its replica', () => {
     expect(recorder.entries.at(-1)).toMatchObject({ offset: 23 });
   });
 
-  it('start while one of them is away, and not without a primary', async () => {
+  it('start while one of them is unavailable, but not without a primary', async () => {
     const { primary, replica } = await openPair();
     const urls = [primary.url, replica.url];
     await replica.kill();

@@ -45,7 +45,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     return [await harness.connect(), await harness.connect(), await harness.connect()];
   }
 
-  it('have one holder at a time, under growing fences, and pass on at once when it closes', async () => {
+  it('have one holder at a time, with growing fences, and are passed on at once when it closes', async () => {
     const buses = await open();
     const leases = buses.map((bus) => bus.lease('one'));
     const holders = (): number => leases.filter(({ held }) => held).length;
@@ -69,7 +69,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     expect(fences).toEqual([...new Set(fences)].toSorted((a, b) => a - b));
   });
 
-  it('are apart by name, and have a name within its bounds', async () => {
+  it('are separate for each name, and their names are bounded', async () => {
     const [bus, other] = await open();
     await Promise.all([bus.lease('one'), other.lease('two')].map(untilHeld));
     for (const name of ['', 'x'.repeat(busLimits.maxLeaseNameLength + 1)]) {
@@ -77,7 +77,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     }
   });
 
-  it('let a publisher store in the holding that it was opened in, and never after it', async () => {
+  it('let a publisher store only during the holding in which it was opened', async () => {
     const [bus, other] = await open();
     const lease = bus.lease('one');
     await untilHeld(lease);
@@ -100,7 +100,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     expect((await bus.tail(10)).map(textOf)).toEqual(['bound', 'free', 'again']);
   });
 
-  it('let a publisher set a status in the holding that it was opened in, and never after it', async () => {
+  it('let a publisher set a status only during the holding in which it was opened', async () => {
     const [bus, other] = await open();
     const slotOf = async (): Promise<unknown> => (await bus.statuses()).find(({ name }) => name === 'mark')?.value['slot'];
     const lease = bus.lease('one');
@@ -127,7 +127,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await expect(bound.setStatus('mark', { slot: 7 }, 60_000)).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
-  it('begin a new holding with each new epoch: its publisher has not seen that log', async () => {
+  it('start a new holding with each new epoch, because the publisher has not seen that log', async () => {
     harness = await start({ maxTopics: 10 });
     const bus = await harness.connect();
     const lease = bus.lease('one');
@@ -143,7 +143,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     expect((await bus.tail(10)).map(textOf)).toEqual(overflow.status === 'fulfilled' ? ['b', 'd'] : ['d']);
   });
 
-  it('refuse all that waits behind what was refused', async () => {
+  it('refuse all calls that wait behind a refused one', async () => {
     const [bus] = await open();
     const lease = bus.lease('one');
     await untilHeld(lease);
@@ -163,7 +163,7 @@ describe.each(implementations)('the tail of the $name log', ({ start }) => {
     harness = null;
   });
 
-  it('has the newest entries, as a subscriber gets them', async () => {
+  it('contains the newest entries, as a subscriber receives them', async () => {
     harness = await start();
     const bus = await harness.connect();
     expect(await bus.tail(10)).toEqual([]);
@@ -189,7 +189,7 @@ describe.each(implementations)('the tail of the $name log', ({ start }) => {
     expect(textOf(tail.at(-1)!)).toBe('33.999');
   });
 
-  it('is that of the present epoch', async () => {
+  it('belongs to the current epoch', async () => {
     harness = await start({ maxTopics: 10 });
     const bus = await harness.connect();
     const publisher = await bus.publisher();
@@ -259,7 +259,7 @@ describe('a lease in Redis', () => {
     return { child, fence: Number(await said(/held (\d+)\n/)), refused: said(/refused (.+)\n/) };
   }
 
-  it('is held by the next soon after its holder was killed', async () => {
+  it('passes to the next claimant soon after its holder was killed', async () => {
     const { redis, bus } = await open();
     const { child, fence } = await holdInChild(redis);
     const lease = bus.lease('one');
@@ -271,7 +271,7 @@ describe('a lease in Redis', () => {
     expect(lease.fence).toBeGreaterThan(fence);
   });
 
-  it('is lost by a process that stood still, which then stores nothing more', async () => {
+  it('is lost by a process that was suspended, which then stores nothing more', async () => {
     const { redis, bus } = await open();
     const { child, refused } = await holdInChild(redis);
     const lease = bus.lease('one');
@@ -286,7 +286,7 @@ describe('a lease in Redis', () => {
     expect(lease.held).toBe(true);
   });
 
-  it('is given up by a holder without an answer before another has it, and what was under way is refused', async () => {
+  it('is given up by a holder without an answer before another one gets it, and running calls are refused', async () => {
     const { redis, bus } = await open();
     const slow = await openFreezable(redis);
     const first = slow.bus.lease('one');
@@ -309,7 +309,7 @@ describe('a lease in Redis', () => {
     expect((await bus.tail(10)).map(textOf)).toEqual(['before', 'after']);
   });
 
-  it('lost since, a batch counts as stored that was stored before its answer was lost', async () => {
+  it('a batch counts as stored if it was stored before the lease was lost, even if its answer was lost', async () => {
     const { redis, bus } = await open();
     let armed = false;
     // The first piece after the batch was stored: at the latest its answer, which then never comes.
@@ -332,7 +332,7 @@ describe('a lease in Redis', () => {
     expect((await bus.tail(10)).map(textOf)).toEqual(['before', 'stored']);
   });
 
-  it('is lost and won again under a higher fence when Redis lost its memory', async () => {
+  it('is lost and granted again with a higher fence after Redis lost its memory', async () => {
     const { redis, bus } = await open();
     const lease = bus.lease('one');
     await untilHeld(lease);
@@ -348,7 +348,7 @@ describe('a lease in Redis', () => {
     await expect(bound.publish([entry('later')])).rejects.toMatchObject(fenced);
   });
 
-  it('is nobody’s while Redis is away, and held again after', async () => {
+  it('has no holder while Redis is unavailable, and is granted again afterwards', async () => {
     const { redis, bus } = await open();
     const [first, second] = [bus.lease('one'), (await connect(redis.url)).lease('one')];
     await untilHeld(first);
@@ -361,7 +361,7 @@ describe('a lease in Redis', () => {
     await vi.waitFor(() => expect(new Set([first.holder, second.holder])).toEqual(new Set(['other', 'self'])));
   });
 
-  it('is given up when its bus closes', async () => {
+  it('is released when its bus closes', async () => {
     const { redis, bus } = await open();
     await untilHeld(bus.lease('one'));
     const next = (await connect(redis.url)).lease('one');

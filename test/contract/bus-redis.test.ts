@@ -36,7 +36,7 @@ describe('the Redis bus', () => {
     return bus;
   }
 
-  it('begins a new epoch when Redis comes back empty, and goes on by itself', async () => {
+  it('starts a new epoch when Redis restarts empty, and continues by itself', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(30, 'a'));
     await recorder.untilOffset(30);
@@ -57,7 +57,7 @@ describe('the Redis bus', () => {
     expect(recorder.seen.flatMap((seen) => (seen.kind === 'link' ? [seen.up] : []))).toEqual([true, false, true]);
   });
 
-  it('keeps offsets and seqs when Redis kept its memory, and stores each batch once', async () => {
+  it('retains offsets and seqs when Redis retained its memory, and stores each batch once', async () => {
     const { redis, publisher, recorder } = await open({ appendOnly: true });
     const going = publishOn(publisher, 'k');
     for (const round of [1, 2, 3]) {
@@ -102,7 +102,7 @@ describe('the Redis bus', () => {
     expect(await redis.command('GET', '{sluice}:offset')).toContain('10');
   });
 
-  it('fills what a killed pub/sub connection missed, mid-stream, again and again', async () => {
+  it('fills what a killed pub/sub connection missed, repeatedly and under load', async () => {
     const { redis, publisher, recorder } = await open();
     const going = publishOn(publisher, 'k');
     for (let round = 1; round <= 5; round += 1) {
@@ -118,7 +118,7 @@ describe('the Redis bus', () => {
     expect(recorder.seen.some((seen) => seen.kind === 'entry' && seen.replayed)).toBe(true);
   });
 
-  it('heals when Redis ends the pub/sub connection for its full output buffer', async () => {
+  it('recovers when Redis ends the pub/sub connection because of its full output buffer', async () => {
     const { publisher, recorder } = await open({ args: ['--client-output-buffer-limit', 'pubsub 256kb 0 0'] });
     await publisher.publish(entries(1, 'a'));
     await recorder.untilOffset(1);
@@ -132,7 +132,7 @@ describe('the Redis bus', () => {
     expect(recorder.lost).toEqual([]);
   });
 
-  it('notices a last announcement that was lost, though none follows', async () => {
+  it('detects a lost last announcement, although none follows', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(1, 'heard'));
     await recorder.untilOffset(1);
@@ -148,7 +148,7 @@ describe('the Redis bus', () => {
     expect(recorder.subscriber.position('trades')).toBe(2);
   });
 
-  it('begins a new epoch after FLUSHALL, with nobody publishing and with somebody', async () => {
+  it('starts a new epoch after FLUSHALL, with and without a publisher', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(7, 'a'));
     await recorder.untilOffset(7);
@@ -183,7 +183,7 @@ describe('the Redis bus', () => {
     expect(recorder.entries.at(-1)).toMatchObject({ offset: 2, topics: [{ topic: 'trades', seq: 2 }] });
   });
 
-  it('begins a new epoch when Redis comes back without the end of its file', async () => {
+  it('starts a new epoch when Redis restarts without the end of its file', async () => {
     const { redis, publisher, recorder } = await open({ appendOnly: true });
     await publisher.publish(entries(30, 'a'));
     for (let call = 0; call < 10; call += 1) await publisher.publish(entries(1, 'z'));
@@ -201,7 +201,7 @@ describe('the Redis bus', () => {
     expect([offset < 40, topics]).toEqual([true, [{ topic: 'trades', seq: offset }]]);
   });
 
-  it('tells of a log that was deleted under it as trimmed', async () => {
+  it('reports a log that was deleted as trimmed', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(4, 'a'));
     await recorder.untilOffset(4);
@@ -218,7 +218,7 @@ describe('the Redis bus', () => {
     expect(recorder.entries.at(-1)?.topics).toEqual([{ topic: 'trades:m1', seq: 4 }]);
   });
 
-  it('goes on after Redis stood still for three seconds', async () => {
+  it('continues after Redis was suspended for three seconds', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(3, 'a'));
     await recorder.untilOffset(3);
@@ -234,7 +234,7 @@ describe('the Redis bus', () => {
     expect(recorder.texts).toEqual(['a0', 'a1', 'a2', 'b0', 'b1', 'b2', 'b3', 'b4']);
   });
 
-  it('counts and ignores what is not of its form, on the channel and in the log', async () => {
+  it('counts and ignores malformed messages, on the channel and in the log', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(2, 'a'));
     await recorder.untilOffset(2);
@@ -258,7 +258,7 @@ describe('the Redis bus', () => {
     expect(recorder.subscriber.counters.epochChanges).toBe(0);
   });
 
-  it('ignores a well-formed message of an epoch that is not that of the log', async () => {
+  it('ignores a well-formed message of an epoch that is not in the log', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(2, 'a'));
     await recorder.untilOffset(2);
@@ -280,7 +280,7 @@ describe('the Redis bus', () => {
     expect(recorder.subscriber.counters).toMatchObject({ epochChanges: 0, lostEntries: 0 });
   });
 
-  it('begins at the positions of the oldest entry, though the counters are far ahead of it', async () => {
+  it('starts at the positions of the oldest entry, although the counters are far ahead', async () => {
     const { redis, bus, publisher } = await open();
     // One message an entry, many pages of history: what appears late has not been published yet at the beginning.
     for (let index = 0; index < 300; index += 1) await publisher.publish([entry(`e${index}`, ['trades', `trades:m${index % 150}`])]);
@@ -313,7 +313,7 @@ describe('the Redis bus', () => {
     expect(recorder.texts).toEqual(['a0', 'b0']);
   });
 
-  it('joins without a hole or a duplicate with a publish before every piece of bytes it sends or gets', async () => {
+  it('joins history and live without a hole or a duplicate if a publish happens before every piece of bytes it sends or receives', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(40, 'h', (index) => ['trades', `trades:m${index % 3}`]));
     let published = 0;
@@ -353,7 +353,7 @@ describe('the Redis bus', () => {
     expect(await redis.command('GET', '{sluice}:version')).toContain('999');
   });
 
-  it('says so when Redis cannot be reached, and names no secret', async () => {
+  it('reports that Redis cannot be reached, without a secret', async () => {
     const { redis } = await open();
     const port = redis.port;
     await redis.kill();
@@ -366,7 +366,7 @@ describe('the Redis bus', () => {
     });
   });
 
-  it('bounds what waits while Redis is away, and stores what it took in order', async () => {
+  it('limits what waits while Redis is unavailable, and stores what it accepted in order', async () => {
     const { redis, publisher, recorder } = await open();
     await redis.kill();
     const kept: Promise<void>[] = [];
@@ -381,7 +381,7 @@ describe('the Redis bus', () => {
     expect(recorder.texts.at(-1)).toBe(`q${kept.length - 1}.${size - 1}`);
   });
 
-  it('waits out a Redis that is full, and rejects what is refused for good', async () => {
+  it('waits while Redis is full, and rejects what is refused permanently', async () => {
     const { redis, publisher, recorder } = await open();
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
     const waiting = publisher.publish(entries(2, 'a'));
@@ -397,7 +397,7 @@ describe('the Redis bus', () => {
     expect(recorder.texts).toEqual(['a0', 'a1', 'c0']);
   });
 
-  it('says how many of a long call are stored when the rest is refused', async () => {
+  it('reports how many entries of a long call are stored if the rest is refused', async () => {
     const { redis, publisher, recorder } = await open();
     const call = entries(20_000, 'a');
     const refused = publisher.publish(call).then(
@@ -416,7 +416,7 @@ describe('the Redis bus', () => {
     expect(recorder.texts).toEqual(call.map(({ json }) => Buffer.from(json).toString()));
   });
 
-  it('rejects what waits when it closes before Redis is back', async () => {
+  it('rejects waiting calls when it closes before Redis is available again', async () => {
     const { redis, bus, publisher } = await open();
     await redis.kill();
     const waiting = Promise.allSettled([publisher.publish(entries(1, 'a')), publisher.publish(entries(300, 'b'))]);
@@ -424,7 +424,7 @@ describe('the Redis bus', () => {
     for (const outcome of await waiting) expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'BusError' } });
   });
 
-  it('keeps the logs of two databases of one Redis apart', async () => {
+  it('separates the logs of two databases of one Redis', async () => {
     const { redis, publisher, recorder } = await open();
     const other = await connect(`${redis.url}/1`);
     const otherRecorder = await record(await other.subscriber());
@@ -436,7 +436,7 @@ describe('the Redis bus', () => {
     expect(recorder.subscriber.counters.refills + otherRecorder.subscriber.counters.refills).toBe(0);
   });
 
-  it('leaves nothing behind that keeps a process', async () => {
+  it('leaves nothing open that keeps the process alive', async () => {
     const { redis } = await open();
     const script = `
       import { BusError } from '@sluice/shared/bus/bus-error.ts';

@@ -21,7 +21,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     return { harness, bus: await harness.connect() };
   }
 
-  it('gives dense offsets and seqs in call order, also under many calls at once', async () => {
+  it('assigns dense offsets and seqs in call order, also in many concurrent calls', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -43,7 +43,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.subscriber.position('trades:m3')).toBe(perMint);
   });
 
-  it('stores a call larger than any batch whole and in order', async () => {
+  it('stores a call that is larger than any batch completely and in order', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -71,7 +71,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     }
   });
 
-  it('delivers the same to three subscribers, whenever they came', async () => {
+  it('delivers the same to three subscribers, whenever they started', async () => {
     const { harness: log, bus } = await open();
     const publisher = await bus.publisher();
     const recorders: Recorder[] = [];
@@ -90,7 +90,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(new Set(recorders.map(({ subscriber }) => subscriber.epoch)).size).toBe(1);
   });
 
-  it('joins history and live without a hole or a duplicate while all the time is published', async () => {
+  it('joins history and live without a hole or a duplicate while events are published', async () => {
     const { harness: log, bus } = await open();
     const publisher = await bus.publisher();
     const late = await Promise.all(Array.from({ length: 8 }, async () => (await log.connect()).subscriber()));
@@ -117,7 +117,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     }
   });
 
-  it('marks what was there before as replayed, and has followed it when the start resolves', async () => {
+  it('marks earlier entries as replayed, and has delivered them when the start resolves', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     await publisher.publish(entries(10, 'old', (index) => ['trades', `trades:m${index % 2}`]));
@@ -132,7 +132,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.seen).toContainEqual({ kind: 'link', up: true });
   });
 
-  it('keeps every byte of both encodings', async () => {
+  it('preserves every byte of both encodings', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -153,7 +153,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     }
   });
 
-  it('carries up to 16 topics and refuses what is beyond the bounds, whole', async () => {
+  it('accepts up to 16 topics, and refuses calls beyond the bounds as a whole', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -177,7 +177,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.entries[0]?.topics).toEqual(names.slice(0, 16).map((topic) => ({ topic, seq: 1 })));
   });
 
-  it('tells of what was trimmed before it was read, with positions that fit what follows', async () => {
+  it('reports what was trimmed before it was read, with positions that match what follows', async () => {
     const { harness: log, bus } = await open({ maxEntries: 500 });
     const publisher = await bus.publisher();
     const topicsOf = (index: number): string[] => ['trades', `trades:m${index % 7}`, `trades:@${index % 1000}`];
@@ -207,7 +207,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     }
   });
 
-  it('has the seq of every topic at the place where a subscriber begins', async () => {
+  it('knows the seq of every topic where a subscriber starts', async () => {
     const { harness: log, bus } = await open({ maxEntries: 50 });
     const publisher = await bus.publisher();
     const early = entries(300, 'a', (index) => [`trades:m${index}`, 'trades']);
@@ -231,7 +231,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.subscriber.position('trades')).toBe(1_300);
   });
 
-  it('begins behind a position that is given, with nothing missing, whatever is kept', async () => {
+  it('starts after a given position without a loss, whatever is retained', async () => {
     const { bus } = await open({ maxEntries: 400 });
     const publisher = await bus.publisher();
     await publisher.publish(entries(150, 'a'));
@@ -263,7 +263,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     }
   });
 
-  it('begins a new epoch when it has more topics than are kept', async () => {
+  it('starts a new epoch if it has more topics than allowed', async () => {
     const { harness: log, bus } = await open({ maxTopics: 100 });
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -290,7 +290,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(late.subscriber.epoch).toBe(recorder.subscriber.epoch);
   });
 
-  it('keeps statuses for their time and no longer, and not too many', async () => {
+  it('stores statuses until they expire, and only a limited number', async () => {
     const { harness: log, bus } = await open();
     const other = await log.connect();
     await bus.setStatus('ingest:1', { slot: 5, lag: { ms: 1.5 } }, 60_000);
@@ -309,7 +309,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     await expect(bus.setStatus('s1', {}, 0)).rejects.toMatchObject({ code: 'INVALID' });
   });
 
-  it('closes cleanly: no delivery and no publishing after it', async () => {
+  it('closes cleanly: no delivery and no publishing afterwards', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -334,7 +334,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     await expect(recorder.subscriber.start(recorder)).rejects.toMatchObject({ code: 'INVALID' });
   });
 
-  it('delivers what a handler publishes after the delivery under way', async () => {
+  it('delivers what a handler publishes after the current delivery', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const subscriber = await bus.subscriber();

@@ -53,7 +53,7 @@ async function allOrders(store: Store): Promise<readonly StoredOrder[]> {
 }
 
 describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
-  it('are all there as they were told, whole, and followed by another', { timeout: 120_000 }, async () => {
+  it('are all stored completely as reported, and another process continues them', { timeout: 120_000 }, async () => {
     const place = await newPlace(kind, postgres);
     onTestFinished(() => place.end());
     const store = await place.open();

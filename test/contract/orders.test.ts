@@ -55,7 +55,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
   };
 
   describe('one order', () => {
-    it('comes back as it was put in, by whichever way it is asked for', async () => {
+    it('is returned as stored, by every kind of lookup', async () => {
       const order = newOrder(nowMs, { accountId: 'account', quoteJson: '{"inAmount":"1"}', timingJson: '{"totalMs":1.5}' });
       const outcome = await insert(order);
       const expected = { ...order, updatedAtMs: nowMs, version: 1 };
@@ -69,7 +69,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.bySignature('another')).toEqual([]);
     });
 
-    it('keeps what it became, to the last digit, with every step that led there', async () => {
+    it('stores its outcome, to the last digit, with every step', async () => {
       const message = signedMessage();
       const first = await stored({ ...message, quoteJson: '{"inAmount":"1"}', timingJson: '{"totalMs":2}' });
       let order = await advance(first, { state: 'unknown' }, nowMs + 1);
@@ -91,7 +91,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       ]);
     });
 
-    it('is changed by one of those who saw the same version', async () => {
+    it('is changed by only one of several callers that saw the same version', async () => {
       const order = await stored();
       const attempts = [store, elsewhere].flatMap((one) => Array.from({ length: 10 }, () => one));
       const change = { state: 'processed' } as const;
@@ -106,7 +106,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(missing).toEqual([{ kind: 'no_such_order' }]);
     });
 
-    it('takes no step that its life does not have', async () => {
+    it('accepts no step that its life does not have', async () => {
       const order = await advance(await stored(), { state: 'expired' });
       for (const state of ['accepted', 'submitted', 'processed', 'finalized', 'failed', 'unknown'] as const) {
         await expect(advance(order, { state })).rejects.toThrow(RangeError);
@@ -118,14 +118,14 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       }
     });
 
-    it('begins as sent, and is answered by its key at once', async () => {
+    it('starts as sent, and its key returns it at once', async () => {
       const order = await stored({}, { idempotency: use('sent') });
       expect(await elsewhere.orders.lookUp('key:key', use('sent'), nowMs)).toEqual({ kind: 'replay', order });
       expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([order]);
       expect(await store.orders.events(order.id)).toEqual([{ version: 1, state: 'submitted', atMs: nowMs, changed: ['signed'] }]);
     });
 
-    it('of paper begins filled', async () => {
+    it('on paper starts as filled', async () => {
       const unsigned = { signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null } as const;
       const order = await stored({ ...unsigned, kind: 'paper', state: 'finalized', fill: orderFill, timingJson: '{"totalMs":1}' });
       expect(await elsewhere.orders.byId(order.id)).toEqual(order);
@@ -133,7 +133,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.openOf(ours, null, 10)).toEqual([]);
     });
 
-    it('is there once for a signature of an owner, and for each owner', async () => {
+    it('exists once for a signature of an owner, and separately for each owner', async () => {
       const order = await stored({ kind: 'sent' });
       const again = { signature: order.signature, kind: 'sent' } as const;
       expect(await insert(newOrder(nowMs, again), {}, elsewhere)).toEqual({ kind: 'known', order });
@@ -142,7 +142,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(found.map(({ id }) => id)).toEqual([order.id, others.id].sort());
     });
 
-    it('whose message we made is there once, whichever keys bring it at once; whoever hands it in as his own has one too', async () => {
+    it('with our message exists once, whichever keys submit it at once; a caller that submits it as its own gets one too', async () => {
       const { signature } = signedMessage();
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
@@ -155,7 +155,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await insert(newOrder(nowMs, { keyId: 'new', signature }))).toEqual({ kind: 'known', order: first!.order });
     });
 
-    it('is stored once where several at once bring its signature', async () => {
+    it('is stored once if several callers submit its signature at once', async () => {
       const { signature } = signedMessage();
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, i) => insert(newOrder(nowMs, { kind: 'sent', signature }), {}, i % 2 === 0 ? store : elsewhere)),
@@ -168,8 +168,8 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     });
   });
 
-  describe('several changes at once', () => {
-    it('are answered in the order in which they were given, each for itself', async () => {
+  describe('several concurrent changes', () => {
+    it('are answered in order, each on its own', async () => {
       const orders = await Promise.all(Array.from({ length: 5 }, () => stored()));
       await advance(orders[2]!, { state: 'failed', error: refusal });
       const outcomes = await store.orders.advanceAll(
@@ -184,7 +184,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       ).rejects.toThrow(RangeError);
     });
 
-    it('are made all or none', async () => {
+    it('are made all or not at all', async () => {
       const [one, two] = [await stored(), await stored()];
       const advances = [one, two].map((order, i) => ({
         order,
@@ -196,7 +196,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.events(one.id)).toHaveLength(1);
     });
 
-    it('over the same orders, in whatever order they are named, do not wait for each other for ever', async () => {
+    it('of the same orders, named in any order, do not deadlock', async () => {
       const spend = { wallet: 'wallet', lamports: 1n, dayLimitLamports: null };
       const orders = await Promise.all(Array.from({ length: 20 }, () => stored({}, { spend })));
       const failing = (some: readonly StoredOrder[]) =>
@@ -212,7 +212,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
   });
 
   describe('a page', () => {
-    it('is of one owner, newest first, and goes on behind the last', async () => {
+    it('is of one owner, newest first, and continues after the last order', async () => {
       const mine: StoredOrder[] = [];
       for (let i = 0; i < 7; i++) {
         mine.push(await stored({ ...newOrder(nowMs + i) }));
@@ -228,7 +228,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(seen).toEqual(mine.toReversed());
     });
 
-    it('shows one state where asked to, and the keys of an account together', async () => {
+    it('can be limited to one state, and combines the keys of an account', async () => {
       const one = await stored({ accountId: 'account', keyId: 'one' });
       const two = await stored({ accountId: 'account', keyId: 'two' });
       const landed = await advance(two, { state: 'processed' });
@@ -241,7 +241,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
   });
 
   describe('an Idempotency-Key', () => {
-    it('stands for one order, whatever comes with it at once', async () => {
+    it('belongs to one order, whatever other requests arrive at once', async () => {
       const attempts = Array.from({ length: 100 }, (_, i) => ({ into: i % 2 === 0 ? store : elsewhere, order: newOrder(nowMs) }));
       const spend: SpendReservation = { wallet: 'wallet', lamports: 7n, dayLimitLamports: 10n };
       const outcomes = await Promise.all(attempts.map(({ into, order }) => insert(order, { idempotency: use('once'), spend }, into)));
@@ -253,7 +253,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(7n);
     });
 
-    it('answers with its order as it is; with one that an earlier version stored and did not send, when that has ended', async () => {
+    it('returns the current order; for an order that was stored but never sent, once that has ended', async () => {
       const order = await stored({}, { idempotency: use('k') });
       expect(await insert(newOrder(nowMs), { idempotency: use('k') }, elsewhere)).toEqual({ kind: 'replay', order });
       const db = await place.database();
@@ -269,7 +269,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.lookUp('key:key', use('failed'), nowMs)).toEqual({ kind: 'replay', order: failed });
     });
 
-    it('refuses another body, and is another at another endpoint or of another owner', async () => {
+    it('refuses another body, and is separate for each endpoint and owner', async () => {
       await stored({}, { idempotency: use('k') });
       expect(await store.orders.lookUp('key:key', use('k', 2), nowMs)).toEqual({ kind: 'mismatch' });
       expect(await insert(newOrder(nowMs), { idempotency: use('k', 2) })).toEqual({ kind: 'mismatch' });
@@ -283,7 +283,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
         expect(await insert(newOrder(nowMs, more), { idempotency })).toMatchObject({ kind: 'stored' });
     });
 
-    it('is free again a day after it was used, and not while its order is open', async () => {
+    it('is free again a day after its use, but not while its order is open', async () => {
       const idempotency = use('k');
       const open = await stored({}, { idempotency });
       const laterMs = nowMs + keepIdempotencyMs;

@@ -94,7 +94,7 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
     expect(await directory.isComplete()).toBe(false);
   });
 
-  it('is complete once it was noted so, and takes many sightings at once', async () => {
+  it('is complete once it was marked so, and accepts many sightings at once', async () => {
     const { directory, lease } = await open(kind);
     const holding = { lease, fence: lease.fence };
     expect(await directory.isComplete()).toBe(false);

@@ -117,7 +117,7 @@ describe('an endpoint that sends', () => {
     expect(liar.connections).toBe(3);
   });
 
-  it('errors of any length and depth has no more than a little of them logged', async () => {
+  it('errors of any length and depth causes only short log entries', async () => {
     const deep = `${'['.repeat(20)}${']'.repeat(20)}`;
     liar.onSubscribe = (method) =>
       method === 'accountSubscribe' ? { error: { code: JSON.parse(deep) as number, message: 'm'.repeat(10_000) } } : undefined;
@@ -128,7 +128,7 @@ describe('an endpoint that sends', () => {
     });
   });
 
-  it('a late notification of what was ended, and one that overtakes its id, is none that was not asked for', async () => {
+  it('a notification after its subscription ended, or before its id arrives, is not blamed', async () => {
     const socket = await connect(liar, 0);
     const id = idOfAccount(liar);
     socket.unsubscribe(ofAlice);
@@ -143,7 +143,7 @@ describe('an endpoint that sends', () => {
 });
 
 describe('faults', () => {
-  it('are forgiven one by one, and rests grow until the endpoint held for long', () => {
+  it('are forgiven one by one, and rests grow until the endpoint was fault-free for long', () => {
     const faults = new FrameFaults(null);
     let nowMs = 0;
     for (let i = 0; i < 200; i++) expect(faults.note('malformed', (nowMs += 10_001))).toBe(false);
@@ -159,7 +159,7 @@ describe('faults', () => {
     expect(faults.rest((nowMs += 2 * firstRestMs + 700_000))).toBe(firstRestMs);
   });
 
-  it('of too many frames, or bytes, are seen by the second, after a pause too', () => {
+  it('of too many frames or bytes are detected within two seconds, also after a pause', () => {
     const faults = new FrameFaults({ bytesPerSecond: 1_000, framesPerSecond: 10 });
     for (let second = 1; second <= 100; second++) for (let i = 0; i < 10; i++) expect(faults.isFlood(100, second * 1_000)).toBe(false);
     expect(faults.isFlood(4_001, 200_000)).toBe(true);
@@ -169,14 +169,14 @@ describe('faults', () => {
 });
 
 describe('the shape of a frame', () => {
-  it('is read without parsing it', () => {
+  it('is determined without parsing', () => {
     const frame = Buffer.from(account(5, 40_321));
     expect([methodAtHead(frame), subscriptionAtTail(frame)]).toEqual(['accountNotification', 40_321]);
     for (const text of ['', '}}', ':}}', '"subscription":x}}', '9'.repeat(400)]) expect(subscriptionAtTail(Buffer.from(text))).toBeNull();
     expect(methodAtHead(Buffer.from('{"jsonrpc":"2.0","id":1,"result":5}'))).toBeNull();
   });
 
-  it('is too deep by its brackets outside of strings', () => {
+  it('is too deep if the brackets outside of strings are', () => {
     const nested = (levels: number): Buffer => Buffer.from(`${'[{"a":'.repeat(levels)}"\\"[[[["${'}]'.repeat(levels)}`);
     expect(isTooDeep(nested(maxFrameDepth / 2))).toBe(false);
     expect(isTooDeep(nested(maxFrameDepth / 2 + 1))).toBe(true);

@@ -62,7 +62,7 @@ function connect(url: string, subscriptions: readonly Subscription[] = [slotSubs
 const ofAlice = accountSubscription(alice.publicKey);
 const ofBob = accountSubscription(bob.publicKey);
 
-it('subscribes and ends subscriptions while it is connected, each as often as the last word says', async () => {
+it('subscribes and unsubscribes while it is connected; the last call counts', async () => {
   const { socket, told, begun } = connect(simnet.wsUrl);
   await until('it is up', () => socket.state === 'up');
   socket.subscribe(ofAlice);
@@ -89,7 +89,7 @@ it('subscribes and ends subscriptions while it is connected, each as often as th
   expect(socket.counts.malformedFrames).toBe(0);
 });
 
-it('has all of them again on the next connection', async () => {
+it('subscribes to all again on the next connection', async () => {
   const client = connect(simnet.wsUrl);
   const { socket, told, begun } = client;
   socket.subscribe(ofAlice);
@@ -104,7 +104,7 @@ it('has all of them again on the next connection', async () => {
   await until('bob is told', () => told.includes(ofBob.name));
 });
 
-it('tells which slot a slot goes on from', async () => {
+it('reports the parent of a slot', async () => {
   const { slots, socket } = connect(simnet.wsUrl);
   await until('it is up', () => socket.state === 'up');
   const first = chain.advance();
@@ -116,7 +116,7 @@ it('tells which slot a slot goes on from', async () => {
   expect(slots[2]).toEqual({ slot: next.slot, parent: first.slot });
 });
 
-it('counts what is refused, and logs the first of it', async () => {
+it('counts refused subscriptions, and logs the first ones', async () => {
   scripted.onSubscribe = (method) => (method === 'accountSubscribe' ? { error: { code: -32603, message: 'Too many' } } : undefined);
   const { socket } = connect(scripted.wsUrl);
   await until('it is up', () => socket.state === 'up');

@@ -6,7 +6,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-describe('transactions of SQLite that come at once', () => {
+describe('concurrent transactions of SQLite', () => {
   let dir: string;
   let db: Database;
   /** Another process, as far as SQLite can tell. */
@@ -27,7 +27,7 @@ describe('transactions of SQLite that come at once', () => {
     into.transaction('accounts', (sql) => sql.run('INSERT INTO numbers (n) VALUES (?)', n));
   const numbers = async (): Promise<readonly unknown[]> => (await elsewhere.all('SELECT n FROM numbers ORDER BY n')).map(({ n }) => n);
 
-  it('are each undone by themselves where they throw', async () => {
+  it('are rolled back one by one if they throw', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 200 }, (_, i) =>
         db.transaction('accounts', async (sql) => {
@@ -46,7 +46,7 @@ describe('transactions of SQLite that come at once', () => {
     }
   });
 
-  it('each see those before them, and what a statement refused undoes no other', async () => {
+  it('each see the earlier ones, and a refused statement undoes no other transaction', async () => {
     const outcomes = await Promise.allSettled([add(1), add(2), add(1), add(3), add(2), add(4)]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await numbers()).toEqual([1, 2, 3, 4]);
@@ -62,13 +62,13 @@ describe('transactions of SQLite that come at once', () => {
     expect(counts).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
   });
 
-  it('keep their place among the calls around them', async () => {
+  it('stay in order with the calls around them', async () => {
     const count = async (): Promise<unknown> => (await db.get('SELECT count(*) AS count FROM numbers'))?.['count'];
     const outcomes = await Promise.all([add(1), count(), add(2), add(3), count(), add(4), db.run('DELETE FROM numbers'), add(5), count()]);
     expect(outcomes).toEqual([1, 1, 1, 1, 3, 1, 4, 1, 1]);
   });
 
-  it('are answered when another process can see them', async () => {
+  it('are answered when other processes can see them', async () => {
     const seen = await Promise.all(
       Array.from({ length: 100 }, async (_, i) => {
         await add(i);
@@ -122,14 +122,14 @@ describe('a group of transactions', () => {
     expect(db.done.filter((sql) => sql === 'BEGIN IMMEDIATE' || sql === 'COMMIT')).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
   });
 
-  it('tells nobody that it is stored where the disk refuses it', async () => {
+  it('reports no success if the disk refuses it', async () => {
     const db = new FaultyConnection();
     db.refuses = 'COMMIT';
     expect((await runThree(db, async () => 'second')).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(db.done.at(-1)).toBe('ROLLBACK');
   });
 
-  it('tells nobody that it is stored before the disk has it, and nobody at all where the disk fails', async () => {
+  it('reports no success before the disk has it, and none at all if the disk fails', async () => {
     const db = new FaultyConnection();
     let tellDurable = (): void => undefined;
     const asked = new Promise<void>((ask) => {
@@ -156,7 +156,7 @@ describe('a group of transactions', () => {
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
-  it('is refused as a whole where one of its statements undid all of it', async () => {
+  it('is refused as a whole if one of its statements rolled all of it back', async () => {
     for (const isThrown of [true, false]) {
       const db = new FaultyConnection();
       const outcomes = await runThree(db, async () => {
@@ -169,7 +169,7 @@ describe('a group of transactions', () => {
     }
   });
 
-  it('of one tells of no success where its transaction is gone', async () => {
+  it('of one reports no success if its transaction is gone', async () => {
     const db = new FaultyConnection();
     const groups = createGroups(
       db,

@@ -29,7 +29,7 @@ async function emptyPlace(kind: (typeof storeKinds)[number]): Promise<StorePlace
 }
 
 describe.each(storeKinds)('several processes on one store in %s', (kind) => {
-  it('open a new one at the same moment', { timeout: 60_000 }, async () => {
+  it('create a new one at the same moment', { timeout: 60_000 }, async () => {
     for (let round = 0; round < freshStores; round++) {
       const place = await newPlace(kind, postgres);
       const opened = await processes.all({ ...place.settings, work: 'open' });
@@ -38,7 +38,7 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
     }
   });
 
-  it('make keys in it that open for all, under one pepper', async () => {
+  it('create keys in it that all of them accept, under one pepper', async () => {
     const place = await emptyPlace(kind);
     const made = await processes.all({ ...place.settings, work: 'create' });
     const store = await place.open();
@@ -48,7 +48,7 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
     expect(readdirSync(place.settings.dataDir).filter((name) => name.startsWith('pepper'))).toEqual(['pepper']);
   });
 
-  it('rotate the same key at the same time: the last secrets work, and no more than the key may have', async () => {
+  it('rotate the same key at the same time: the last secrets work, and no more than allowed', async () => {
     const place = await emptyPlace(kind);
     const store = await place.open();
     const authenticator = await authenticatorOf(store);
@@ -66,7 +66,7 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
     await authenticator.close();
   });
 
-  it('take a one-time token: one of them gets it', async () => {
+  it('use a one-time token: only one succeeds', async () => {
     const place = await emptyPlace(kind);
     const store = await place.open();
     for (let round = 0; round < 10; round++) {
@@ -77,7 +77,7 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
     }
   });
 
-  it('see a revocation within a second', async () => {
+  it('detect a revocation within a second', async () => {
     const place = await emptyPlace(kind);
     const [here, there] = [await place.open(), await place.open()];
     const authenticator = await authenticatorOf(here);
@@ -92,7 +92,7 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
 });
 
 describe('a store in PostgreSQL', () => {
-  it('serves again after its server broke down, and what was revoked meanwhile is seen', async () => {
+  it('works again after its server failed, and earlier revocations are known', async () => {
     const own = await startPostgres();
     onTestFinished(() => own.stop());
     const place = await newPlace('PostgreSQL', own);
@@ -133,7 +133,7 @@ describe('a store in PostgreSQL', () => {
     await second.close();
   });
 
-  it('refuses the start in a line where it cannot be reached, and names no password', async () => {
+  it('stops the start with one line if it cannot be reached, and shows no password', async () => {
     const url = new URL(await postgres.newDatabase());
     const settings = { dataDir: tmpdir() };
     const { password } = url;
