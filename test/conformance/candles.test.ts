@@ -64,7 +64,7 @@ describe('the channel candles', () => {
     return { server, market, client: await connect(server) };
   }
 
-  it('tells a candle as trades come, closes it when the chain is past it, and brings it back for a late trade', async () => {
+  it('publishes a candle as trades arrive, closes it when the chain is past it, and publishes it again after a late trade', async () => {
     const { server, client } = await start();
     const mint = freshMint();
     const startS = someS - (someS % 60);
@@ -102,7 +102,7 @@ describe('the channel candles', () => {
     expect(seqs(client.frames(topic))).toEqual(run(1, 3));
   });
 
-  it('closes a candle some seconds after its end where nothing else happens', async () => {
+  it('closes a candle some seconds after its end if nothing else happens', async () => {
     const { server, client } = await start();
     const mint = freshMint();
     const topic = candlesTopic(mint, '1s');
@@ -115,7 +115,7 @@ describe('the channel candles', () => {
     ]);
   });
 
-  it('sends the candle that is there at once, and as a snapshot to the next', async () => {
+  it('sends an existing candle at once, and as a snapshot to the next client', async () => {
     const { server, client } = await start();
     const mint = freshMint();
     const topic = candlesTopic(mint, '1d');
@@ -131,7 +131,7 @@ describe('the channel candles', () => {
     expect(reply.snapshot).toMatchObject([{ topic, seq: 1, data: { id: frame!.data!.id } }]);
   });
 
-  it('begins some seconds back, so that nothing is missing behind what was read when it was followed', async () => {
+  it('starts some seconds back, so that a client that read the candles before misses nothing', async () => {
     const { server, client } = await start();
     const [mint, other] = [freshMint(), freshMint()];
     const topic = candlesTopic(mint, '1s');
@@ -148,7 +148,7 @@ describe('the channel candles', () => {
     ]);
   });
 
-  it('resumes by position; after a pause it says what was not made', async () => {
+  it('resumes by position; after a pause it reports what was not published', async () => {
     const { server, client } = await start();
     const mint = freshMint();
     const topic = candlesTopic(mint, '1m');
@@ -178,7 +178,7 @@ describe('the channel candles', () => {
     expect(third.frames(topic).every(({ data }) => data!.type === 'candle')).toBe(true);
   });
 
-  it('lists and ends intervals of their own', async () => {
+  it('lists and ends each interval separately', async () => {
     const { client } = await start();
     const [a, b] = [freshMint(), freshMint()];
     for (const interval of ['1s', '1m']) await client.ask({ op: 'subscribe', channel: 'candles', mints: [a, b], interval });
@@ -202,7 +202,7 @@ describe('the channel candles', () => {
     expect(await end({})).toEqual([candlesTopic(b, '1m')]);
   });
 
-  it('refuses what names no candle', async () => {
+  it('refuses a command without a valid candle topic', async () => {
     const { client } = await start();
     const mint = freshMint();
     const fieldsOf = async (command: object): Promise<string[]> => {
@@ -223,8 +223,8 @@ const takeoverMs = 2_000;
 const waitMs = 40_000;
 const intervals = ['1s', '5s', '15s'] as const satisfies readonly CandleInterval[];
 
-describe('candles of a simulated chain, over Redis and two ingest processes', () => {
-  it('equal what the trades of the same client say, though the keeper is killed', { timeout: 120_000 }, async () => {
+describe('candles of a simulated chain, over Redis with two ingest processes', () => {
+  it("equal those computed from the client's own trades, although the keeper is killed", { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-candles-'));
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
     const simnet = await startSimnet({ seed: 11, slotMs: 100, autoStart: false, market: { tradesPerSecond: 80, completeEverySeconds: 8 } });

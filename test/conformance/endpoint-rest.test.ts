@@ -15,7 +15,7 @@ afterEach(async () => {
   liar.close();
 });
 
-it('tells in its status which endpoint rests after an answer that no honest one gives, by its number alone', async () => {
+it('the status shows which endpoint rests after an impossible answer, by its number only', async () => {
   liar = createServer((request, response) => {
     request.resume().on('end', () => response.end(`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(1_000)}${']'.repeat(1_000)}}`));
   });

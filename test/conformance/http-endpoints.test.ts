@@ -150,7 +150,7 @@ describe.each([
 
   const shapesPath = '/test/shapes/a/of/b';
 
-  it('hands the handler what stands in path and query, by its type', async () => {
+  it('passes path and query parameters to the handler, by type', async () => {
     const answer = await get('/test/shapes/a%20%C3%A4/of/x?limit=10&share=0.5&closed=true&text=%7E&api-key=ignored');
     expect(answer.status).toBe(200);
     expect(answer.json()).toEqual({
@@ -282,7 +282,7 @@ describe.each([
     expect(codeOf(await post(body, headers))).toBe('415 UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('takes `identity`, and no body where none is asked for', async () => {
+  it('accepts `identity`, and refuses a body where none is expected', async () => {
     expect((await post('{"amount":1}', { 'Content-Type': 'application/json', 'Content-Encoding': 'identity' })).status).toBe(200);
     const trade = (body: string): Promise<RawAnswer> =>
       ask({ method: 'POST', target: '/test/trade', key: trader, body, headers: { 'Content-Type': 'application/json' } });
@@ -291,7 +291,7 @@ describe.each([
     expect(wrong(await trade('{"x":1}')).error.details.fields).toEqual({ x: 'unknown field' });
   });
 
-  it('counts a body while it streams, and closes the connection behind one that is too long', async () => {
+  it('counts a body while it arrives, and closes the connection if it is too long', async () => {
     const filler = (bytes: number): string => JSON.stringify({ amount: 1, note: 'x'.repeat(bytes - 22) });
     expect((await post(filler(65_536))).status).toBe(200);
     const connection = await RawConnection.open(server.gateway.port);
@@ -311,7 +311,7 @@ describe.each([
     second.close();
   });
 
-  it('lets nobody in without a key, or with one that is not good', async () => {
+  it('refuses a missing or invalid key', async () => {
     // Without a scheme, or behind another one, a good key is none.
     const otherForms = [reader, ` ${reader}`, `Basic ${reader}`, `Token ${reader}`, `Bearer${reader}`, `Bearer ${reader} x`, 'Basic eDp5'];
     const withHeader = otherForms.map((text) => ({ key: null, headers: { Authorization: text } }));
@@ -327,7 +327,7 @@ describe.each([
     expect((await get(`${shapesPath}?api-key=${reader}`, { key: 'nobody' })).status).toBe(401);
   });
 
-  it('refuses a body where none is taken, with a type or without', async () => {
+  it('refuses a body where none is expected, with or without a type', async () => {
     for (const [body, headers] of [
       ['x', {}],
       ['{}', {}],
@@ -338,7 +338,7 @@ describe.each([
     }
   });
 
-  it('says which scope or plan is missing', async () => {
+  it('reports which scope or plan is missing', async () => {
     const noScope = await ask({ method: 'POST', target: '/test/trade' });
     expect(codeOf(noScope)).toBe('403 FORBIDDEN');
     expect(wrong(noScope).error.details).toEqual({ scope: 'trade' });
@@ -348,7 +348,7 @@ describe.each([
     expect((await get('/test/key', { key: withheld })).status).toBe(200);
   });
 
-  it('binds a key to its addresses, as a trusted proxy tells them', async () => {
+  it('limits a key to its addresses, which a trusted proxy may report', async () => {
     const from = (forwarded?: string): Promise<RawAnswer> =>
       get(shapesPath, { key: tied, headers: forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded } });
     expect((await from('198.51.100.7')).status).toBe(200);
@@ -362,7 +362,7 @@ describe.each([
     }
   });
 
-  it('tells a key its limit on every answer', async () => {
+  it("reports a key's limit in every answer", async () => {
     const answers = await Promise.all([
       get(shapesPath, { key: standard }),
       get(`${shapesPath}?limit=0`, { key: standard }),
@@ -388,7 +388,7 @@ describe.each([
     }
   });
 
-  it('counts what is asked of it, and not what is open to all', async () => {
+  it('counts requests with a key, and not public ones', async () => {
     const costs = async (request: Promise<unknown>): Promise<number[]> => {
       await request;
       return limiter.taken.map(({ cost }) => cost);
@@ -401,7 +401,7 @@ describe.each([
     expect((await get('/test/open')).json()).toEqual({ principal: null });
   });
 
-  it('refuses what is beyond the limit, and says when to come back', async () => {
+  it('refuses requests beyond the limit, and reports when to try again', async () => {
     limiter.next = { admitted: false, remaining: 0, resetMs: 60_000, retryAfterMs: 4_001 };
     try {
       for (const answer of [await get(shapesPath), await get('/nowhere'), await ask({ method: 'PUT', target: '/test/key' })]) {
@@ -416,7 +416,7 @@ describe.each([
     }
   });
 
-  it('lets nothing that can spend happen while requests are counted here alone', async () => {
+  it('refuses requests that can spend while limits are counted in this process only', async () => {
     limiter.next = { counted: 'local' };
     try {
       const trade = await ask({ method: 'POST', target: '/test/trade', key: trader });
@@ -428,14 +428,14 @@ describe.each([
     }
   });
 
-  it.each(['throws', 'rejects'])('answers 500 where a handler %s, and tells nothing of it', async (how) => {
+  it.each(['throws', 'rejects'])('answers 500 if a handler %s, without details', async (how) => {
     const answer = await get(`/test/faulty/${how}`);
     expect(codeOf(answer)).toBe('500 INTERNAL');
     expect(answer.body.toString()).not.toContain('secret');
     expect(wrong(answer).requestId).toBe(answer.headers.get('x-request-id'));
   });
 
-  it('answers what a handler says', async () => {
+  it('returns the answer of a handler', async () => {
     const answer = await get('/test/faulty/says');
     expect(codeOf(answer)).toBe('503 UPSTREAM_UNAVAILABLE');
     expect(answer.headers.get('retry-after')).toBe('7');
@@ -446,7 +446,7 @@ describe.each([
     expect(plain.headers.get('cache-control')).toBe('max-age=60');
   });
 
-  it('says on each answer which version it is, and what is to go', async () => {
+  it('reports in each answer the version, and deprecations', async () => {
     for (const target of ['/test/old', '/api/test/old']) {
       for (const answer of [await get(target), await get(target, { key: null }), await get(`${target}?x=1`)]) {
         expect(answer.headers.get('x-api-version')).toMatch(/^\d+\.\d+\.\d+$/);
@@ -481,7 +481,7 @@ describe.each([
 
   const appOrigin = { Origin: 'https://app.example.com' };
 
-  it('lets pages of the configured origins in, and only those', async () => {
+  it('admits pages of the configured origins only', async () => {
     const known = await get(shapesPath, { headers: appOrigin });
     expect(known.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
     expect(known.headers.get('vary')).toBe('Origin');
@@ -533,12 +533,12 @@ describe.each([
     }
   });
 
-  it('never lets credentials of a browser along', async () => {
+  it('never allows credentials of a browser', async () => {
     const answer = await get(shapesPath, { headers: { ...appOrigin, Cookie: 'a=b' } });
     expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
   });
 
-  it('goes on where a client waits to be told to', async () => {
+  it('continues a request that waits for 100 Continue', async () => {
     const headers = { Authorization: `Bearer ${reader}`, 'Content-Type': 'application/json' };
     for (const expectation of ['100-continue', 'something-else']) {
       const connection = await RawConnection.open(server.gateway.port);
@@ -553,7 +553,7 @@ describe.each([
     }
   });
 
-  it('answers requests in the order in which they came', async () => {
+  it('answers requests in order of arrival', async () => {
     const connection = await RawConnection.open(server.gateway.port);
     const headers = { Authorization: `Bearer ${reader}` };
     const targets = Array.from({ length: 20 }, (_, i) => `/test/shapes/n${i}/of/b`);
@@ -567,7 +567,7 @@ describe.each([
   });
 });
 
-describe('two things at one place', () => {
+describe('two endpoints at one path', () => {
   const start = (endpoints: readonly BoundEndpoint[]): Promise<TestGateway> => startTestGateway({ endpoints });
   const at = (spec: Partial<EndpointSpec>): BoundEndpoint => bindEndpoint({ ...open, ...spec }, () => ({ json: {} }));
 

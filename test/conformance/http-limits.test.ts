@@ -24,7 +24,7 @@ describe.each(['uws', 'node'] as const)('a key with a small plan over %s', (tran
     return answer;
   };
 
-  it('never meets a second 429 where it waits as it is told', async () => {
+  it('never gets a second 429 if it waits as long as the first one says', async () => {
     addKey(key);
     const connection = await RawConnection.open(server.gateway.port);
     let refusals = 0;
@@ -45,7 +45,7 @@ describe.each(['uws', 'node'] as const)('a key with a small plan over %s', (tran
     connection.close();
   });
 
-  it('gets its burst, and then what its rate gives, however many connections it has', async () => {
+  it('gets its burst, then its rate, over any number of connections', async () => {
     const many = 'sluice_many';
     addKey(many);
     const startedMs = performance.now();
@@ -64,7 +64,7 @@ describe.each(['uws', 'node'] as const)('a key with a small plan over %s', (tran
     expect(statuses.length).toBeGreaterThan(admitted);
   });
 
-  it('is told what it has left, one less each time', async () => {
+  it('reads in each answer what is left, one less each time', async () => {
     const counted = 'sluice_counted';
     addKey(counted);
     const left: number[] = [];
@@ -80,7 +80,7 @@ describe.each(['uws', 'node'] as const)('a key with a small plan over %s', (tran
   });
 });
 
-describe('who the client is', () => {
+describe('the identity of a client', () => {
   const of = (remote: string, forwarded: string | undefined, ...trusted: string[]): string =>
     clientAddressOf(trusted)(remote, () => forwarded);
 

@@ -99,7 +99,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     for (const other of ['weather', '__proto__']) expect((await get(`/readyz?exclude=ingest,${other}`)).status).toBe(400);
   });
 
-  it('tells its status with and without /api', async () => {
+  it('reports its status with and without /api', async () => {
     for (const path of ['/status', '/api/status']) {
       const answer = await get(path);
       expect(answer.status).toBe(200);
@@ -119,7 +119,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     }
   });
 
-  it('gives metrics to this machine only', async () => {
+  it('serves metrics to this machine only', async () => {
     const answer = await get('/metrics');
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const text = await answer.text();
@@ -166,12 +166,12 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     if (status === 405) expect(answer.headers.get('allow')).toContain('OPTIONS');
   });
 
-  it('keeps the request id of the caller where it is well formed', async () => {
+  it('retains a well-formed request id of the caller', async () => {
     expect((await get('/livez', { headers: { 'X-Request-Id': 'trace-0123456789' } })).headers.get('x-request-id')).toBe('trace-0123456789');
     expect((await get('/livez', { headers: { 'X-Request-Id': 'short' } })).headers.get('x-request-id')).toMatch(/^[0-9a-f]{24}$/);
   });
 
-  it('answers HEAD without a body and OPTIONS with what is allowed', async () => {
+  it('answers HEAD without a body, and OPTIONS with the allowed methods', async () => {
     const { text } = await raw(port, ['HEAD /status HTTP/1.1\r\nHost: a\r\n\r\n']);
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(text.endsWith('\r\n\r\n')).toBe(true);
@@ -199,7 +199,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     await expectUp();
   });
 
-  it('refuses two lengths, and never serves what is hidden behind them', async () => {
+  it('refuses a request with two lengths, and never serves a request that is hidden behind them', async () => {
     seen.length = 0;
     const hidden = 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n';
     const twice = (second: number): string =>
@@ -218,7 +218,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     await expectUp();
   });
 
-  it('refuses a transfer coding other than chunked, which others may end elsewhere', async () => {
+  it('refuses a transfer coding other than chunked, because proxies may parse it differently', async () => {
     seen.length = 0;
     const chunks = '5\r\nhello\r\n0\r\n\r\n';
     const hidden = 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n';
@@ -238,7 +238,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     await expectUp();
   });
 
-  it('answers a request that offers another protocol as any, with its body, and once', async () => {
+  it('ignores an offer of another protocol, and answers the request once, with its body', async () => {
     const offer = 'Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
     const head = `POST /test/length HTTP/1.1\r\n${offer}Content-Length: 5\r\n\r\n`;
     for (const pieces of [[`${head}hello`], [head, 'he', 'llo'], [head.slice(0, 30), head.slice(30), 'hello']]) {
@@ -252,7 +252,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     expect(statusesIn(long.text).slice(0, 1)).toEqual(long.text === '' ? [] : ['413']);
   });
 
-  it('outlives clients that leave at every byte of a request', async () => {
+  it('survives clients that disconnect at every byte of a request', async () => {
     const requests = [
       'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n01234567890123456789',
       'GET /status HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -305,7 +305,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     if (status === '426') expect(text).toMatch(/sec-websocket-version: 13\r\n/i);
   });
 
-  it('gives a slow reader a long answer whole, and keeps none for one who asks on without reading', async () => {
+  it('sends a slow reader a long answer completely, and buffers none for a client that sends requests without reading', async () => {
     const ask = 'GET /docs HTTP/1.1\r\nHost: a\r\n\r\n';
     const slow = connect(port, '127.0.0.1');
     slow.write(ask);
@@ -331,12 +331,12 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     expect(read).toBeLessThan(20 * taken.length);
   });
 
-  it('counts the query into the length of a URL', async () => {
+  it('includes the query in the length of a URL', async () => {
     expect((await get(`/livez?api-key=${'x'.repeat(8_100)}`)).status).toBe(200);
     expect((await get(`/livez?api-key=${'x'.repeat(8_200)}`)).status).toBe(400);
   });
 
-  it('says on open connections that it drains', async () => {
+  it('reports on open connections that it drains', async () => {
     const own = await startTestGateway({ transport });
     // Somebody who is told to come back elsewhere, and is given the time to hear it.
     const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
@@ -356,7 +356,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     await until('the connection to be closed', () => kept.closed);
   });
 
-  it('does not start on a port that is taken', async () => {
+  it('does not start if its port is in use', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const taken = (other.address() as { port: number }).port;

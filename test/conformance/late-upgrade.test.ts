@@ -28,7 +28,7 @@ async function converse(port: number, text: string): Promise<{ readonly late: st
   return { late, heard };
 }
 
-it('accepts handshakes that were judged for a while, the first as those while others are open, and cuts none', async () => {
+it('handshakes that were judged for a while are accepted in order of arrival, and none is cut', async () => {
   const loaded = loadUws();
   if (loaded.kind !== 'loaded') throw new Error('the native server did not load');
   const transport = await startUwsTransport(

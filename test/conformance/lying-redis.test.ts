@@ -68,7 +68,7 @@ describe('a Redis that lies', () => {
     const write = (ticket: string, record: string): Promise<string> =>
       redis.command('SET', ticketPrefix + hashOf(ticket), record, 'PX', '30000');
 
-    it('opens no stream with a record that no gateway made', async () => {
+    it('opens no stream with a record that no gateway wrote', async () => {
       const ticket = 'A'.repeat(43);
       const holder = { credential: `${victim}.1`, address: null, endsAtMs: Date.now() + 30_000 };
       const seal = new RecordSeal(new Uint8Array(32)).of('ticket', hashOf(ticket), holder.endsAtMs, Buffer.from(JSON.stringify(holder)));
@@ -83,7 +83,7 @@ describe('a Redis that lies', () => {
       expect(await refusedOf('ticket')).toBe(9);
     });
 
-    it("gives nobody the rights of another's ticket", async () => {
+    it("gives nobody the rights of another client's ticket", async () => {
       const [own, others] = [await ticketOf(thief), await ticketOf(victim)];
       const [ownRecord, othersRecord] = [await recordOf(own), await recordOf(others)];
       await write(own, othersRecord);
@@ -93,7 +93,7 @@ describe('a Redis that lies', () => {
       expect(await statusOf(others)).toBe('opened');
     });
 
-    it('cannot have a ticket used twice', async () => {
+    it('cannot make a ticket work twice', async () => {
       const ticket = await ticketOf(victim);
       const record = await recordOf(ticket);
       expect(await statusOf(ticket)).toBe('opened');
@@ -102,7 +102,7 @@ describe('a Redis that lies', () => {
     });
   });
 
-  it('about how much a key has asked for: the gateway admits its limit by itself, and not more', async () => {
+  it("about the usage of a key: the gateway admits at most the key's limit by itself", async () => {
     const [key, other] = ['sluice_lied_to_hungry', 'sluice_lied_to_modest'];
     for (const one of [key, other]) server.keys.add(one, { plan: { ...defaultPlans.standard, requestsPerMinute: 60, burst: 30 } });
     const ask = (one: string): Promise<Response> => fetch(`http://${server.host}/usage`, { headers: { Authorization: `Bearer ${one}` } });

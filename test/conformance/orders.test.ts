@@ -83,7 +83,7 @@ describe.each([
   };
 
   describe('GET /trade/orders/{id}', () => {
-    it('tells an order as it is, at both paths, with a UI number beside each amount', async () => {
+    it('returns the current order, at both paths, with a UI number for each amount', async () => {
       let order: OpenOrder = await insert({ timingJson: '{"totalMs":1.25,"signMs":0.1}' });
       order = await ledger.apply(order, { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill });
       for (const path of [`/trade/orders/${order.id}`, `/api/trade/orders/${order.id}`]) {
@@ -119,7 +119,7 @@ describe.each([
       }
     });
 
-    it('tells why one failed, and of a transaction of which nothing is known no more than is known', async () => {
+    it('returns the reason of a failure, and nothing about a transaction of unknown fate', async () => {
       const failed = await ledger.apply(await insert(), { kind: 'landed', commitment: 'confirmed', error, fill: null });
       expect((await ask(`/trade/orders/${failed.id}`, 'mine')).body).toMatchObject({
         status: 'failed',
@@ -139,7 +139,7 @@ describe.each([
       });
     });
 
-    it("knows of no other's order, and reaches those of all keys of an account", async () => {
+    it('does not find the orders of others, and finds those of all keys of an account', async () => {
       const order = await insert();
       const ofAccount = await insert({ keyId: 'first', accountId: 'account' });
       const missing = await ask('/trade/orders/ord_00000000000000000000000000', 'mine');
@@ -159,7 +159,7 @@ describe.each([
   });
 
   describe('GET /trade/orders', () => {
-    it('goes through all orders of the caller, newest first', async () => {
+    it('returns all orders of the caller, newest first', async () => {
       const orders: StoredOrder[] = [];
       for (let i = 0; i < 5; i++) {
         orders.push(await insert(newOrder(nowMs + i, { keyId: 'mine' })));
@@ -179,7 +179,7 @@ describe.each([
       expect(sizes).toEqual([2, 2, 1]);
     });
 
-    it('shows those in one state, and refuses what is no state, no limit or no parameter', async () => {
+    it('returns those in one state, and refuses a wrong state, limit or parameter', async () => {
       const one = await insert();
       const two = await ledger.apply(await insert(), { kind: 'silence' });
       expect((await ask('/trade/orders?status=unknown', 'mine')).body).toMatchObject({ orders: [{ orderId: two.id }], next: null });
@@ -193,7 +193,7 @@ describe.each([
   });
 
   describe('the channel `orders`', () => {
-    it.each(['', '&format=msgpack', '&batch=1'])("tells every change of the key's own orders, and of no other's (%s)", async (form) => {
+    it.each(['', '&format=msgpack', '&batch=1'])("publishes every change of the key's own orders, and none of others (%s)", async (form) => {
       const [mine, other] = [await opened('mine', form), await opened('other', form)];
       expect(await mine.ask({ op: 'subscribe', channel: 'orders' })).toMatchObject({
         op: 'subscribed',
@@ -221,7 +221,7 @@ describe.each([
       expect(other.messages.some(({ topic }) => topic === 'orders:mine')).toBe(false);
     });
 
-    it('goes on where a client stopped', async () => {
+    it('resumes where a client stopped', async () => {
       const first = await opened('mine');
       await first.ask({ op: 'subscribe', channel: 'orders' });
       let order: OpenOrder = await insert();
@@ -241,7 +241,7 @@ describe.each([
       expect(frames.map(({ data }) => data!['status'])).toEqual(['unknown', 'processed', 'finalized']);
     });
 
-    it("takes no topic of another's, no keys and no filter; is listed and ended", async () => {
+    it('refuses topics of others, keys and filters; is listed and ended', async () => {
       const client = await opened('mine');
       const since = { 'orders:other': { epoch: 'x', seq: 0 } };
       const refused = { op: 'error', error: { code: 'INVALID_REQUEST' } };
@@ -263,7 +263,7 @@ describe.each([
       expect(await client.ask({ op: 'unsubscribe', channel: 'orders' })).toMatchObject({ op: 'unsubscribed', removed: [] });
     });
 
-    it('is told of each key of an account by itself', async () => {
+    it('is separate for each key of an account', async () => {
       const [first, second] = [await opened('first'), await opened('second')];
       for (const client of [first, second]) await client.ask({ op: 'subscribe', channel: 'orders' });
       const [one, two] = [await insert({ keyId: 'first', accountId: 'account' }), await insert({ keyId: 'second', accountId: 'account' })];

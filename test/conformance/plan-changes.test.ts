@@ -7,7 +7,7 @@ import { StreamClient } from '../support/stream-client.ts';
 const { standard, premium } = defaultPlans;
 const mints = ['So11111111111111111111111111111111111111112', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'] as const;
 
-describe('an open connection whose key is put on another plan', () => {
+describe('an open connection whose key moves to another plan', () => {
   let server: TestGateway;
   let keys = 0;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('an open connection whose key is put on another plan', () => {
     return { key, client };
   }
 
-  it('reaches what the new plan has', async () => {
+  it('can use the features of the new plan', async () => {
     const { key, client } = await connected(standard);
     const all = { op: 'subscribe', channel: 'trades' };
     expect(await client.ask(all)).toMatchObject({ op: 'error', error: { code: 'FORBIDDEN' } });
@@ -32,7 +32,7 @@ describe('an open connection whose key is put on another plan', () => {
     client.close();
   });
 
-  it('goes by the limits of the new plan, and keeps what it has', async () => {
+  it('follows the limits of the new plan, and retains its subscriptions', async () => {
     const { key, client } = await connected({ ...standard, subscriptions: 2 });
     const follow = (mint: string) => ({ op: 'subscribe', channel: 'prices', mints: [mint] });
     expect(await client.ask(follow(mints[0]))).toMatchObject({ op: 'subscribed' });

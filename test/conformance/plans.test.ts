@@ -64,7 +64,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
     fetch(`http://${server.host}${path}`, { headers: { Authorization: `Bearer ${key}`, ...headers } });
 
   describe('batches', () => {
-    it('are refused at the handshake to a plan without them, and open to the others', async () => {
+    it('are refused at the handshake if the plan lacks them', async () => {
       const refused = await refusalOf(connect(`?api-key=${keyOf({ name: 'standard' })}&batch=1`));
       expect(refused.status).toBe(403);
       expect(refused.body.error).toMatchObject({ code: 'FORBIDDEN', details: { plan: 'standard', feature: 'batch' } });
@@ -73,7 +73,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
       await connect(`?api-key=${keyOf({ name: 'standard' })}&batch=0`).open();
     });
 
-    it('are refused to a first message too', async () => {
+    it('are refused after a first message too', async () => {
       const client = await connect('?batch=1').open();
       expect(await client.ask({ op: 'auth', key: keyOf({ name: 'standard' }) })).toMatchObject({
         op: 'error',
@@ -86,7 +86,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
   });
 
   describe('channels', () => {
-    it('withhold the trades of all tokens, and those alone', async () => {
+    it('exclude only the trades of all tokens', async () => {
       const client = await connect(`?api-key=${keyOf({ name: 'standard' })}`).open();
       expect(await client.ask({ op: 'subscribe', channel: 'trades' })).toMatchObject({
         op: 'error',
@@ -102,7 +102,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
       expect(await premium.ask({ op: 'subscribe', channel: 'trades' })).toMatchObject({ op: 'subscribed' });
     });
 
-    it('are withheld by name, in both dialects', async () => {
+    it('are refused by name, in both dialects', async () => {
       const key = keyOf({ name: 'premium', withoutChannels: ['migrations', 'trades'] });
       const client = await connect(`?api-key=${key}`).open();
       expect(await client.ask({ op: 'subscribe', channel: 'migrations' })).toMatchObject({
@@ -131,7 +131,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
   });
 
   describe('numbers', () => {
-    it('bound the connections of a key, at the handshake and with a first message', async () => {
+    it('limit the connections of a key, at the handshake and with a first message', async () => {
       const key = keyOf({ name: 'standard', connections: 2 });
       const first = await connect(`?api-key=${key}`).open();
       await connect(`?api-key=${key}`).open();
@@ -150,7 +150,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
       });
     });
 
-    it('bound the connections that are judged together, as the answers of Redis come', async () => {
+    it('limit connections that are judged at the same time, as the answers of Redis arrive', async () => {
       const limiter = new LimiterInTurns();
       const late = await startTestGateway({ transport, limiter });
       try {
@@ -170,7 +170,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
       }
     });
 
-    it('bound the subscriptions of all its connections, in both dialects', async () => {
+    it('limit the subscriptions of all its connections, in both dialects', async () => {
       const key = keyOf({ name: 'standard', subscriptions: 3 });
       const [one, other] = await Promise.all([connect(`?api-key=${key}`).open(), connect(`?api-key=${key}`).open()]);
       const mints = [1, 2, 3, 4].map(addressOf);
@@ -193,7 +193,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
       expect(await one.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });
     });
 
-    it('bound the commands of a connection', async () => {
+    it('limit the commands of a connection', async () => {
       const client = await connect(`?api-key=${keyOf({ name: 'standard', commandsPerSecond: 1 })}`).open();
       for (let id = 0; id < 20; id++) client.send({ id, op: 'ping' });
       await client.reply(19);
@@ -205,7 +205,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
   });
 
   describe('the limit of a key', () => {
-    it('is taken from by handshakes, and told on both their answers', async () => {
+    it('counts handshakes, and both of their answers report it', async () => {
       const key = keyOf({ name: 'standard', requestsPerMinute: 1, burst: 3 });
       const socket = new WebSocket(`ws://${server.host}/api/data?api-key=${key}`);
       const upgrade = await new Promise<IncomingMessage>((resolve) => socket.once('upgrade', resolve));
@@ -230,7 +230,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
   });
 
   describe('ranges of addresses', () => {
-    it('hold at the handshake and for a first message, for the client behind the proxy', async () => {
+    it('apply at the handshake and to a first message, for the client behind the proxy', async () => {
       const key = keyOf({ name: 'standard', burst: 2, requestsPerMinute: 1 }, { ipRanges: ['10.1.0.0/16'] });
       const inside = { 'X-Forwarded-For': '10.1.2.3' };
       const outside = { 'X-Forwarded-For': '10.2.2.3' };
@@ -250,7 +250,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
   });
 
   describe('GET /usage', () => {
-    it('tells the plan, what is left and what is open, at both paths, and counts itself', async () => {
+    it('reports the plan, what is left and what is open, at both paths, and counts itself', async () => {
       const key = keyOf(
         { name: 'premium', requestsPerMinute: 1, burst: 5, withoutChannels: ['migrations'] },
         { keyId: 'usageKey', label: 'mine', ipRanges: ['127.0.0.0/8'], expiresAtMs: 2e12 },
@@ -279,7 +279,7 @@ describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
       expect(again.requests.remaining).toBe(2);
     });
 
-    it('is for any scope, and for no stranger', async () => {
+    it('works with any scope, but not without a key', async () => {
       expect((await usageOf(keyOf({ name: 'standard' }, { scopes: ['trade'] }))).status).toBe(200);
       expect((await usageOf('sluice_nobody_x')).status).toBe(401);
       expect((await fetch(`http://${server.host}/usage`)).status).toBe(401);
@@ -310,7 +310,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
   afterAll(() => server.close());
   const connect = (query: string): StreamClient => new StreamClient(`ws://${server.host}/api/data${query}`);
 
-  it('has the messages behind it wait, and answers them in their order', async () => {
+  it('delays the messages behind it, and answers them in order', async () => {
     server.keys.add('sluice_slow_1');
     const client = await connect('').open();
     client.send({ id: 1, op: 'auth', key: 'sluice_slow_1' });
@@ -331,7 +331,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
     client.close();
   });
 
-  it('has only so much wait', async () => {
+  it('lets only a limited amount wait', async () => {
     const client = await connect('').open();
     client.send({ id: 1, op: 'auth', key: 'sluice_slow_1' });
     for (let id = 2; id < 200; id++) client.send({ id, op: 'ping' });
@@ -340,7 +340,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
     expect(client.messages).toEqual([]);
   });
 
-  it('is refused where it was revoked meanwhile', async () => {
+  it('is refused if the key was revoked meanwhile', async () => {
     server.keys.add('sluice_slow_2');
     const [first, handshake] = [await connect('').open(), connect('?api-key=sluice_slow_2')];
     first.send({ id: 1, op: 'auth', key: 'sluice_slow_2' });
@@ -352,7 +352,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
     expect((await handshake.end()).code).toBe(4501);
   });
 
-  it('leaves nothing behind where the client did not wait for the handshake', async () => {
+  it('leaves nothing behind if the client did not wait for the handshake', async () => {
     server.keys.add('sluice_slow_3');
     const gone = connect('?api-key=sluice_slow_3');
     await until('it to be judged', () => waiting.length === 1);

@@ -174,13 +174,13 @@ function checkSuccess(answer: RawAnswer, spec: EndpointSpec, method: string): vo
 }
 
 describe('every endpoint', () => {
-  it('is served, and nothing beside them', () => {
+  it('is served, and nothing else is', () => {
     const ids = (specs: readonly EndpointSpec[]): string[] => specs.map(({ id }) => id).toSorted();
     expect(ids(market.server.gateway.endpoints)).toEqual(ids(endpoints));
     expect(new Set(ids(endpoints)).size).toBe(endpoints.length);
   });
 
-  it('stands in the OpenAPI document at each of its paths, and nothing else does', async () => {
+  it('is in the OpenAPI document at each of its paths, and nothing else is', async () => {
     const document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { operationId?: string }>>;
     };

@@ -52,7 +52,7 @@ describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
   });
   afterAll(() => server.close());
 
-  it('open one stream, as the key does', async () => {
+  it('open one stream, with the rights of the key', async () => {
     const ticket = await ticketOf(server);
     const client = await connect(server, ticket).open();
     expect(await client.ask({ op: 'auth', key })).toMatchObject({ op: 'authenticated', keyId: key });
@@ -60,18 +60,18 @@ describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
     expect(await refusalOf(connect(server, ticket))).toEqual(unauthenticated);
   });
 
-  it('are good once, however many come at the same moment', async () => {
+  it('work once, however many clients use one at the same moment', async () => {
     const ticket = await ticketOf(server, {});
     const rivals = Array.from({ length: 8 }, () => connect(server, ticket));
     await until('all outcomes', () => rivals.every(({ refused, socket }) => refused !== null || socket.readyState === 1));
     expect(rivals.filter(({ refused }) => refused === null)).toHaveLength(1);
   });
 
-  it.each(['', 'x', 'A'.repeat(43), '%00', 'A'.repeat(4_000)])('are refused where nobody was given them: %.20s', async (ticket) => {
+  it.each(['', 'x', 'A'.repeat(43), '%00', 'A'.repeat(4_000)])('that were never issued are refused: %.20s', async (ticket) => {
     expect(await refusalOf(connect(server, ticket))).toEqual(unauthenticated);
   });
 
-  it('stand alone: not beside a key, nor beside another', async () => {
+  it('are refused beside a key or another ticket', async () => {
     const ticket = await ticketOf(server);
     expect(await refusalOf(connect(server, ticket, `&api-key=${key}`))).toEqual(unauthenticated);
     expect(await refusalOf(connect(server, ticket, '', { Authorization: `Bearer ${key}` }))).toEqual(unauthenticated);
@@ -80,7 +80,7 @@ describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
     await connect(server, ticket).open();
   });
 
-  it('end with their key, and what they opened is closed with it', async () => {
+  it('end with their key, and so does the stream that they opened', async () => {
     server.keys.add('sluice_tickets_ending');
     const [before, after] = [await ticketOf(server, {}, 'sluice_tickets_ending'), await ticketOf(server, {}, 'sluice_tickets_ending')];
     const client = await connect(server, before).open();
@@ -89,7 +89,7 @@ describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
     expect(await refusalOf(connect(server, after))).toEqual(unauthenticated);
   });
 
-  it('are held to plan and limit of the key', async () => {
+  it('follow the plan and limit of the key', async () => {
     const plan = { ...defaultPlans.standard, burst: 4, requestsPerMinute: 1 };
     server.keys.add('sluice_tickets_standard', { plan });
     const first = await ticketOf(server, {}, 'sluice_tickets_standard');
@@ -101,7 +101,7 @@ describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
     expect(Number(refused.refused?.headers['retry-after'])).toBeGreaterThan(1);
   });
 
-  it('may be for one address, in place of those of the key', async () => {
+  it('may be bound to one address, which replaces those of the key', async () => {
     server.keys.add('sluice_tickets_ranged', { ipRanges: ['127.0.0.0/8'] });
     const browser = { 'X-Forwarded-For': '203.0.113.7' };
     expect(await refusalOf(connect(server, await ticketOf(server, {}, 'sluice_tickets_ranged'), '', browser))).toEqual([403, 'FORBIDDEN']);
@@ -113,7 +113,7 @@ describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
     }
   });
 
-  it('are for keys with the scope, at one path, by POST', async () => {
+  it('require a key with the scope, one path, and POST', async () => {
     server.keys.add('sluice_tickets_reader', { scopes: ['read'] });
     expect((await ask(server, {}, 'sluice_tickets_reader')).status).toBe(403);
     expect((await ask(server, {}, 'sluice_nobody_x')).status).toBe(401);
@@ -136,7 +136,7 @@ describe('tickets in a process', () => {
     expect(await tickets.take(other.ticket)).toBeNull();
   });
 
-  it('are bounded: the oldest goes first', async () => {
+  it('are bounded: the oldest is dropped first', async () => {
     const tickets = inProcessTickets(() => 0, 3);
     const issued = await Promise.all([1, 2, 3, 4].map(() => tickets.issue(holder)));
     const taken = await Promise.all(issued.map(async (one) => (one.ok ? tickets.take(one.ticket) : 'none')));
@@ -170,7 +170,7 @@ describe('tickets over several gateways', () => {
     await redis.stop();
   });
 
-  it('are good at each of them, and once over all', async () => {
+  it('work at each of them, and once in all', async () => {
     const ticket = await ticketOf(servers[0]!);
     const rivals = Array.from({ length: 6 }, (_, i) => connect(servers[i % 2]!, ticket));
     await until('all outcomes', () => rivals.every(({ refused, socket }) => refused !== null || socket.readyState === 1));
@@ -179,7 +179,7 @@ describe('tickets over several gateways', () => {
     expect(await other.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
   });
 
-  it('are kept as hashes, for 30 s', async () => {
+  it('are stored as hashes, for 30 s', async () => {
     const ticket = await ticketOf(servers[0]!);
     const kept = await redis.command('KEYS', 'sluice:ticket:*');
     expect(kept).toContain('sluice:ticket:');
@@ -190,7 +190,7 @@ describe('tickets over several gateways', () => {
     expect(left).toBeLessThanOrEqual(30_000);
   });
 
-  it('share the limit of their key, and know of each other', async () => {
+  it('count for the limit of their key at every gateway', async () => {
     const plan = { ...defaultPlans.standard, requestsPerMinute: 1, burst: 4 };
     for (const server of servers) server.keys.add('sluice_tickets_shared', { plan, scopes: ['stream', 'read'] });
     const usage = (server: TestGateway): Promise<Response> =>
@@ -204,7 +204,7 @@ describe('tickets over several gateways', () => {
     );
   });
 
-  it('are refused with 503 while Redis is away, and keys are not', async () => {
+  it('are refused with 503 while Redis is unavailable, but keys are accepted', async () => {
     const ticket = await ticketOf(servers[0]!);
     await redis.kill();
     expect(await refusalOf(connect(servers[1]!, ticket))).toEqual([503, 'UPSTREAM_UNAVAILABLE']);

@@ -15,7 +15,7 @@ import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 const here = `${process.platform}_${process.arch}_${process.versions.modules}`;
 
 describe('the native binary', () => {
-  it('is loaded where its hash is the pinned one', () => {
+  it('is loaded if its hash is the pinned one', () => {
     expect(loadUws()).toMatchObject({ kind: 'loaded' });
     expect(uwsBinaries['linux_x64_115']).toBe('f4fa5d7b697529b45ac8aa3d57385d9af51bc1d2b26aa9f5b68ca4361542e665');
   });
@@ -27,7 +27,7 @@ describe('the native binary', () => {
     expect(installed.toSorted()).toEqual(Object.keys(uwsBinaries).toSorted());
   });
 
-  it('is not loaded otherwise, and the reason is told', () => {
+  it('is not loaded otherwise, and the reason is reported', () => {
     expect(loadUws(here, {})).toMatchObject({ kind: 'unavailable', reason: 'not_pinned' });
     expect(loadUws(here, { [here]: '0'.repeat(64) })).toMatchObject({ kind: 'unavailable', reason: 'hash_mismatch' });
     expect(loadUws('plan9_mips_115', { plan9_mips_115: '0'.repeat(64) })).toMatchObject({ kind: 'unavailable', reason: 'not_readable' });

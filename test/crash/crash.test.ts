@@ -60,7 +60,7 @@ async function crash(kind: StoreKind, kills: readonly Kill[]): Promise<void> {
 }
 
 describe('gateways and signing processes that are killed', { timeout: timeoutMs }, () => {
-  it('over SQLite, end every order truly, with one message at most', async () => {
+  it('over SQLite, end every order correctly, with at most one message', async () => {
     await crash('SQLite', wanted > 0 ? longPlan(Math.ceil((wanted * 3) / 4), 0) : shortPlan());
   });
 

@@ -28,7 +28,7 @@ async function unlock(passphrase = 'a passphrase', name = 'cluster'): Promise<Ke
 }
 
 describe('the keystore', () => {
-  it('signs with a wallet that it made, also after it was opened again', async () => {
+  it('signs with a wallet that it created, also after it was opened again', async () => {
     const wallet = await (await unlock()).create('mine');
     if (wallet === null) throw new Error('no wallet');
     const message = Buffer.from('a message');
@@ -43,14 +43,14 @@ describe('the keystore', () => {
     expect(await openKeystore(store, 'cluster', '')).toEqual({ ok: false, reason: 'wrong-passphrase' });
   });
 
-  it('keeps the wallets of two keystores apart', async () => {
+  it('separates the wallets of two keystores', async () => {
     const wallet = await (await unlock('a', 'simnet')).create(null);
     const cluster = await unlock('b', 'cluster');
     expect(await cluster.signer(wallet?.publicKey ?? '')).toBeNull();
     expect(await listWallets(store, 'cluster')).toEqual([]);
   });
 
-  it('opens no wallet of which any one bit was changed, nor one moved to another address', async () => {
+  it('opens no wallet with any bit changed, and none that was moved to another address', async () => {
     const keystore = await unlock();
     const wallet = await keystore.create(null);
     const other = await keystore.create(null);

@@ -86,7 +86,7 @@ describe.each([
   ['OpenAPI of strange endpoints', openApiDocument(strange, options)],
   ['AsyncAPI', asyncApi],
 ])('the %s document', (_name, document) => {
-  it('has no reference that leads nowhere, and no component that nothing leads to', () => {
+  it('has no broken reference, and no unused component', () => {
     const used = new Set<string>();
     for (const [path, node] of nodes(document)) {
       const reference = node['$ref'];
@@ -124,7 +124,7 @@ describe('the OpenAPI document', () => {
       Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
     );
 
-  it('is of version 3.1, and the same each time', () => {
+  it('has version 3.1, and is always the same', () => {
     expect(openApi['openapi']).toBe('3.1.0');
     expect(JSON.stringify(openApiDocument(endpoints, options))).toBe(JSON.stringify(openApi));
   });
@@ -140,7 +140,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('gives every operation its parameters, its access, and all that it can answer', () => {
+  it('gives every operation its parameters, its access, and all of its answers', () => {
     for (const spec of [...endpoints, ...strange]) {
       const document = strange.includes(spec) ? openApiDocument(strange, options) : openApi;
       for (const path of endpointPaths(spec)) {
@@ -171,7 +171,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('tells of what is withheld from a plan, of deprecation and limits', () => {
+  it('documents what a plan excludes, deprecations and limits', () => {
     const plans = options.plans.map((plan) => (plan.name === 'standard' ? { ...plan, withoutEndpoints: ['old'] } : plan));
     const document = openApiDocument(strange, { ...options, plans });
     const old = at(document, 'paths', '/api/old/{mint}', 'post') as Node;
@@ -195,7 +195,7 @@ describe('the OpenAPI document', () => {
     expect(at(document, 'paths', '/any', 'get', 'responses', '200', 'content')).toEqual({ 'image/png': { schema: { type: 'string' } } });
   });
 
-  it('tells of forms, of lists of bodies, and of answers that are no JSON', () => {
+  it('documents forms, lists of bodies, and answers that are not JSON', () => {
     const document = openApiDocument([pumpPortalLocalEndpoint, pumpPortalTradeEndpoint], options);
     const one = { $ref: '#/components/schemas/pumpPortalOrder' };
     const local = at(document, 'paths', '/api/trade-local', 'post') as Node;
@@ -209,14 +209,14 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(at(lightning, 'responses', '200', 'content') as Node)).toEqual(['application/json']);
   });
 
-  it('refuses to tell one schema for another', () => {
+  it('refuses two different schemas with one name', () => {
     const book = new SchemaBook();
     const one = Type.Object({ a: Type.String() }, { title: 'thing' });
     expect(book.of(one)).toEqual(book.of(Type.Object({ a: Type.String() }, { title: 'thing' })));
     expect(() => book.of(Type.Object({ a: Type.Integer() }, { title: 'thing' }))).toThrow('two different schemas are called thing');
   });
 
-  it('has only examples that are of their schemas', () => {
+  it('has only examples that match their schemas', () => {
     const schemas: TSchema[] = [...endpoints, ...strange].flatMap(({ body, answer, params, query }) =>
       [body, answer, params, query].filter((schema) => schema !== undefined && schema !== null),
     );
@@ -227,7 +227,7 @@ describe('the OpenAPI document', () => {
     for (const { value } of Object.values(examples)) expect(validator(ErrorAnswer)(value)).toMatchObject({ ok: true });
   });
 
-  it('tells of one order that goes well in its examples of trading', () => {
+  it('has trading examples that show one successful order', () => {
     const [asked, answered, built, sent, order] = [BuyBody, TradeAnswer, transactionBuyEndpoint.answer, SendAnswer, OrderObject].map(
       (schema) => exampleOf(schema as SchemaShape) as Node,
     );
@@ -247,12 +247,12 @@ describe('the OpenAPI document', () => {
 describe('the AsyncAPI document', () => {
   const messages = at(asyncApi, 'components', 'messages') as Record<string, { payload: unknown; examples: { payload: unknown }[] }>;
 
-  it('is of version 3.0, and the same each time', () => {
+  it('has version 3.0, and is always the same', () => {
     expect(asyncApi['asyncapi']).toBe('3.0.0');
     expect(JSON.stringify(asyncApiDocument(options))).toBe(JSON.stringify(asyncApi));
   });
 
-  it('has every command, reply, notice, event and the dialect', () => {
+  it('has every command, reply, notice and event, and the dialect', () => {
     const schemas: TSchema[] = [
       AuthCommand,
       PingCommand,
@@ -285,7 +285,7 @@ describe('the AsyncAPI document', () => {
     for (const one of operations) expect(one.reply !== undefined).toBe(one.action === 'receive');
   });
 
-  it('has only examples that are of their schemas', () => {
+  it('has only examples that match their schemas', () => {
     const validators = new Map<string, TSchema>([
       ['auth', AuthCommand],
       ...Object.values(subscribeSchemas).map((schema, i): [string, TSchema] => [Object.keys(messages)[1 + i]!, schema]),
@@ -299,7 +299,7 @@ describe('the AsyncAPI document', () => {
     }
   });
 
-  it('has every close code and how to authenticate', () => {
+  it('has every close code, and describes how to authenticate', () => {
     expect((asyncApi['x-sluice-close-codes'] as { code: number }[]).map(({ code }) => code)).toEqual(closeCodes().map(({ code }) => code));
     expect(Object.keys(at(asyncApi, 'components', 'securitySchemes') as Node)).toEqual(['bearer', 'query', 'ticket']);
   });
@@ -315,8 +315,8 @@ describe('the table of endpoints', () => {
   });
 });
 
-describe('the documents for anybody', () => {
-  it('are limited by the address of the client, a network of IPv6 as one', () => {
+describe('the public documents', () => {
+  it('are limited by the address of the client; an IPv6 network counts as one', () => {
     let nowUs = 0;
     let address = '';
     const config = { plans: defaultPlans, publicUrl: null };

@@ -46,7 +46,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
     expect(head).toBe('');
   });
 
-  it('tells who has it already that it is unchanged, on a connection that goes on', async () => {
+  it('answers 304 to a client that has the current version, and keeps the connection open', async () => {
     const tag = (await get('/docs')).headers.get('etag') ?? '';
     for (const known of [tag, `W/${tag}`, `"another", ${tag}`, '*']) {
       const answer = await get('/docs', { headers: { 'if-none-match': known } });
@@ -55,14 +55,14 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
     expect((await get('/docs', { headers: { 'if-none-match': '"another"' } })).status).toBe(200);
   });
 
-  it('what is served tells of all that is served', async () => {
+  it('documents every endpoint that is served', async () => {
     const openApi = (await (await get('/api/openapi.json')).json()) as { openapi: string; paths: Record<string, unknown> };
     expect(openApi.openapi).toBe('3.1.0');
     expect(Object.keys(openApi.paths).toSorted()).toEqual([...new Set(server.gateway.endpoints.flatMap(endpointPaths))].toSorted());
     expect(((await (await get('/api/asyncapi.json')).json()) as { asyncapi: string }).asyncapi).toBe('3.0.0');
   });
 
-  it('every example of the page reaches its endpoint, and is of the form that it takes', async () => {
+  it('has only examples that reach their endpoint and are valid there', async () => {
     const openApi = openApiDocument(endpoints, { version: '1.0.0', plans: [] });
     for (const shown of endpointsOf(openApi)) {
       const command = curlOf(shown, `http://${server.host}`);
@@ -131,7 +131,7 @@ describe('the page', () => {
     expect(prose('one\n\ntwo').html).toBe('<p>one</p><p>two</p>');
   });
 
-  it('has an anchor for everything, each once, and no link that leads nowhere', () => {
+  it('has each anchor once, and no broken link', () => {
     const ids = [...page.body.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!);
     expect(new Set(ids).size).toBe(ids.length);
     for (const [, anchor] of page.body.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(anchor);
@@ -139,7 +139,7 @@ describe('the page', () => {
     for (const type of Object.keys(eventSchemas)) expect(ids).toContain(`schema-${type}`);
   });
 
-  it('tells of every error, close code, plan, parameter and field', () => {
+  it('documents every error, close code, plan, parameter and field', () => {
     for (const code of Object.keys(errorTable)) expect(page.body).toContain(`<code>${code}</code>`);
     for (const { code } of closeCodes()) expect(page.body).toContain(`<td>${code}</td>`);
     for (const { name, requestsPerMinute } of plans)
@@ -161,7 +161,7 @@ describe('the page', () => {
     for (const field of ['text', 'part', 'part.inner', 'part.inner[].leaf']) expect(body).toContain(`<code>${field}</code>`);
   });
 
-  it('shows how each endpoint is called, with a key where one is needed', () => {
+  it('shows how to call each endpoint, with a key where one is required', () => {
     const [shown] = endpointsOf(openApiDocument([strange], { version: '1.0.0', plans }));
     expect(curlOf(shown!, 'https://sluice.coins.io')).toBe(
       [

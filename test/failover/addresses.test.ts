@@ -28,7 +28,7 @@ describe('which of several servers is the primary', () => {
     expect(electPrimary(servers, present)).toBe(elected);
   });
 
-  it('is found without waiting for a server that gives no answer to a connect', async () => {
+  it('is found without waiting for a server that does not answer a connect', async () => {
     const asked: number[] = [];
     const book = new PrimaryBook(urls, 0, async (at) => {
       asked.push(at);
@@ -46,7 +46,7 @@ describe('which of several servers is the primary', () => {
 describe('the owner of a slot', () => {
   const view = (owner: SlotView['owner']): SlotView => ({ owner, nodes: [a, b, c] });
 
-  it('is the one that most nodes name, whichever answers first', async () => {
+  it('is the one that most nodes name, in any order of answers', async () => {
     // Cut off from the others, a still takes itself for the owner.
     const book = new OwnerBook(urls, async ({ host }) => view(host === 'a' ? a : b));
     expect(await book.next()).toEqual(b);
@@ -57,7 +57,7 @@ describe('the owner of a slot', () => {
     expect(await book.next()).toEqual(b);
   });
 
-  it('is looked for at each node in turn where none answers', async () => {
+  it('is requested from each node in turn if none answers', async () => {
     const book = new OwnerBook(urls, async () => Promise.reject(new Error('no answer')));
     expect([await book.next(), await book.next()]).toEqual([a, b]);
   });

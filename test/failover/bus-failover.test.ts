@@ -137,7 +137,7 @@ describe('a cluster of six nodes', () => {
 });
 
 describe('a primary and two replicas', () => {
-  it('are left for the promoted one when the primary hangs, and a split brain is told', { timeout: 60_000 }, async () => {
+  it('are left for the promoted one when the primary hangs, and a split brain is reported', { timeout: 60_000 }, async () => {
     const fleet = await open(startReplicas);
     const [one, other] = [await join(fleet, 'a'), await join(fleet, 'b')];
     await heard(other);
@@ -161,7 +161,7 @@ describe('a primary and two replicas', () => {
     await agree(one, other);
   });
 
-  it('take nothing on the smaller side of a split brain with min-replicas-to-write', { timeout: 60_000 }, async () => {
+  it('accept nothing on the smaller side of a split brain with min-replicas-to-write', { timeout: 60_000 }, async () => {
     const fleet = await startReplicas({ users: ['a', 'b'], args: ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1'] });
     cleanups.push(() => fleet.close());
     const one = await join(fleet, 'a');
@@ -177,7 +177,7 @@ describe('a primary and two replicas', () => {
     await one.pause();
   });
 
-  it('are heard by whoever listened at the one that changed places and is cut off then', { timeout: 60_000 }, async () => {
+  it('reach subscribers of the former primary, which is cut off afterwards', { timeout: 60_000 }, async () => {
     const fleet = await open(startReplicas);
     const one = await join(fleet, 'a');
     await heard(one);
@@ -199,7 +199,7 @@ describe('a connection', () => {
   /** From here on time passes as the test says; sockets go on by themselves. */
   const stopTime = (): unknown => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
-  it('is not ended by the time limit of the one before it', { timeout: 60_000 }, async () => {
+  it('is not ended by the time limit of the previous one', { timeout: 60_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const connection = await RedisConnection.open([redis.url], 'test', silentLog);
@@ -225,7 +225,7 @@ describe('a connection', () => {
     expect([ready, connection.ready]).toEqual([1, true]);
   });
 
-  it('does not wait longer than one and a half seconds for a server that hangs, before it goes to another', async () => {
+  it('waits at most one and a half seconds for a server that hangs before it tries another', async () => {
     const hanging = createServer(() => undefined);
     await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
     cleanups.push(() => hanging.close());

@@ -24,7 +24,7 @@ const advised =
     .split(' ')
     .concat('pubsub 256mb 64mb 60');
 
-it('names each setting that an outage of Redis makes dear, and none that is as advised', async () => {
+it('reports each setting that makes an outage of Redis costly, and none that follows the advice', async () => {
   const plain = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
   cleanups.push(() => plain.stop());
   const single = await judged([plain.url]);

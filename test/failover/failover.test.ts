@@ -7,7 +7,7 @@ import { startReplicas } from './redis-fleet.ts';
 /** The short form; `pnpm test:failover [minutes] [seed]` runs it for as long as asked for, on a cluster too. */
 const seed = process.env['FAILOVER_SEED'] ?? '51377';
 
-it('loses and doubles nothing in silence while Redis fails over', { timeout: 180_000 }, async () => {
+it('no loss and no duplicate goes unreported while Redis fails over', { timeout: 180_000 }, async () => {
   const fleet = await startReplicas({ users: partNames.map(userOf) });
   onTestFinished(() => fleet.close());
   const redisUrlOf = (part: string): string => fleet.urlsOf(userOf(part)).join(',');

@@ -34,7 +34,7 @@ async function loseFirst([first, second, third]: Trio): Promise<void> {
   await third.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
 }
 
-it('counts every trade once in the market, and every request of a key, over a failover', { timeout: 60_000 }, async () => {
+it('every trade counts once in the market, and every request of a key once, over a failover', { timeout: 60_000 }, async () => {
   const { fleet, nodes } = await open();
   const redisUrls = fleet.urlsOf('a');
   const bus = await createBus({ redisUrls, log: silentLog });
@@ -64,7 +64,7 @@ it('counts every trade once in the market, and every request of a key, over a fa
   expect(await limiter.take('k', quota, 1)).toMatchObject({ admitted: false, counted: 'shared' });
 });
 
-it('lets both sides of a split brain lead, each its own, and only one behind it', { timeout: 60_000 }, async () => {
+it('both sides of a split brain lead on their own, and only one afterwards', { timeout: 60_000 }, async () => {
   const { fleet, nodes } = await open();
   const [first, second, third] = nodes;
   const join = async (user: string) => {

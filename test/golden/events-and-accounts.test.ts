@@ -187,7 +187,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
     expect(anchor['pool_quote_token_account']!.toString()).toBe('6TdWv5tPv5PQxWdyscCTxcfEvdYWXsQoqDFKQpVv7yan');
   });
 
-  it('configuration accounts are known by name, and no account of ours is unknown', () => {
+  it('configuration accounts are known by name, and every account of our programs is known', () => {
     expect(decodeAccount(pump, fixtureAccount('pump_global_2026-09-12').data)).toEqual({ kind: 'ignored', name: 'Global' });
     expect(decodeAccount(pump, fixtureAccount('pump_fee_config_2026-10-08').data)).toEqual({ kind: 'ignored', name: 'FeeConfig' });
     expect(decodeAccount(pumpAmm, fixtureAccount('pumpswap_global_config_2026-10-08').data)).toEqual({
@@ -201,7 +201,7 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
     }
   });
 
-  it('whirlpool_account: field by field as its recording says', () => {
+  it('whirlpool_account: every field equals the recording', () => {
     const recorded = fixtureJson('instructions/orca-whirlpool/whirlpool_account.json') as {
       data: string;
       data_decoded: Record<string, { data: string }>;
@@ -229,7 +229,7 @@ describe('SOL/USD from a Whirlpool', () => {
   const sqrtPriceX64 = BigInt(Math.round(Math.sqrt(0.15) * 2 ** 64));
   const pool = { mintA: wrappedSolMint, mintB: usdcMint, vaultA: '', vaultB: '', sqrtPriceX64, liquidity: 1n, tick: 0 };
 
-  it('reads USDC a SOL in either order of the pair', () => {
+  it('is read in USDC for one SOL, in either order of the pair', () => {
     expect(usdcPerSol(pool)).toBeCloseTo(150, 9);
     const inverse = BigInt(Math.round((1 / Math.sqrt(0.15)) * 2 ** 64));
     expect(usdcPerSol({ ...pool, mintA: usdcMint, mintB: wrappedSolMint, sqrtPriceX64: inverse })).toBeCloseTo(150, 9);
@@ -252,7 +252,7 @@ describe('SOL/USD from a Whirlpool', () => {
     }
   });
 
-  it('knows no price without liquidity, of another pair, or of bytes that are no Whirlpool', () => {
+  it('gives no price without liquidity, for another pair, or for bytes that are not a Whirlpool', () => {
     expect(usdcPerSol({ ...pool, liquidity: 0n })).toBeNull();
     expect(usdcPerSol({ ...pool, mintB: wrappedSolMint })).toBeNull();
     expect(decodeWhirlpool(new Uint8Array(653))).toBeNull();

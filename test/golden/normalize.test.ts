@@ -143,7 +143,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
     ]);
   });
 
-  it('pump_create_v2_and_buy_2026-07-29: a cashback coin with the creator buying in', () => {
+  it('pump_create_v2_and_buy_2026-07-29: a cashback coin with a buy of its creator', () => {
     const signature = '2RoRJxatbF9Qkv87jei19u7ei2ckyjjnrCHZBRRAXi4GFJi68kra2iPSk7aoQ9Ugnf5FK5Mdp274hMaVSzn6SN5M';
     const creator = '5htGpHK2oV9g2BcDqLdRBqjCLdy8mc3fsESfR5DU73eM';
     const common = {
@@ -270,7 +270,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
     ]);
   });
 
-  it.each(['meteora_damm_v2_swap_2025-10-25', 'raydium_clmm_swap_2025-10-28'])('%s: other programs make no event', (name) => {
+  it.each(['meteora_damm_v2_swap_2025-10-25', 'raydium_clmm_swap_2025-10-28'])('%s: other programs give no event', (name) => {
     expect(fromLogs(name)).toEqual([]);
     expect(fromTransaction(name)).toEqual([]);
   });

@@ -66,7 +66,7 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote}
     });
   }
 
-  it('the amounts of a trade lie at its price, and its depth is that of the liquidity it met', () => {
+  it('the amounts of a trade match its price, and its depth matches the liquidity that it met', () => {
     for (const { file } of withTrades) {
       for (const { baseAmount, quoteAmount, priceQuote, priceBase, reserves, depth } of tradesIn(file)) {
         const ratio = Number(quoteAmount) / Number(baseAmount) / (Number(priceQuote) / Number(priceBase));
@@ -77,7 +77,7 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote}
     }
   });
 
-  it('logs alone do not name the trader: the transaction is fetched', () => {
+  it('logs alone do not name the trader, so the transaction is fetched', () => {
     const { logs, signature } = viewOf('orca-whirlpool/swap_via_dflow_5TXPbAPGpn4x.json');
     const sighting: LogsSighting = { kind: 'logs', ...origin, signature, logs };
     const { fault, transaction } = readerOf().read(sighting);

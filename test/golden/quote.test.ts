@@ -87,7 +87,7 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
     };
   }
 
-  it('3 SOL into a fresh cashback curve, all fees inside (buy_exact_sol_in)', () => {
+  it('3 SOL into a fresh cashback curve, all fees included (buy_exact_sol_in)', () => {
     const [trade] = tradesOf('pump_create_v2_and_buy_2026-07-29');
     const state = stateOf(curveBefore(trade!));
     expect(state.curve.reserves).toEqual({
@@ -124,7 +124,7 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
     expect(priceImpactBps({ ...quote, priceBase, priceQuote })).toBe(988);
   });
 
-  it('the SDK reckons the same tokens for these 3 SOL', () => {
+  it('the SDK computes the same tokens for these 3 SOL', () => {
     const global = pumpSdk.PUMP_SDK.decodeGlobal(accountOf('pump_global_2026-09-12'));
     const curve = { ...pumpSdk.newBondingCurve(global), creator: global.feeRecipient };
     const tokens = pumpSdk.getBuyTokenAmountFromSolAmount({
@@ -154,7 +154,7 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
     expect(quote.fees).toEqual(trade!.fees);
   });
 
-  it('the mayhem vault buys below the price that its curve asks of others, and pays no fees: its trades are not quoted', () => {
+  it("the mayhem vault buys below the curve's public price and pays no fees, so its trades are not quoted", () => {
     const [trade] = tradesOf('pump_buy_mayhem_2026-07-29');
     expect(trade).toMatchObject({ quoteMint: usdcMint, trader: mayhemSolVault, quoteAmount: 3_517_192n, fees: { total: 0n } });
     const state = stateOf(curveBefore(trade!, { mayhemMode: true }));
@@ -307,7 +307,7 @@ describe('pools: trades of 2026-10-08', () => {
     });
   });
 
-  it('what is refused says why', () => {
+  it('a refusal has its reason', () => {
     const state = poolState({ base: 1_000_000n, quote: 1_000_000n, virtual: 500_000n, supply: initialSupply });
     const fault = (trade: QuotedTrade, changed: PoolState = state): unknown => quotePool(changed, trade);
     expect(fault({ exact: 'baseOut', amount: 1_000_000n })).toEqual({ ok: false, fault: 'too_large' });

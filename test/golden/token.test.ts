@@ -51,8 +51,8 @@ function reference(account: MachineAccount & { readonly address: PublicKey }) {
   return splToken.unpackMint(account.address, accountInfo({ ...account, executable: false }), program2022);
 }
 
-describe('mints that the real program made', () => {
-  it('reads the extensions that take a part of what is transferred, or the say over it', () => {
+describe('mints that the real program created', () => {
+  it('reads the extensions that charge a part of a transfer, or control it', () => {
     const types = [
       'TransferFeeConfig',
       'TransferHook',
@@ -110,7 +110,7 @@ describe('mints that the real program made', () => {
     expect(splToken.getMetadataPointerState(known)!.metadataAddress!.toBase58()).toBe(hook);
   });
 
-  it('reads a fee that was set anew beside the one that still holds', () => {
+  it('reads a new fee beside the one that still applies', () => {
     const account = makeMint('fee', {
       types: ['TransferFeeConfig'],
       settings: (mint) => [splToken.createInitializeTransferFeeConfigInstruction(mint, key(alice.publicKey), null, 100, 10n, program2022)],
@@ -124,7 +124,7 @@ describe('mints that the real program made', () => {
     expect(fee.newer.epoch).toBeGreaterThan(fee.older.epoch);
   });
 
-  it('reads what cannot be moved, can be paused, or is shown in another scale', () => {
+  it('reads tokens that cannot move, can be paused, or are displayed with another scale', () => {
     const bound = makeMint('bound', {
       types: ['NonTransferable'],
       settings: (mint) => [splToken.createInitializeNonTransferableMintInstruction(mint, program2022)],
@@ -144,7 +144,7 @@ describe('mints that the real program made', () => {
     });
   });
 
-  it('reads a mint without extensions, and none with an authority', () => {
+  it('reads a mint without extensions, and one without authorities', () => {
     const account = makeMint('plain', { types: [], settings: () => [], decimals: 0, freeze: false });
     expect(account.data).toHaveLength(82);
     expect(decodeMint(token2022Program, account.data)).toEqual({
@@ -157,7 +157,7 @@ describe('mints that the real program made', () => {
     });
   });
 
-  it('reads token accounts of such a mint, frozen ones too, and takes none for a mint', () => {
+  it('reads token accounts of such a mint, also frozen ones, and accepts none as a mint', () => {
     const mint = makeMint('held', {
       types: ['TransferHook'],
       settings: (at) => [splToken.createInitializeTransferHookInstruction(at, key(authority), key(hook), program2022)],
@@ -192,7 +192,7 @@ describe('mints that the real program made', () => {
     expect(decodeMint(tokenProgram, mint.data)).toBeNull();
   });
 
-  it('refuses each of them cut, or with the length of an extension changed', () => {
+  it('refuses each of them if it is cut, or the length of an extension is changed', () => {
     const { data } = makeMint('cut', {
       types: ['TransferFeeConfig'],
       settings: (mint) => [splToken.createInitializeTransferFeeConfigInstruction(mint, null, null, 1, 1n, program2022)],
@@ -215,7 +215,7 @@ describe('mints that the real program made', () => {
 });
 
 describe('any bytes', () => {
-  it('are read without a throw', () => {
+  it('are read without an exception', () => {
     const owner = fc.constantFrom(tokenProgram, token2022Program, metadataProgram, zeroAddress);
     const length = fc.constantFrom(0, 1, 81, 82, 83, 165, 166, 170, 234, 355, 400);
     fc.assert(
@@ -255,7 +255,7 @@ describe('Metaplex metadata', () => {
   const creators = Buffer.concat([Buffer.of(1, 1, 0, 0, 0), Buffer.alloc(34)]);
   const texts = ['Käse 🧀', 'KAESE', 'https://example.com/k.json'] as const;
 
-  it('reads texts without their padding, and who may change them', () => {
+  it('has texts without padding, and the authority that may change them', () => {
     const mutable = metadata(texts, Buffer.concat([Buffer.of(0, 0), creators, Buffer.of(1, 1)]));
     const expected = { updateAuthority: authority, mint: hook, name: texts[0], symbol: texts[1], uri: texts[2] };
     expect(decodeMetaplex(metadataProgram, mutable)).toEqual(expected);
@@ -265,7 +265,7 @@ describe('Metaplex metadata', () => {
     expect(decodeMetaplex(metadataProgram, mutable.subarray(0, 200))).toBeNull();
   });
 
-  it('is where mainnet has it', () => {
+  it('has the address that mainnet uses', () => {
     // USDC's, as explorers show it.
     expect(metaplexAddress('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v')).toBe('5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq');
   });
@@ -274,7 +274,7 @@ describe('Metaplex metadata', () => {
 describe.skipIf(!fixturesPresent)(`mints and vaults of mainnet pools (${fixturesNote})`, () => {
   const folder = new URL('../../../shared/fixtures/accounts/meteora-dlmm/', import.meta.url);
 
-  it('read as the published library reads them', () => {
+  it('equal what the published library reads', () => {
     let mints = 0;
     let vaults = 0;
     let withFee = 0;

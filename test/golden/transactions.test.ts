@@ -259,7 +259,7 @@ describe.skipIf(!fixturesPresent)(`transactions (${fixturesNote})`, () => {
     });
   });
 
-  it('transactions of other venues hold no event of ours', () => {
+  it('transactions of other venues contain no event of ours', () => {
     expect(events('meteora_damm_v2_swap_2025-10-25')).toEqual({});
     expect(events('raydium_clmm_swap_2025-10-28')).toEqual({});
   });
@@ -268,7 +268,7 @@ describe.skipIf(!fixturesPresent)(`transactions (${fixturesNote})`, () => {
 describe.skipIf(!fixturesPresent)(`every transaction (${fixturesNote})`, () => {
   for (const file of fixtureNames('transactions')) {
     const name = file.replace(/\.json$/, '');
-    it(`${name}: the logs and the inner instructions tell the same events at the same paths`, () => {
+    it(`${name}: the logs and the inner instructions give the same events at the same paths`, () => {
       const transaction = view(name);
       const logged = fromLogs(transaction).filter(({ programId }) => venueByProgram.has(programId));
       expect(fromInner(transaction)).toEqual(logged);

@@ -73,13 +73,13 @@ describe('the boundaries', () => {
     expect(faults(path, `import { a } from '${specifier}';`)).toEqual([]);
   });
 
-  it('refuse a list of rooms that could have a circle', () => {
+  it('refuse a list of rooms that allows a circle', () => {
     expect(upwardRooms({ house: { above: ['below'], below: [] } })).toEqual([]);
     expect(upwardRooms({ house: { above: ['below'], below: ['above'] } })).toHaveLength(1);
     expect(upwardRooms({ house: { above: ['missing'] } })).toHaveLength(1);
   });
 
-  it('see every form of import, and none in a comment', () => {
+  it('detect every form of import, and ignore comments', () => {
     const text = [
       "import one from 'one';",
       "import type { A } from 'two';",
@@ -116,7 +116,7 @@ describe('the forbidden words', () => {
     expect(wordFaults({ path, text })).toHaveLength(1);
   });
 
-  it('leave others alone', () => {
+  it('ignore other words', () => {
     expect(wordFaults({ path: 'cli/a.ts', text: 'const a = process.env; // https://example.com/work-in-progress' })).toEqual([]);
   });
 });
@@ -135,14 +135,14 @@ describe('generated parts', () => {
   it('are replaced between their marks', () => {
     expect(fillBlocks(document, { one: 'new $1' })).toBe('a\n<!-- generated: one -->\nnew $1\n<!-- /generated -->\nb\n');
   });
-  it('are missed where a block is missing or unknown', () => {
+  it('are reported if a block is missing or unknown', () => {
     expect(() => fillBlocks(document, { one: 'x', two: 'y' })).toThrow(/two/);
     expect(() => fillBlocks(document, {})).toThrow(/one/);
   });
 });
 
-describe('the files that are looked at', () => {
-  it('are those of the project and no package', () => {
+describe('the checked files', () => {
+  it('are those of the project, without packages', () => {
     const paths = sourceFiles(root).map(({ path }) => path);
     expect(paths).toEqual(
       expect.arrayContaining(['README.md', 'cli/start.ts', 'shared/src/bus/bus.ts', 'test/house/house.test.ts', 'Procfile']),

@@ -48,7 +48,7 @@ describe('encodeEvent', () => {
     );
   });
 
-  it('encodes an event anew after any of its fields changed', () => {
+  it('encodes an event again after any of its fields changed', () => {
     fc.assert(
       fc.property(trade, trade, price, (first, second, third) => {
         const event = { ...first };
@@ -64,7 +64,7 @@ describe('encodeEvent', () => {
     );
   });
 
-  it('copies what it compares the next event with', () => {
+  it('copies the fields with which it compares the next event', () => {
     const [event] = fc.sample(trade, { numRuns: 1, seed: 3 }) as [TradeEvent];
     encodeEvent(event);
     Object.assign(event.ts, { received: event.ts.received + 1 });
@@ -111,7 +111,7 @@ describe('integers in MessagePack', () => {
     }
   });
 
-  it('are read as they were written, like any JSON value', () => {
+  it('are read as written, like any JSON value', () => {
     const integers = fc.oneof(
       fc.maxSafeInteger(),
       fc.integer(),

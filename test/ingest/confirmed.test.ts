@@ -13,7 +13,7 @@ import { buyFrames, whirlpoolBytes } from './pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 
 describe('a confirmed slot', () => {
-  it('of one endpoint alone is believed at once, of three by the second that tells it', () => {
+  it('counts at once with one endpoint, and with three when the second reports it', () => {
     const alone = new Confirmations();
     expect([alone.take(0, 10, 0), alone.take(0, 11, 1), alone.take(0, 11, 2)]).toEqual([true, true, false]);
     const three = new Confirmations();
@@ -21,7 +21,7 @@ describe('a confirmed slot', () => {
     expect([three.take(0, 11, 1), three.take(1, 11, 2), three.take(2, 11, 3)]).toEqual([false, true, false]);
   });
 
-  it('of a fork that one of three tells alone is not believed, whatever it tells', () => {
+  it('of a fork that only one of three reports does not count', () => {
     const votes = new Confirmations();
     for (const endpoint of [0, 1, 2]) votes.take(endpoint, 100, 0);
     for (let slot = 101; slot < 1_000; slot++) {
@@ -32,7 +32,7 @@ describe('a confirmed slot', () => {
     expect(votes.outvoted).toBeGreaterThan(500);
   });
 
-  it('of two endpoints is believed when both told it, or the other one is silent', () => {
+  it('of two endpoints counts if both reported it, or the other one is silent', () => {
     const votes = new Confirmations();
     votes.take(1, 9, 0);
     expect([votes.take(0, 10, 100), votes.take(0, 11, 200), votes.take(1, 10, 300), votes.take(1, 11, 400)]).toEqual([
@@ -45,7 +45,7 @@ describe('a confirmed slot', () => {
   });
 });
 
-describe('slots by what endpoints list', () => {
+describe("slots according to the endpoints' lists", () => {
   const fates = (ledger: SlotLedger, slots: readonly number[]): string[] =>
     slots.map((slot) => (ledger.isDead(slot) ? 'dead' : ledger.isAlive(slot) ? 'alive' : 'open'));
 
@@ -59,14 +59,14 @@ describe('slots by what endpoints list', () => {
     return ledger;
   }
 
-  it('live and die by the majority', () => {
+  it('live or die by the majority', () => {
     const ledger = opened();
     const verdict = ledger.settle(11, 13, lists([12], [11, 13], [11, 13]));
     expect(verdict).toEqual({ alive: [11, 13], dead: [12] });
     expect(ledger.unlinked).toBe(null);
   });
 
-  it('are left as they are where two contradict each other, also by what is confirmed after', () => {
+  it('are left as reported if two endpoints contradict each other, also after later confirmations', () => {
     const ledger = opened();
     expect(ledger.settle(11, 13, lists([11, 12], [11]))).toEqual({ alive: [11], dead: [13] });
     ledger.report(14, 11);
@@ -76,7 +76,7 @@ describe('slots by what endpoints list', () => {
     expect(ledger.counts).toMatchObject({ dead: 1, unjudged: 1 });
   });
 
-  it('have the parents that endpoints agree on: where they do not, a list decides', () => {
+  it('have the parents that endpoints agree on; otherwise a list decides', () => {
     const ledger = opened();
     ledger.settle(11, 13, lists([11, 12, 13]));
     ledger.report(14, 13);
@@ -149,13 +149,13 @@ describe('an endpoint that confirms a fork of its own', () => {
     return { at, honest, tell, confirmedBy, said, kinds };
   }
 
-  it('is believed where it is alone', async () => {
+  it('is believed if it is alone', async () => {
     const { at, kinds, confirmedBy } = await lie(1);
     await confirmedBy(at + 1);
     expect(await kinds()).toEqual(['published', 'published', 'retracted', 'retracted']);
   });
 
-  it('is outvoted by two others, which confirm what lives', async () => {
+  it('is outvoted by two others, which confirm the living fork', async () => {
     const { at, honest, tell, kinds, said, confirmedBy } = await lie(3);
     tell(at + 1, at, ...honest);
     confirm(at, ...honest);
@@ -168,7 +168,7 @@ describe('an endpoint that confirms a fork of its own', () => {
     expect(verdicts.flatMap(({ dead }) => dead)).toEqual([]);
   });
 
-  it('takes nothing back where one other contradicts it, and is followed as far as that one agrees', async () => {
+  it('causes no retraction if the other one contradicts it, and is followed as far as that one agrees', async () => {
     const { at, honest, tell, kinds, confirmedBy } = await lie(2);
     confirm(at, ...honest);
     tell(at + 1, at, ...honest);

@@ -42,7 +42,7 @@ function tell({ pipeline }: Harness, name: string, slot: number, logs: readonly 
 const tradesOf = ({ events }: Harness): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
 
 describe('what waits for a slot that dies', () => {
-  it('is given up where a transaction was not whole, and nothing of it is told or missed when it is answered after all', async () => {
+  it('is given up if a transaction was incomplete; nothing of it is published or lost when it is answered later', async () => {
     const { opened, open } = gate();
     const events = [curveTrade(1n), curveTrade(2n)];
     const slots = new Map([
@@ -115,7 +115,7 @@ describe('what waits for a slot that dies', () => {
     expect(harness.pipeline.counts.lostEvents).toBe(0);
   });
 
-  it('is given up where it was told for another slot too, which lives', () => {
+  it('is given up if the transaction was also reported for another slot, which lives', () => {
     const contents = new PublishedSlots([], true);
     const event = (slot: number): PublishableEvent => tradeEvent(someAddress(1), { id: 'x:0', slot });
     const verdict = (livingSlots: readonly number[], deadSlots: readonly number[]): Outgoing => ({

@@ -25,7 +25,7 @@ const fill = (queue: EventQueue, from: number, count: number): number =>
 const namesOf = (taken: readonly Outgoing[]): string[] => taken.map((one) => (one.type === 'slots' ? 'slots' : one.id));
 
 describe('a queue that overflows', () => {
-  it('says before all that it kept which slots are missing, and names some of the transactions', () => {
+  it('reports first which slots are missing, with some of the transactions', () => {
     const queue = new EventQueue();
     expect(fill(queue, 1_000, most + 30)).toBe(30);
     expect(queue.length).toBe(most + 1);
@@ -38,7 +38,7 @@ describe('a queue that overflows', () => {
     expect(namesOf(queue.take(1))).toEqual(['1032']);
   });
 
-  it('keeps what is known of slots, however much it drops', () => {
+  it('retains the verdicts on slots, however much it drops', () => {
     const queue = new EventQueue();
     queue.push(verdictOf([7, 8], [6], 1));
     queue.push(eventAt(9));
@@ -52,7 +52,7 @@ describe('a queue that overflows', () => {
     expect(queue.take(1)).toEqual([verdictOf([11], [], 3)]);
   });
 
-  it('remembers no more slots than those who read the log do', () => {
+  it('remembers no more slots than readers of the log do', () => {
     const queue = new EventQueue();
     for (const slot of slots(1, 5_000)) queue.push(verdictOf([slot], [slot], slot));
     fill(queue, 100_000, most);
@@ -62,7 +62,7 @@ describe('a queue that overflows', () => {
     expect(news.lost).toBeUndefined();
   });
 
-  it('joins what it drops later, also what was put back, to one telling', () => {
+  it('joins later drops, also of events that were put back, to one report', () => {
     const queue = new EventQueue();
     fill(queue, 1_000, most + 2);
     const taken = queue.take(10);
@@ -75,7 +75,7 @@ describe('a queue that overflows', () => {
     expect(namesOf(queue.take(1))).toEqual(['1012']);
   });
 
-  it('says it of an event that nobody takes, and forgets it where another process has published it', () => {
+  it('reports an event that the bus never accepts, and forgets it if another process has published it', () => {
     const queue = new EventQueue();
     queue.lose(eventAt(5));
     fill(queue, 6, 2);
@@ -86,7 +86,7 @@ describe('a queue that overflows', () => {
     expect(namesOf(queue.take(2))).toEqual(['7']);
   });
 
-  it('accounts for every event, whatever is pushed, taken and put back', () => {
+  it('accounts for every event in any sequence of operations', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('push' as const), count: fc.integer({ min: 1, max: 40_000 }) }),
       fc.record({ do: fc.constant('take' as const), count: fc.integer({ min: 1, max: 30_000 }) }),

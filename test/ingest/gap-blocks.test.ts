@@ -105,7 +105,7 @@ describe('the missing transactions of a gap', () => {
     expect(transactions.length).toBe(gap.missing.length);
   });
 
-  it('are requested one by one where a block lacks them, or shows them without their inner instructions', async () => {
+  it('are requested one by one if a block lacks them, or shows them without inner instructions', async () => {
     const gap = await createGap(20);
     const expected = readingsOf(await readGap(gap));
     const [shortSlot, bareSlot, otherSlot] = fullSlots(gap.missing);
@@ -142,7 +142,7 @@ describe('the missing transactions of a gap', () => {
     },
   );
 
-  it('are requested one by one, and no block for a while, where no endpoint offers blocks', async () => {
+  it('are requested one by one, and no block for a while, if no endpoint offers blocks', async () => {
     const gap = await createGap(20);
     const read = await readGap(gap, fail(-32_601));
     // Two requests run at one time.

@@ -18,8 +18,8 @@ function counted<T extends { readonly signature: string }>(value: T, count: () =
   });
 }
 
-describe('what the gap filler asks of each listed transaction', () => {
-  it('walks no waiting events', () => {
+describe('the cost of the gap filler for each listed transaction', () => {
+  it('does not include the waiting events', () => {
     const [waiting, listed] = [400, 4_000];
     // No answer comes: all of them wait.
     const harness = createHarness({ answer: () => new Promise(() => undefined) });
@@ -40,7 +40,7 @@ describe('what the gap filler asks of each listed transaction', () => {
     expect(harness.pipeline.isHeld(signatureOf('waiting 17'))).toBe(false);
   });
 
-  it('orders what several endpoints list of one slot in steps that grow with the list, not with its square', async () => {
+  it('grows with the list, not with its square, when several endpoints list one slot', async () => {
     const readsFor = async (count: number): Promise<number> => {
       let reads = 0;
       const items = Array.from({ length: count }, (_, index) =>

@@ -127,7 +127,7 @@ describe('from a node to the bus', () => {
     expect(started.events[2]).toMatchObject({ type: 'price', source: 'account', priceSol: 4e-8, marketCapSol: 40, simulated: true });
   });
 
-  it('waits with everything until the cluster told which it is', async () => {
+  it('publishes nothing until the cluster reported its genesis hash', async () => {
     const source = await node();
     const answers = accountAnswers(new Map());
     let failing = true;
@@ -145,7 +145,7 @@ describe('from a node to the bus', () => {
     expect('simulated' in started.events[0]!).toBe(false);
   });
 
-  it('tells its state on the bus every second', async () => {
+  it('reports its state on the bus every second', async () => {
     const source = await node();
     const started = await ingestOf(source);
     await until('subscribed', up(started));
@@ -171,7 +171,7 @@ describe('from a node to the bus', () => {
     expect(started.ingest.stats()).toMatchObject({ notifications: { failed: 1, placeholder: 1 }, sightings: { new: 1 } });
   });
 
-  it('reports undecodable events in the log, in its state, by venue', async () => {
+  it('reports undecodable events by venue, in the log and in its state', async () => {
     const source = await node();
     const started = await ingestOf(source);
     await until('subscribed', up(started));
@@ -189,7 +189,7 @@ describe('from a node to the bus', () => {
 });
 
 describe('endpoints', () => {
-  it('races two: every transaction once, whichever tells it first, in the order of arrival', async () => {
+  it('race: every transaction once, from the first that reports it, in order of arrival', async () => {
     const [a, b] = [await node(), await node()];
     const started = await ingestOf(a, b);
     await until('subscribed', up(started, 2));
@@ -204,7 +204,7 @@ describe('endpoints', () => {
     expect(tradesOf(started)).toEqual(names.map(tradeOf));
   });
 
-  it('loses nothing while one of two is cut and comes back', async () => {
+  it('lose nothing while one of two is cut and connects again', async () => {
     const [a, b] = [await node(), await node()];
     const started = await ingestOf(a, b);
     await until('subscribed', up(started, 2));
@@ -226,7 +226,7 @@ describe('endpoints', () => {
     );
   });
 
-  it('gives up an endpoint that stalls without closing, and takes it back', async () => {
+  it('are dropped if they stall without closing, and used again later', async () => {
     const source = await node();
     const started = await ingestOf(source);
     await until('subscribed', up(started));
@@ -240,7 +240,7 @@ describe('endpoints', () => {
     expect(started.lines.filter(({ name, data }) => name === 'endpoint_state' && data['reason'] === 'no slot')).toHaveLength(1);
   });
 
-  it('says that an endpoint lags', async () => {
+  it('are reported if they lag', async () => {
     const [a, b] = [await node(), await node()];
     b.slot = 1;
     const started = await ingestOf(a, b);
@@ -250,7 +250,7 @@ describe('endpoints', () => {
     expect(started.lines.filter(({ name, data }) => name === 'endpoint_state' && data['state'] === 'lagging')).toHaveLength(1);
   });
 
-  it('tries again where a required subscription is refused, and goes without the others', async () => {
+  it('are retried if a required subscription is refused; other subscriptions are optional', async () => {
     const source = await node();
     let refusing = true;
     source.onSubscribe = (method) => {
@@ -266,7 +266,7 @@ describe('endpoints', () => {
     await until('told', () => tradesOf(started).length === 1);
   });
 
-  it('comes back to an endpoint that closes at once, with growing pauses', async () => {
+  it('that close at once are retried with growing pauses', async () => {
     const source = await node();
     let closing = true;
     source.onSubscribe = (_method, _params, socket) => {
@@ -281,7 +281,7 @@ describe('endpoints', () => {
     await until('told', () => tradesOf(started).length === 1);
   });
 
-  it('takes logs whatever subscription they come under, and no account under an id that was never given', async () => {
+  it('may send logs under any subscription, but no account under an unknown id', async () => {
     const source = await node();
     source.onSubscribe = () => ({ result: 7 });
     const started = await ingestOf(source);
@@ -299,7 +299,7 @@ describe('endpoints', () => {
     expect(started.ingest.stats().solUsd).toBeNull();
   });
 
-  it('drops an endpoint that sends garbage, says so, and goes on with the others', async () => {
+  it('that send garbage are dropped and reported, and the others continue', async () => {
     const [source, other] = [await node(), await node()];
     const started = await ingestOf(source, other);
     await until('subscribed', () => started.ingest.stats().endpointsUp === 2);
@@ -337,7 +337,7 @@ describe('endpoints', () => {
     expect(started.lines.filter(({ name }) => name === 'endpoint_dropped')).toHaveLength(1);
   });
 
-  it('gives up the connection of a giant frame and goes on with the next', async () => {
+  it('that send a giant frame lose the connection, and get a new one', async () => {
     const source = await node();
     const started = await ingestOf(source);
     await until('subscribed', up(started));
@@ -348,7 +348,7 @@ describe('endpoints', () => {
     await until('told', () => tradesOf(started).length === 1);
   });
 
-  it('logs no address of an endpoint, which may hold a key', async () => {
+  it('are not logged with their addresses, which may contain keys', async () => {
     const source = await node();
     await until('subscribed', up(await ingestOf(source)));
     source.cut();
@@ -356,7 +356,7 @@ describe('endpoints', () => {
     expect(JSON.stringify(running[0]!.lines)).not.toContain(new URL(source.httpUrl).port);
   });
 
-  it('leaves it to another process to publish while it has none', async () => {
+  it('are needed to lead: without any, another process publishes', async () => {
     const [a, b] = [await node(), await node()];
     const first = await ingestOf(a);
     await until('leading', () => first.ingest.stats().leads);
@@ -372,7 +372,7 @@ describe('endpoints', () => {
     expect(first.ingest.stats().leads).toBe(false);
   });
 
-  it('ends its connections when it is closed', async () => {
+  it('are disconnected when ingest closes', async () => {
     const source = await node();
     const started = await ingestOf(source);
     await until('subscribed', up(started));

@@ -103,7 +103,7 @@ function block(at: number, parent: number, ...transactions: readonly number[]): 
 const tradesIn = (slots: readonly number[]): string[] => slots.flatMap((at) => chain.blocks.get(at)!.transactions.map(tradeOf));
 
 describe('a follower at `confirmed`', () => {
-  it('gets past a slot whose events its leader withdrew one by one, and of which no process knows that it died', async () => {
+  it('gets past a slot whose events the leader retracted one by one, although no process knows that it died', async () => {
     const first = join();
     await leads(first);
     block(1, 0);
@@ -127,7 +127,7 @@ describe('a follower at `confirmed`', () => {
     expect((await standing()).toSorted()).toEqual([tradeOf(7), tradeOf(8)].toSorted());
   });
 
-  it('waits for no slot that two endpoints contradict each other about: it is left out, and reported as lost', async () => {
+  it('does not wait for a slot that two endpoints contradict each other about: it is omitted, and reported as lost', async () => {
     const blind: Rpc = {
       call: async (method, params, signal, accept) => {
         const answer = await chain.rpc().call(method, params, signal, accept);
@@ -154,7 +154,7 @@ describe('a follower at `confirmed`', () => {
     expect(lost).toEqual([{ from: 2, to: 2, signatures: [] }]);
   });
 
-  it('has what happened before the bus lost everything, from the watermark that another process remembers', async () => {
+  it('receives what happened before the bus lost everything, from the watermark that another process remembers', async () => {
     for (let at = 1; at <= 40; at++) block(at, at - 1, at);
     chain.confirmed = 40;
     const head = join(undefined, async () => 34);
@@ -165,7 +165,7 @@ describe('a follower at `confirmed`', () => {
     expect(await standing()).toEqual(tradesIn(chain.upTo(40).slice(10)));
   });
 
-  it('misses nothing that a process had read and not stored when it ended: its watermark is what stands in the log', async () => {
+  it('misses nothing that a process had read and not stored when it ended: its watermark reflects the log', async () => {
     const head = join();
     await leads(head);
     for (let at = 1; at <= 10; at++) block(at, at - 1, at);
@@ -183,7 +183,7 @@ describe('a follower at `confirmed`', () => {
     expect(head.continuity.stats.watermark).toBe(10);
   });
 
-  it('has the trades of the first slots, which nobody heard of while subscribing', async () => {
+  it('receives the trades of the first slots, which nobody reported while subscribing', async () => {
     block(1, 0, 1);
     chain.confirmed = 1;
     const head = join();
@@ -198,7 +198,7 @@ describe('a follower at `confirmed`', () => {
   });
 });
 
-describe('over any chain with forks, any drops and delays, and any kills of whoever leads', () => {
+describe('over any chain with forks, any drops and delays, and any kills of leaders', () => {
   const [slots, calmSlots] = [36, 6];
   /** In these the last round finds a trade that belongs behind events of slots that are not confirmed. */
   const lateStories = [156_828_606, 1_520_037_663];

@@ -21,7 +21,7 @@ function quick(frame: Buffer): { signature: string; slot: number; lines: string[
 }
 
 describe('reading a notification without parsing it', () => {
-  it('understands the frame of a node, and gives readLogs what the parser would', () => {
+  it('reads the frame of a node, and passes the same lines to readLogs as the parser would', () => {
     for (const frame of buyFrames(50)) {
       const parsed = readLogsNotification((JSON.parse(frame.toString()) as { params: unknown }).params);
       const read = quick(frame);
@@ -32,7 +32,7 @@ describe('reading a notification without parsing it', () => {
     }
   });
 
-  it('agrees with the parser on any lines, or leaves the frame to it', () => {
+  it('agrees with the parser on any lines, or leaves the frame to the parser', () => {
     const base = routedTradeLogs(Buffer.from('0102030405060708090a', 'hex'));
     const line = fc.oneof(
       fc.constantFrom(...base),
@@ -63,13 +63,13 @@ describe('reading a notification without parsing it', () => {
     expect(quickly).toBeGreaterThan(500);
   });
 
-  it('knows a failed transaction by its head', () => {
+  it('recognizes a failed transaction by its head', () => {
     const err = { InstructionError: [2, { Custom: 6002 }] };
     expect(quick(Buffer.from(logsFrame(signature, 7, ['Program x invoke [1]'], 1, err)))).toBe('failed');
     expect(quick(Buffer.from(logsFrame(signature, 7, [], 1, 'AccountNotFound')))).toBe('failed');
   });
 
-  it('understands a context that tells more, and fields in another order', () => {
+  it('accepts a context with more fields, and fields in another order', () => {
     const lines = routedTradeLogs(Buffer.from('0102030405060708090a', 'hex'));
     const frame = logsFrame(signature, 460_000_007, lines);
     const plain = quick(Buffer.from(frame));
@@ -84,7 +84,7 @@ describe('reading a notification without parsing it', () => {
     }
   });
 
-  it('leaves to the parser what is not as nodes write it', () => {
+  it('leaves frames of any other form to the parser', () => {
     const frame = logsFrame(signature, 7, ['Program x invoke [1]']);
     const others = [
       frame.replace('"jsonrpc":"2.0",', ''),
@@ -125,7 +125,7 @@ describe('reading a parsed notification', () => {
     expect(readLogsNotification(good)).toEqual({ signature, slot: 5, logs: ['a'] });
   });
 
-  it('tells failed transactions and placeholders apart', () => {
+  it('distinguishes failed transactions and placeholders', () => {
     const withValue = (value: object): unknown => ({ result: { context: { slot: 5 }, value: { ...good.result.value, ...value } } });
     expect(readLogsNotification(withValue({ err: {} }))).toBe('failed');
     expect(readLogsNotification(withValue({ signature: '1'.repeat(64) }))).toBe('placeholder');
@@ -133,7 +133,7 @@ describe('reading a parsed notification', () => {
     expect(readLogsNotification(withValue({ logs: null }))).toBe('malformed');
   });
 
-  it('calls anything of another type in any place malformed, and never throws', () => {
+  it('reports a wrong type in any field as malformed, and never throws', () => {
     const places = [
       ['result'],
       ['result', 'context'],

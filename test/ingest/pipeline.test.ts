@@ -76,7 +76,7 @@ function ammBuy(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {
 }
 
 describe('curves', () => {
-  it('values a trade without its market until the supply is known, then with it', async () => {
+  it('value a trade without its market cap until the supply is known, then with it', async () => {
     const accounts = new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]);
     const harness = createHarness({ solUsd, accounts });
     take(harness, pump(curveBuy()));
@@ -89,7 +89,7 @@ describe('curves', () => {
     expect(harness.calls).toHaveLength(1);
   });
 
-  it('marks the trade that completed the curve, and no other', () => {
+  it('mark the trade that completed the curve, and no other', () => {
     const harness = createHarness();
     take(harness, pump(curveBuy(), curveBuy(), completeEventBytes(mint, addressBytes(curveAddress), trader, 1)));
     take(harness, pump(curveBuy()));
@@ -100,7 +100,7 @@ describe('curves', () => {
     ]);
   });
 
-  it('tells a creation as it stands after all that its wallet bought with it, and by nobody else', () => {
+  it('publish a creation after all purchases of its own wallet, without those of others', () => {
     const creation = createEventBytes({
       mint,
       curve: addressBytes(curveAddress),
@@ -135,7 +135,7 @@ describe('curves', () => {
     expect(created.marketCapSol).toBeCloseTo(created.priceSol! * 1e9, 6);
   });
 
-  it('reads the token program of a creation in the old layout from the mint, and keeps the order behind it', async () => {
+  it('read the token program of a creation with the old layout from the mint, and preserve the order', async () => {
     const accounts = new Map([[mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))]]);
     const harness = createHarness({ accounts });
     const curve = addressBytes(curveAddress);
@@ -147,7 +147,7 @@ describe('curves', () => {
     expect(harness.events[0]).toMatchObject({ tokenProgram });
   });
 
-  it('tells changed virtual reserves as a price of their transaction', () => {
+  it('publish changed virtual reserves as a price of their transaction', () => {
     const harness = createHarness({ solUsd });
     take(harness, pump(curveBuy()));
     const signature = take(harness, pump(virtualReservesEventBytes(mint, 10n ** 15n, 50_000_000_000n, 77)));
@@ -162,7 +162,7 @@ describe('curves', () => {
     });
   });
 
-  it('counts a trade that does not follow from the one before it', () => {
+  it('count a trade that does not follow from the previous one', () => {
     const harness = createHarness();
     take(harness, pump(curveBuy({ virtualToken: 10n ** 15n, tokenAmount: 10n })));
     take(harness, pump(curveBuy({ virtualToken: 10n ** 15n - 10n, tokenAmount: 10n })));
@@ -171,7 +171,7 @@ describe('curves', () => {
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(1);
   });
 
-  it('labels all events of simnet, and only those', () => {
+  it('label all events of simnet, and only those', () => {
     for (const simulated of [true, false]) {
       const harness = createHarness({ simulated });
       take(harness, pump(curveBuy()));
@@ -181,7 +181,7 @@ describe('curves', () => {
 });
 
 describe('accounts', () => {
-  it('prices reserves that no trade told, once, and not those that one did', async () => {
+  it('publish a price for reserves that no trade showed, once', async () => {
     const harness = createHarness({ solUsd });
     take(harness, pump(curveBuy()), 100);
     const ticks = (): PriceEvent[] =>
@@ -208,7 +208,7 @@ describe('accounts', () => {
     expect(ticks()).toHaveLength(1);
   });
 
-  it('lets the trade tell its price where its account came first', () => {
+  it('wait for the trade to publish its price if the account arrives first', () => {
     const harness = createHarness();
     take(harness, pump(curveBuy()), 100);
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 101);
@@ -218,7 +218,7 @@ describe('accounts', () => {
     expect(harness.events.filter((event) => event.type === 'price').map((event) => event.source)).toEqual(['trade', 'trade']);
   });
 
-  it('prices nothing by a curve whose coin it does not know, and learns its supply for later', () => {
+  it('give no price for a curve with an unknown coin, but their supply is remembered', () => {
     const harness = createHarness();
     account(harness, curveAddress, pumpProgram, curveAccountBytes());
     harness.pipeline.ticks.release();
@@ -228,14 +228,14 @@ describe('accounts', () => {
     expect(harness.calls).toEqual([]);
   });
 
-  it('tells no price of a trade older than the last one', () => {
+  it('give no price of a trade that is older than the last price', () => {
     const harness = createHarness();
     take(harness, pump(curveBuy()), 100);
     take(harness, pump(curveBuy()), 99);
     expect(kinds(harness.events)).toEqual(['trade', 'price', 'trade']);
   });
 
-  it('counts and reports an account that it cannot decode', () => {
+  it('are counted and reported if they cannot be decoded', () => {
     const harness = createHarness();
     account(harness, addressOf('x'), pumpProgram, Buffer.from('00112233445566778899', 'hex'));
     account(harness, addressOf('x'), pumpProgram, curveAccountBytes().subarray(0, 20));
@@ -255,7 +255,7 @@ describe('pools', () => {
     [coinAddress, accountJson(token2022Program, mintAccountBytes(5, 10n ** 14n))],
   ]);
 
-  it('asks once for an unknown pool while its events wait in their order, and others pass', async () => {
+  it('are requested once if unknown, while their events wait in order and others pass', async () => {
     const harness = createHarness({ accounts: known, solUsd });
     const signatures = [1n, 2n, 3n].map((n) => take(harness, amm(ammBuy({ baseAmount: n }))));
     const between = take(harness, pump(curveBuy()));
@@ -278,7 +278,7 @@ describe('pools', () => {
     expect(harness.events).toHaveLength(10);
   });
 
-  it('tells reserves after the trade, with the virtual part', async () => {
+  it('publish the reserves after the trade, with the virtual part', async () => {
     const harness = createHarness({ accounts: known });
     take(harness, amm(ammBuy({ virtualQuote: 500n })));
     await until('told', () => harness.events.length === 2);
@@ -290,7 +290,7 @@ describe('pools', () => {
     });
   });
 
-  it('turns a pool around whose base is SOL', async () => {
+  it('are reversed if their base is SOL', async () => {
     const accounts = new Map([
       [poolAddress, accountJson(ammProgram, poolAccountBytes(addressBytes(wrappedSolMint), coin))],
       [coinAddress, accountJson(tokenProgram, mintAccountBytes(5, 10n ** 14n))],
@@ -318,7 +318,7 @@ describe('pools', () => {
     expect(price.reserves).toEqual(trade.reserves);
   });
 
-  it('values a pool against USDC in dollars, and in SOL by the SOL/USD price', async () => {
+  it('against USDC have values in dollars, and in SOL by the SOL/USD price', async () => {
     const accounts = new Map([
       [poolAddress, accountJson(ammProgram, poolAccountBytes(coin, addressBytes(usdcMint)))],
       [coinAddress, accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))],
@@ -333,7 +333,7 @@ describe('pools', () => {
     expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 3);
   });
 
-  it('leaves SOL and USD out for any other quote coin', async () => {
+  it('with any other quote coin have no values in SOL and USD', async () => {
     const accounts = new Map([
       [poolAddress, accountJson(ammProgram, poolAccountBytes(coin, keyOf('another quote')))],
       [coinAddress, accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n))],
@@ -372,7 +372,7 @@ describe('pools', () => {
     expect(harness.calls).toHaveLength(asked);
   });
 
-  it('waits for an endpoint that comes back', async () => {
+  it('wait until an endpoint is available again', async () => {
     let failures = 2;
     const harness = createHarness({
       accounts: known,
@@ -386,7 +386,7 @@ describe('pools', () => {
     expect(harness.pipeline.counts.lostEvents).toBe(0);
   });
 
-  it('knows the pool of a migration and its supply without asking', () => {
+  it('of a migration are known with their supply, without a request', () => {
     const harness = createHarness({ solUsd });
     const curve = addressBytes(curveAddress);
     account(harness, curveAddress, pumpProgram, curveAccountBytes());
@@ -423,7 +423,7 @@ describe('pools', () => {
     expect(harness.calls).toEqual([]);
   });
 
-  it('takes no fee from the coins of a migration that is not quoted in SOL', () => {
+  it('charge no fee of a migration in coins that are not SOL', () => {
     const amounts = { baseAmount: 206_900_000_000_000n, quoteAmount: 12_000_000_000n, fee: 15_000_001n };
     const bytes = migrationEventBytes({
       mint,
@@ -440,14 +440,14 @@ describe('pools', () => {
 });
 
 describe('look-alikes and faults', () => {
-  it('takes no event that another program logged', () => {
+  it('an event that another program logged is ignored', () => {
     const harness = createHarness();
     take(harness, invoked(addressOf('an impostor'), 1, [dataLine(curveBuy())]));
     take(harness, invoked(pumpProgram, 1, invoked(addressOf('an impostor'), 2, [dataLine(curveBuy())])));
     expect(harness.events).toEqual([]);
   });
 
-  it('counts what it cannot decode by venue and kind', () => {
+  it('undecodable data is counted by venue and kind', () => {
     const harness = createHarness();
     take(harness, pump(Buffer.from('0011223344556677', 'hex'), curveBuy().subarray(0, 60), curveBuy()));
     expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 1, ignored: 0, unknown: 1, malformed: 1 });
@@ -462,7 +462,7 @@ describe('cut logs', () => {
   const third = curveBuy({ solAmount: 3n });
   const cut = [...pump(first), 'Program log: much text', 'Log truncated'];
 
-  it('tells what stood before the cut at once, and the rest from the transaction, each once', async () => {
+  it('the part before the cut is published at once, the rest from the transaction, each event once', async () => {
     let asked = 0;
     const harness = createHarness({
       answer: (method, params) => {
@@ -486,14 +486,14 @@ describe('cut logs', () => {
     expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, completed: 1, lostTransactions: 0 });
   });
 
-  it('says with its signature that a transaction was lost', async () => {
+  it('a lost transaction is reported with its signature', async () => {
     const harness = createHarness({ giveUpAfterMs: 50 });
     const signature = take(harness, cut);
     await until('given up', () => harness.pipeline.counts.lostTransactions === 1);
     expect(harness.losses).toEqual([{ kind: 'transaction', reason: 'cut logs; not found', events: 0, signature, slot: 100, pool: null }]);
   });
 
-  it('reads the transaction where the logs do not add up', async () => {
+  it('the transaction is read if the logs contradict each other', async () => {
     const harness = createHarness({
       answer: (method, params) => (method === 'getTransaction' ? wholeTransaction(String(params[0]), [first]) : undefined),
     });
@@ -502,7 +502,7 @@ describe('cut logs', () => {
     expect(kinds(harness.events)).toEqual(['trade', 'price']);
   });
 
-  it('lets a creation wait whose first buy the cut may hide', async () => {
+  it('a creation waits if the cut may hide its first buy', async () => {
     const creation = createEventBytes({
       mint,
       curve: addressBytes(curveAddress),
@@ -526,7 +526,7 @@ describe('cut logs', () => {
 describe('SOL/USD', () => {
   const state = { address: 'x', owner: whirlpoolProgram, slot: 1, receivedUs: nowMs * 1000 };
 
-  it('reads the price from the pool of SOL and USDC, and from nothing else', () => {
+  it('is read from the pool of SOL and USDC, and from nothing else', () => {
     expect(solUsdOf({ ...state, data: whirlpoolBytes(187.5) })).toBeCloseTo(187.5, 3);
     expect(solUsdOf({ ...state, data: whirlpoolBytes(187.5, 0n) })).toBeNull();
     expect(solUsdOf({ ...state, owner: pumpProgram, data: whirlpoolBytes(187.5) })).toBeNull();
@@ -536,14 +536,14 @@ describe('SOL/USD', () => {
     expect(solUsdOf({ ...state, data: new Uint8Array(10) })).toBeNull();
   });
 
-  it('values nothing by a price older than a minute', () => {
+  it('is not used after a minute', () => {
     const harness = createHarness({ solUsd: { price: 150, slot: 9, atMs: nowMs - 60_001 } });
     take(harness, pump(curveBuy()));
     expect(harness.events[0]).toMatchObject({ priceUsd: null, priceSol: expect.any(Number) as number });
     expect(harness.events[1]).toMatchObject({ solUsd: null });
   });
 
-  it('keeps the newest slot', () => {
+  it('is that of the newest slot', () => {
     const { solUsd: feed } = createHarness();
     feed.take({ ...state, slot: 5, data: whirlpoolBytes(100) });
     feed.take({ ...state, slot: 4, data: whirlpoolBytes(200) });

@@ -56,7 +56,7 @@ function faultsOf(child: Child): string[] {
 }
 
 describe('the ingest process', () => {
-  it('brings a trade from a node to Redis, and ends at SIGTERM', async () => {
+  it('publishes a trade from a node to Redis, and ends at SIGTERM', async () => {
     const [redis, node] = [await startRedis(), await startScriptedNode()];
     closers.push(
       () => redis.stop(),
@@ -90,19 +90,19 @@ describe('the ingest process', () => {
     expect(child.lines.at(-1)).toMatchObject({ msg: 'ingest_ended' });
   });
 
-  it('names every wrong setting at once and does not start', async () => {
+  it('reports every wrong setting at once and does not start', async () => {
     const child = run({ LOG_LEVEL: 'loud', PORT: '99999' });
     expect(await child.exit).toEqual([1, null]);
     expect(faultsOf(child)).toEqual(expect.arrayContaining(['LOG_LEVEL', 'PORT']));
   });
 
-  it('asks for the chain and the bus that it needs', async () => {
+  it('requires a chain and a bus', async () => {
     const child = run({});
     expect(await child.exit).toEqual([1, null]);
     expect(faultsOf(child)).toEqual(['SOLANA_RPC_URL', 'REDIS_URL']);
   });
 
-  it('says that Redis is away, and ends', async () => {
+  it('reports that Redis is unavailable, and ends', async () => {
     const child = run({ REDIS_URL: 'redis://127.0.0.1:1', SOLANA_RPC_URL: 'http://127.0.0.1:1' });
     expect(await child.exit).toEqual([1, null]);
     expect(child.text()).toMatch(/^REDIS_URL: Redis at 127\.0\.0\.1:1 cannot be reached/m);

@@ -76,7 +76,7 @@ afterEach(async () => {
 });
 
 describe('Publisher', () => {
-  it('hands all of one turn to the bus as one batch, in order, with its topics and the time', async () => {
+  it('passes the events of one turn to the bus as one batch, in order, with topics and time', async () => {
     const { bus, publisher } = await start();
     const events = someEvents(6);
     for (const event of events) publisher.push(event);
@@ -98,7 +98,7 @@ describe('Publisher', () => {
     expect(topicsOf({ type: 'migration' } as PublishableEvent)).toEqual(['migrations']);
   });
 
-  it('hands a batch again that the bus did not take, before all later ones', async () => {
+  it('sends a batch again if the bus did not accept it, before all later ones', async () => {
     const { bus, publisher, lines } = await start();
     let failures = 2;
     bus.answer = async () => {
@@ -113,7 +113,7 @@ describe('Publisher', () => {
     expect(lines.map(({ name, level }) => [name, level])).toEqual([['bus_publish_failed', 'error']]);
   });
 
-  it('drops the oldest beyond its bound, counts each, and says so in their place', async () => {
+  it('drops the oldest events beyond its bound, counts each, and reports them in their place', async () => {
     const { bus, publisher } = await start();
     let release: () => void = () => undefined;
     bus.answer = () => new Promise<void>((resolve) => (release = resolve));
@@ -132,7 +132,7 @@ describe('Publisher', () => {
     expect(bus.taken.at(-1)).toBe('50009');
   });
 
-  it('gives up only the entry that no bus carries', async () => {
+  it('drops only the entry that no bus accepts', async () => {
     const real = createInProcessBus();
     const { publisher, lines } = startOn(real);
     const [first, second] = someEvents(2) as [PublishableEvent, PublishableEvent];
@@ -155,7 +155,7 @@ describe('Publisher', () => {
     await real.close();
   });
 
-  it('hands over what is left when it closes, and counts what the bus does not take', async () => {
+  it('sends what is left when it closes, and counts what the bus does not accept', async () => {
     const { bus, publisher } = await start();
     const events = someEvents(4);
     for (const event of events) publisher.push(event);
@@ -173,8 +173,8 @@ describe('Publisher', () => {
   });
 });
 
-describe('a publisher that was fenced', () => {
-  it('gives its holding up, keeps what was refused, and hands it over when it leads again', async () => {
+describe('a fenced publisher', () => {
+  it('gives up its holding, retains what was refused, and sends it when it leads again', async () => {
     const { bus, publisher, lines } = await start();
     const events = someEvents(6);
     const { fence } = publisher;
@@ -208,7 +208,7 @@ describe('two publishers', () => {
     return { bus, leader, standby, push, settled };
   }
 
-  it('publish each event once: the second what the first did not, in its order, also where it comes late', async () => {
+  it('publish each event once: the second continues where the first stopped, in its own order, also with late events', async () => {
     const { bus, leader, standby, push, settled } = await startTwo();
     const events = someEvents(40);
     push(events.slice(0, 20), leader.publisher);
@@ -228,7 +228,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('keep the events of the last twelve seconds while another leads, and all while nobody does', async () => {
+  it('retain the events of the last twelve seconds while another leads, and all while nobody does', async () => {
     const { bus, leader, standby, push } = await startTwo();
     const [event] = someEvents(1) as [PublishableEvent];
     const secondly = (from: number, count: number): PublishableEvent[] =>
@@ -250,7 +250,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('keep what gathered while nobody led until another has led for twelve seconds', async () => {
+  it('retain events from a time without a leader until another has led for twelve seconds', async () => {
     const { bus, standby, push } = await startTwo();
     const [event] = someEvents(1) as [PublishableEvent];
     const at = (second: number): PublishableEvent => ({ ...event, id: `${second}`, ts: { received: second * 1e6, published: 0 } });
@@ -264,7 +264,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('leave what was refused under way to the one that leads then', async () => {
+  it('leave refused events to the new leader', async () => {
     const { bus, leader, standby, push, settled } = await startTwo();
     const events = someEvents(30);
     push(events.slice(0, 10), leader.publisher, standby.publisher);
@@ -283,7 +283,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('read the log as far back as it is not complete', async () => {
+  it('read the log as far back as it may be incomplete', async () => {
     const [event] = someEvents(1) as [PublishableEvent];
     const events = Array.from({ length: 3_000 }, (_, index) => ({ ...event, id: `${index}`, slot: 100 + index, ts: { ...event.ts } }));
     const bus = createInProcessBus();
@@ -313,7 +313,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('publish nothing again that stands in the log before what a new leader reads of it', async () => {
+  it('publish nothing again that is in the log before the part that a new leader reads', async () => {
     const { bus, leader, standby, push, settled } = await startTwo();
     const [event] = someEvents(1) as [PublishableEvent];
     const text = { name: '', symbol: '', uri: '', description: null, image: null, twitter: null, telegram: null, website: null };
@@ -339,7 +339,7 @@ describe('two publishers', () => {
     await bus.close();
   });
 
-  it('read past what others published in the log', async () => {
+  it('skip entries of other publishers in the log', async () => {
     const { bus, leader, standby } = await startTwo();
     const others = ['not JSON', 'null', '7', '{}', '{"id":7}'].map((text) => Buffer.from(text));
     await (await bus.publisher()).publish(others.map((json) => ({ topics: ['orders:1'], json, msgpack: json })));

@@ -6,7 +6,7 @@ import { recordingLog, type LogLine } from './harness.ts';
 const unknown = (detail: string, where = 'a', venue = 'pump'): DecodeFault => ({ venue, kind: 'unknown', detail, where, sampleBase64: '' });
 
 describe('the report of faults', () => {
-  it('keeps one unknown discriminator apart from another, each with its newest sample', () => {
+  it('distinguishes unknown discriminators, each with its newest sample', () => {
     const lines: LogLine[] = [];
     const report = new Report(recordingLog(lines));
     report.note(unknown('0102030405060708', 'first'));
@@ -19,7 +19,7 @@ describe('the report of faults', () => {
     ]);
   });
 
-  it('counts every fault behind its bound, by venue and kind', () => {
+  it('counts every fault beyond its bound, by venue and kind', () => {
     const report = new Report(recordingLog([]));
     for (let n = 0; n < 10_000; n++) report.note(unknown(`discriminator ${n}`, 'a', n % 2 === 0 ? 'pump' : 'pump-amm'));
     const { faults } = report;

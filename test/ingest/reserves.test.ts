@@ -77,10 +77,10 @@ function account(harness: Harness, address: string, owner: string, data: Uint8Ar
 const kinds = (harness: Harness): string[] => harness.events.map((event) => event.type);
 const lastPrice = (harness: Harness): PriceEvent => harness.events.findLast((event) => event.type === 'price') as PriceEvent;
 
-describe('a pool that is boosted', () => {
+describe('a boosted pool', () => {
   const opened = createPoolEventBytes(pool, mint, 1_000_000_000n, 100_000_000_000n, timestamp);
 
-  it('is told with the reserves its boost leaves, the tokens being where they were', () => {
+  it('is published with the reserves after the boost; its tokens did not move', () => {
     const harness = createHarness();
     const boost = initBoostEventBytes({ mint, pool, virtualQuote: 20_690_000_000n, realQuote: 79_310_000_000n, timestamp: 77 });
     const signature = take(harness, ammProgram, [opened, boost]);
@@ -98,7 +98,7 @@ describe('a pool that is boosted', () => {
     });
   });
 
-  it('is told when its boost buys and burns: price and supply', async () => {
+  it('is published when its boost buys and burns: price and supply', async () => {
     const accounts = new Map([
       [poolAddress, accountJson(ammProgram, poolAccountBytes(mint, sol))],
       [mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 1n))],
@@ -118,7 +118,7 @@ describe('a pool that is boosted', () => {
     expect(harness.pipeline.decoder.counts.get('pump-amm')).toMatchObject({ decoded: 2, ignored: 0 });
   });
 
-  it('is not told by a boost whose tokens are not known, and that is counted', async () => {
+  it("is not published if the boost's tokens are unknown, and that is counted", async () => {
     const accounts = new Map([
       [poolAddress, accountJson(ammProgram, poolAccountBytes(mint, sol))],
       [mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 1n))],
@@ -159,7 +159,7 @@ describe('the account of a pool', () => {
   const changed = (harness: Harness, virtualQuote: bigint, slot: number): void =>
     account(harness, poolAddress, ammProgram, poolAccountBytes(mint, sol, { vaults, virtualQuote }), slot);
 
-  it('is told with its vaults, read with it in one call, where no trade told its slot', async () => {
+  it('is published with its vaults, read in one call, if no trade showed its slot', async () => {
     const { harness, accounts } = await traded();
     accounts.set(poolAddress, poolJson(300_000_000_000n));
     accounts.set(addressOf('base vault'), vaultJson(mint, pool, 500_000_000n));
@@ -178,7 +178,7 @@ describe('the account of a pool', () => {
     });
   });
 
-  it('is not told in the slot of a trade, nor where nothing that prices changed', async () => {
+  it('is not published in the slot of a trade, nor if nothing that affects the price changed', async () => {
     const { harness, accounts } = await traded();
     changed(harness, 5n, 100);
     expect(harness.calls).toEqual([]);
@@ -194,7 +194,7 @@ describe('the account of a pool', () => {
     expect(harness.pipeline.emitter.counts.unpublishedChanges).toBe(0);
   });
 
-  it('is not told from a node that has not come so far', async () => {
+  it('is not read from a node that is still behind', async () => {
     const { harness, accounts } = await traded();
     accounts.set(addressOf('base vault'), vaultJson(mint, pool, 500_000_000n));
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 1_700_000_000_000n));
@@ -204,7 +204,7 @@ describe('the account of a pool', () => {
     expect(kinds(harness)).toEqual(['trade', 'price']);
   });
 
-  it('is not told by vaults that are another`s or are missing, and that is counted', async () => {
+  it('is not published if its vaults are missing or have another owner, and that is counted', async () => {
     const { harness, accounts } = await traded();
     accounts.set(addressOf('base vault'), vaultJson(mint, keyOf('thief'), 5n));
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 5n));
@@ -219,13 +219,13 @@ describe('the account of a pool', () => {
   });
 });
 
-describe('the account of a curve whose coin was not seen', () => {
+describe('the account of a curve whose coin is unknown', () => {
   const tokens = (...mints: readonly Uint8Array[]) => ({
     context: { slot: 1 },
     value: mints.map((of) => ({ account: accountJson(token2022Program, Buffer.from(of)), pubkey: addressOf('some account') })),
   });
 
-  it('is told with the coin that its own token account names, and with no other', async () => {
+  it('is published with the coin that its own token account names, and no other', async () => {
     const harness = createHarness({
       answer: (method, params) =>
         method === 'getTokenAccountsByOwner'
@@ -238,7 +238,7 @@ describe('the account of a curve whose coin was not seen', () => {
     expect(harness.calls.every(({ params }) => params[0] === curveAddress)).toBe(true);
   });
 
-  it('is counted where the coin cannot be found out, and looked up once', async () => {
+  it('is counted if the coin cannot be found, and looked up once', async () => {
     const harness = createHarness({ answer: (method) => (method === 'getTokenAccountsByOwner' ? tokens(keyOf('junk')) : undefined) });
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 7);
     await until('it was counted', () => harness.pipeline.emitter.counts.unpublishedChanges === 1);
@@ -248,7 +248,7 @@ describe('the account of a curve whose coin was not seen', () => {
     expect(harness.events).toEqual([]);
   });
 
-  it('lets a flood of such curves wait for their trades', async () => {
+  it('waits for a trade if there are too many such curves', async () => {
     const harness = createHarness({ answer: (method) => (method === 'getTokenAccountsByOwner' ? tokens() : undefined) });
     for (let n = 0; n < 50; n++) {
       const state = { address: addressOf(`curve ${n}`), owner: pumpProgram, data: curveAccountBytes(10n ** 15n), slot: 7, receivedUs: 1 };
@@ -261,7 +261,7 @@ describe('the account of a curve whose coin was not seen', () => {
 });
 
 describe('reserves without a price', () => {
-  it('of a mayhem coin whose quote the event does not tell wait for the account, and are not malformed', () => {
+  it('wait for the account of a mayhem coin whose event lacks the quote, and are not malformed', () => {
     const harness = createHarness();
     take(harness, pumpProgram, [curveBuy()]);
     take(harness, pumpProgram, [virtualReservesEventBytes(mint, 10n ** 15n, 0n, timestamp)], 101);
@@ -274,14 +274,14 @@ describe('reserves without a price', () => {
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
   });
 
-  it('are null in the event and make no price event', () => {
+  it('are null in the event, without a price event', () => {
     const harness = createHarness();
     const nothing = migrationEventBytes({ mint, curve, pool, baseAmount: 0n, quoteAmount: 5n, fee: 0n, timestamp });
     take(harness, pumpProgram, [nothing]);
     expect(harness.events).toMatchObject([{ type: 'migration', priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null }]);
   });
 
-  it('leave a trade without a price, in both forms and by the schema, where its amounts make none either', () => {
+  it('give a trade without a price, in both encodings and in the schema, if its amounts give none either', () => {
     const seen = {
       signature: signatureOf('s'),
       slot: 1,
@@ -317,7 +317,7 @@ describe('reserves without a price', () => {
 });
 
 describe('the buy that empties a curve', () => {
-  it('leads into its pool without a trade missing', () => {
+  it('continues into its pool without a missing trade', () => {
     const harness = createHarness();
     take(harness, pumpProgram, [curveBuy({ virtualToken: 280_900_000_000_000n })], 99);
     const end = curveBuy({ virtualToken: 279_900_000_000_000n, tokenAmount: 1_000_000_000_000n });

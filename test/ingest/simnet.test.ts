@@ -98,8 +98,8 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
   expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, waiting: 0 });
 }
 
-describe('a simulated chain, whole', () => {
-  it('tells every trade, creation and migration once, in the order of the chain, in the form of the contract', async () => {
+describe('a whole simulated chain', () => {
+  it('publishes every trade, creation and migration once, in chain order, in the form of the contract', async () => {
     const running = await start(null);
     await expectWhole(running);
     expectTrueValues(running);
@@ -119,7 +119,7 @@ describe('a simulated chain, whole', () => {
     expect(running.ingest.stats().sightings.repeated).toBeGreaterThan(0);
   });
 
-  it('completes cut logs from the transaction, and takes no copy that a foreign program logs', async () => {
+  it('completes cut logs from the transaction, and ignores copies that a foreign program logs', async () => {
     const running = await start(null);
     running.simnet.control.truncate({ count: 25, bytes: 0 });
     running.simnet.control.lookAlike({ count: 25 });

@@ -27,7 +27,7 @@ const absurd = Number.MAX_SAFE_INTEGER;
 const nowMs = Date.now();
 
 describe('the slot of the chain', () => {
-  it('is the newest that endpoints tell, as fast as it may move', () => {
+  it('is the newest reported slot, within the fastest possible pace', () => {
     const chain = new ChainSlot();
     chain.judge([], 0);
     expect(chain.slot).toBe(0);
@@ -43,7 +43,7 @@ describe('the slot of the chain', () => {
     expect(chain.slot).toBe(460_019_000);
   });
 
-  it('is not leapt by one endpoint against the others, but by two, or by the only one', () => {
+  it('cannot be moved far ahead by one endpoint against the others, but by two, or by the only one', () => {
     const chain = new ChainSlot();
     chain.judge([1_000, 999], 0);
     chain.judge([2_000_000, 1_000], 100);
@@ -56,7 +56,7 @@ describe('the slot of the chain', () => {
     expect(chain.slot).toBe(5_000);
   });
 
-  it('is that of two, whatever a third one told before them', () => {
+  it('is that of two endpoints, whatever a third one reported before them', () => {
     for (const before of [[], [1_000]]) {
       const chain = new ChainSlot();
       chain.judge([900_000_000], 0);
@@ -68,13 +68,13 @@ describe('the slot of the chain', () => {
     }
   });
 
-  it('has a bound by the age of the network', () => {
+  it('is limited by the age of the network', () => {
     expect(newestPossibleSlot(Date.UTC(2026, 10, 1))).toBeGreaterThan(2 * 460_000_000);
     expect(newestPossibleSlot(nowMs)).toBeLessThan(2 ** 32);
   });
 });
 
-describe('an absurd slot', () => {
+describe('an impossible slot', () => {
   let serial = 0;
   const take = (harness: Harness, slot: number): void => {
     const signature = signatureOf(`slot ${serial++}`);
@@ -84,13 +84,13 @@ describe('an absurd slot', () => {
   };
   const kinds = (harness: Harness): string[] => harness.events.map((event) => event.type);
 
-  it('of a trade silences no price after it', () => {
+  it('of a trade does not suppress later prices', () => {
     const harness = createHarness();
     for (const slot of [100, absurd, 101, 100]) take(harness, slot);
     expect(kinds(harness)).toEqual(['trade', 'price', 'trade', 'price', 'trade', 'price', 'trade']);
   });
 
-  it('of an account silences no account after it', () => {
+  it('of an account does not suppress later accounts', () => {
     const harness = createHarness();
     take(harness, 100);
     const address = bondingCurveAddress(addressOf('coin'));
@@ -111,7 +111,7 @@ describe('an absurd slot', () => {
     expect(harness.events.at(-1)).toMatchObject({ type: 'price', source: 'account', slot: 101, priceSol: 3.3e-8 });
   });
 
-  it('of the SOL/USD pool is refused, and does not stay where it was the first', () => {
+  it('of the SOL/USD pool is refused, and replaced if it was the first', () => {
     const { solUsd } = createHarness();
     const tell = (price: number, slot: number, afterMs = 0): number | undefined => {
       const receivedUs = (nowMs + afterMs) * 1000;
@@ -130,7 +130,7 @@ describe('an absurd slot', () => {
   });
 });
 
-describe('an endpoint that tells absurd slots', () => {
+describe('an endpoint that reports impossible slots', () => {
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).toReversed()) await close();
@@ -157,7 +157,7 @@ describe('an endpoint that tells absurd slots', () => {
     return { liar, honest, ingest, bus };
   }
 
-  it('makes no other lag though it was the first of three to tell one', async () => {
+  it('makes no other endpoint lag, even if it reported first of three', async () => {
     const nodes = [await startScriptedNode(), await startScriptedNode(), await startScriptedNode()];
     const [liar, ...honest] = nodes;
     for (const node of nodes) closers.push(() => node.close());
@@ -177,7 +177,7 @@ describe('an endpoint that tells absurd slots', () => {
     );
   });
 
-  it('makes no other lag, and is told apart from a trade', async () => {
+  it('makes no other endpoint lag, and does not affect its trades', async () => {
     const { liar, honest, ingest } = await start();
     const malformed = (): number => {
       const { endpoints, notifications } = ingest.stats();

@@ -81,7 +81,7 @@ describe('the supply of a mayhem coin', () => {
     timestamp,
   });
 
-  it('is that of its mint in every event: the part of the agent counts', () => {
+  it("is that of its mint in every event, including the agent's part", () => {
     const harness = createHarness();
     take(harness, pumpProgram, [created, curveBuy()]);
     expect(last(harness, 'newToken')).toMatchObject({ supply: '2000000000000000', flags: { mayhemMode: true } });
@@ -101,7 +101,7 @@ describe('the supply of a mayhem coin', () => {
     expect(harness.calls).toEqual([]);
   });
 
-  it('is read from the mint where the creation was not seen, whatever the curve says', async () => {
+  it('is read from the mint if the creation was not seen, whatever the curve shows', async () => {
     const accounts = new Map([
       [curveAddress, accountJson(pumpProgram, curveAccountBytes(undefined, undefined, true))],
       [mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_500_000_000_000_000n))],
@@ -115,7 +115,7 @@ describe('the supply of a mayhem coin', () => {
     expect(worth(last(harness, 'price'))).toBe(1_500_000_000);
   });
 
-  it('is read again: after a day the agent burns what it holds', async () => {
+  it('is read again, because the agent burns its tokens after a day', async () => {
     const accounts = new Map([[mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_200_000_000_000_000n))]]);
     const harness = createHarness({ accounts });
     take(harness, pumpProgram, [created]);
@@ -129,7 +129,7 @@ describe('the supply of a mayhem coin', () => {
     expect(askedFor(harness, mintAddress)).toBe(1);
   });
 
-  it('is the mint`s in its pool too, not what the trade says', async () => {
+  it("is the mint's in its pool too, not that of the trade", async () => {
     const accounts = new Map([
       [addressOf('pool'), accountJson(ammProgram, poolAccountBytes(mint, addressBytes(wrappedSolMint), { mayhem: true }))],
       [mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_300_000_000_000_000n))],
@@ -142,7 +142,7 @@ describe('the supply of a mayhem coin', () => {
 });
 
 describe('the supply of other coins', () => {
-  it('is the curve`s, asked for once', async () => {
+  it('is that of the curve, requested once', async () => {
     const harness = createHarness({ accounts: new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]) });
     take(harness, pumpProgram, [curveBuy()]);
     await until('the curve was read', () => supplyOf(harness) !== null);
@@ -151,7 +151,7 @@ describe('the supply of other coins', () => {
     expect(harness.calls).toHaveLength(1);
   });
 
-  it('is read again from the mint where the pool is turned around, or its trades do not tell it', async () => {
+  it('is read again from the mint if the pool is reversed, or its trades do not show the supply', async () => {
     for (const flipped of [true, false]) {
       const pair = flipped ? ([addressBytes(wrappedSolMint), mint] as const) : ([mint, addressBytes(wrappedSolMint)] as const);
       const accounts = new Map([

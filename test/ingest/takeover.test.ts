@@ -151,7 +151,7 @@ async function taken(log: readonly BusEntry[], before: readonly Message[], after
 const fork = [slot(1, 0), confirmed(1), slot(2, 1), slot(3, 1)] as const;
 const lives = (at: number): Message[] => [slot(4, at), confirmed(4)];
 
-describe('a transaction that the leader told for one slot and its successor saw in another', () => {
+describe('a transaction that the old leader published for one slot and the new leader saw in another', () => {
   it.each([
     { at: 2, living: 2, says: [2] },
     { at: 2, living: 3, says: [2, 'retract', 3] },
@@ -163,7 +163,7 @@ describe('a transaction that the leader told for one slot and its successor saw 
     expect((await sayings(bus)).get(tradeOf(0))).toEqual(says);
   });
 
-  it('is told for that other one where it is known already which lives', async () => {
+  it('is published for the other slot if it is already known which one lives', async () => {
     const log = await logOf([...fork, told(0, 2)]);
     const bus = await taken(log, [...fork, told(0, 3), ...lives(3)], []);
     expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract', 3]);
@@ -171,7 +171,7 @@ describe('a transaction that the leader told for one slot and its successor saw 
 });
 
 describe('a transaction on three forks', () => {
-  it('is told for the one that lives', async () => {
+  it('is published for the one that lives', async () => {
     const says = async (living: number): Promise<unknown> => {
       const heard = [...fork, slot(4, 1), told(0, 2), told(0, 3), told(0, 4), slot(5, living), confirmed(5)];
       return (await sayings(await busWith(await logOf(heard)))).get(tradeOf(0));
@@ -182,29 +182,29 @@ describe('a transaction on three forks', () => {
   });
 });
 
-describe('what the leader took back', () => {
-  it('is not told again by its successor, which did not know of it', async () => {
+describe('an event that the old leader retracted', () => {
+  it('is not published again by the new leader, which did not know it', async () => {
     const log = await logOf([...fork, told(0, 2), told(1, 2), ...lives(3)]);
     const bus = await taken(log, [...fork, told(0, 2), told(1, 2)], [told(2, 4), ...lives(3)]);
     expect([...(await sayings(bus)).values()]).toEqual([[2, 'retract'], [2, 'retract'], [2, 'retract'], [2, 'retract'], [4], [4]]);
   });
 
-  it('and told for another slot stands there, though its successor knows the first alone', async () => {
+  it('and published for another slot remains, although the new leader knows only the first slot', async () => {
     const log = await logOf([...fork, told(0, 2), told(0, 3), ...lives(3)]);
     const bus = await taken(log, [...fork, told(0, 2)], [...lives(3), told(0, 3)]);
     expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract', 3]);
   });
 });
 
-describe('what the leader left standing on a dead fork', () => {
-  it('is taken back where its successor knew before that the slot died, and never saw the transaction', async () => {
+describe('an event that the old leader left on a dead fork', () => {
+  it('is retracted if the new leader knew that the slot died, and never saw the transaction', async () => {
     const log = await logOf([...fork, told(0, 2), told(1, 3)]);
     const bus = await taken(log, [...fork, ...lives(3)], []);
     expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract']);
     expect((await sayings(bus)).get(tradeOf(1))).toEqual([3]);
   });
 
-  it('is taken back wherever the log ends', async () => {
+  it('is retracted wherever the log ends', async () => {
     const all = await logOf([...fork, told(0, 2), told(1, 2), told(0, 3), ...lives(3)]);
     for (let length = 0; length <= all.length; length++) {
       const bus = await taken(all.slice(0, length), [...fork, told(0, 2), told(0, 3)], lives(3));
@@ -223,7 +223,7 @@ function expectAlternating(says: ReadonlyMap<string, readonly (number | 'retract
   }
 }
 
-describe('over any chain with forks, any order of what two processes hear, and any end of the first', () => {
+describe('over any chain with forks, any order of the reports to two processes, and any end of the first', () => {
   const slots = 8;
   const share = fc.integer({ min: 0, max: 99 });
   /** A slot follows the one before it, or an earlier one. */
@@ -231,7 +231,7 @@ describe('over any chain with forks, any order of what two processes hear, and a
   const hearing = fc.array(fc.record({ delay: fc.integer({ min: 0, max: 6 }), lost: share }), { minLength: 64, maxLength: 64 });
   const landings = fc.array(fc.array(fc.integer({ min: 2, max: slots }), { minLength: 1, maxLength: 3 }), { minLength: 4, maxLength: 8 });
 
-  it('each event is told and taken back in turn, and in the end what lives stands', { timeout: 60_000 }, async () => {
+  it('publications and retractions of each event alternate, and the living events remain in the end', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(parents, landings, hearing, hearing, share, share, async (steps, landed, first, second, killedAt, takenAt) => {
         const chain = chainOf(steps);

@@ -80,8 +80,8 @@ const completed =
   () =>
     harness.pipeline.counts.completed === 1;
 
-describe('the transaction itself, asked for', () => {
-  it('is not taken for another one: nothing of it is told under the signature asked for', async () => {
+describe('a fetched transaction', () => {
+  it('is ignored if it is another one: nothing is published under the requested signature', async () => {
     const harness = harnessOf((signature, asked) => wholeTransaction(asked === 0 ? signatureOf('another') : signature, [first, second]));
     const signature = tell(harness, 'asked', cut(first));
     await until('completed', completed(harness));
@@ -109,7 +109,7 @@ describe('the transaction itself, asked for', () => {
     expect(harness.losses.map((loss) => loss.reason)).toEqual([`cut logs; ${reason}`]);
   });
 
-  it('is lost, and holds no look-alike, where the heights are missing', async () => {
+  it('is lost, without look-alikes, if the heights are missing', async () => {
     const harness = harnessOf((signature) => withoutHeights(wholeTransaction(signature, [first, second])), 50);
     tell(harness, 'a', cut());
     await until('given up', lost(harness));
@@ -118,7 +118,7 @@ describe('the transaction itself, asked for', () => {
     expect(harness.pipeline.counts.completed).toBe(0);
   });
 
-  it('is read from its logs, at the same paths, where the inner instructions are missing and the logs are whole', async () => {
+  it('is read from its logs, with the same paths, if the inner instructions are missing and the logs are complete', async () => {
     const harness = harnessOf((signature) => {
       const answer = withoutHeights(wholeTransaction(signature, [first, second]));
       return { ...answer, meta: { ...answer.meta, logMessages: whole(first, second) } };
@@ -128,7 +128,7 @@ describe('the transaction itself, asked for', () => {
     expect(idsOf(harness)).toEqual(['0', '1']);
   });
 
-  it('tells nothing more, and says why, where it failed in the end', async () => {
+  it('adds nothing, with a reason, if it failed in the end', async () => {
     const harness = harnessOf((signature) => {
       const answer = wholeTransaction(signature, [creation]);
       return { ...answer, meta: { ...answer.meta, err: { InstructionError: [0, 'Custom'] } } };
@@ -139,7 +139,7 @@ describe('the transaction itself, asked for', () => {
     expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; it failed where the chain went on']);
   });
 
-  it('counts what it decoded before the cut, and behind it, once each', async () => {
+  it('counts what it decoded before and after the cut once each', async () => {
     const harness = harnessOf((signature) =>
       wholeTransaction(signature, [unknownEvent, first.subarray(0, 60), first, second, unknownEvent]),
     );
@@ -164,11 +164,11 @@ function withoutHeights(answer: ReturnType<typeof wholeTransaction>): ReturnType
   return { ...answer, meta: { ...answer.meta, innerInstructions } };
 }
 
-describe('what a cut may hide', () => {
+describe('events that a cut may hide', () => {
   const emptying = curveBuy({ virtualToken: emptyCurve, virtualSol: 115_000_000_000n });
   const complete = completeEventBytes(mint, curve, trader, 1);
 
-  it('lets the buy that emptied its curve wait for the completion behind the cut, and nothing else', async () => {
+  it('delay only the buy that emptied its curve, until the completion after the cut is known', async () => {
     const other = curveBuy({ mint: keyOf('another coin') });
     const answering: (() => void)[] = [];
     const harness = harnessOf(async (signature) => {
@@ -185,13 +185,13 @@ describe('what a cut may hide', () => {
     expect(completes).toEqual([undefined, undefined, true]);
   });
 
-  it('tells the buy at once where its completion stands before the cut', () => {
+  it('do not delay the buy if its completion is before the cut', () => {
     const harness = harnessOf(() => null);
     tell(harness, 'a', cut(emptying, complete));
     expect(harness.events[0]).toMatchObject({ type: 'trade', curveCompleted: true });
   });
 
-  it('lets a creation wait for further buys of its wallet, though one stands before the cut', async () => {
+  it('delay a creation until further buys of its wallet are known, although one is before the cut', async () => {
     const harness = harnessOf((signature) => wholeTransaction(signature, [creation, first, curveBuy()]));
     tell(harness, 'a', cut(creation, first));
     expect(harness.events).toEqual([]);
@@ -200,7 +200,7 @@ describe('what a cut may hide', () => {
     expect((harness.events[0] as NewTokenEvent).initialBuy).toMatchObject({ quoteAmount: '1000000001' });
   });
 
-  it('tells what waited as it stands, and counts it, where the transaction is given up', async () => {
+  it('are published and counted if the transaction is given up', async () => {
     const harness = harnessOf(() => null, 50);
     tell(harness, 'a', cut(creation, first));
     await until('given up', lost(harness));
@@ -212,7 +212,7 @@ describe('what a cut may hide', () => {
   });
 });
 
-describe('several tellings', () => {
+describe('several sightings', () => {
   const garbled = [`Program ${pumpProgram} invoke [1]`, 'Program data: %%%%', `Program ${pumpProgram} success`];
 
   it.each([
@@ -234,7 +234,7 @@ describe('several tellings', () => {
     expect(harness.losses).toEqual([]);
   });
 
-  it('take what a longer one has more, while none is whole', async () => {
+  it('add events of a longer one while none is complete', async () => {
     const harness = harnessOf(() => null, 50);
     tell(harness, 'a', cut(first));
     tell(harness, 'a', cut(first, second));
@@ -245,7 +245,7 @@ describe('several tellings', () => {
     expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, lostTransactions: 1, completed: 0 });
   });
 
-  it('ask for the transaction where a whole one lacks what was told before', async () => {
+  it('cause a fetch if a complete one lacks an event that was seen before', async () => {
     const harness = harnessOf((signature) => wholeTransaction(signature, [first, second]));
     tell(harness, 'a', cut(first));
     tell(harness, 'a', invoked(pumpProgram, 1, []));
@@ -255,7 +255,7 @@ describe('several tellings', () => {
     expect(harness.pipeline.counts.completedByOthers).toBe(0);
   });
 
-  it('take events from a later one where the first had none at all, without asking', () => {
+  it('add events of a later one without a fetch, if the first had none', () => {
     const harness = harnessOf(() => null);
     tell(harness, 'a', invoked(pumpProgram, 1, []));
     expect(harness.pipeline.counts.incomplete).toBe(0);
@@ -266,7 +266,7 @@ describe('several tellings', () => {
     expect(harness.calls.filter(({ method }) => method === 'getTransaction')).toEqual([]);
   });
 
-  it('ask for a transaction of which every endpoint left the lines out', async () => {
+  it('cause a fetch if every endpoint omitted the lines', async () => {
     const harness = harnessOf((signature) => wholeTransaction(signature, [first]));
     tell(harness, 'a', []);
     tell(harness, 'a', []);
@@ -275,7 +275,7 @@ describe('several tellings', () => {
     expect(harness.pipeline.counts.incomplete).toBe(1);
   });
 
-  it('are read until the bound of open transactions, and those beyond it are counted as lost', async () => {
+  it('are read up to the bound of open transactions, and further ones are counted as lost', async () => {
     const harness = harnessOf(() => null, 50);
     for (let index = 0; index < 4_010; index++) tell(harness, `t${index}`, cut(first));
     expect(harness.pipeline.counts).toMatchObject({ incomplete: 4_010, lostTransactions: 10 });
@@ -286,7 +286,7 @@ describe('several tellings', () => {
 });
 
 describe('lines of several slices', () => {
-  it('of a venue are counted as unknown and reported, and cost no other event its path', () => {
+  it('of a venue are counted as unknown and reported, and do not change the path of other events', () => {
     const harness = createHarness();
     tell(harness, 'a', invoked(pumpProgram, 1, [`${dataLine(unknownEvent)} AAAA`, dataLine(first)]));
     expect(idsOf(harness)).toEqual(['0']);
@@ -341,7 +341,7 @@ describe('two endpoints', () => {
     node.notify('logsNotification', 'logsSubscribe', result, (params) => (params[0] as { mentions: string[] }).mentions[0] === pumpProgram);
   }
 
-  it('make one whole: the first left its lines out or garbled them, in either form of frame', async () => {
+  it('complete each other: the first omitted or garbled its lines, in either form of frame', async () => {
     const { a, b, ingest, events } = await start();
     const bad = [`Program ${pumpProgram} invoke [1]`, 'Program data: %%%%', `Program ${pumpProgram} success`];
     // The escaped line is left to the parser.
@@ -366,7 +366,7 @@ describe('two endpoints', () => {
     });
   });
 
-  it('are both asked for accounts and transactions: the first has none, no history, or an answer without inner instructions', async () => {
+  it('are both asked for accounts and transactions if the first has none, no history, or no inner instructions', async () => {
     const { a, b, ingest, events } = await start();
     const pool = keyOf('pool');
     const accounts = new Map<string, unknown>([
@@ -395,7 +395,7 @@ describe('two endpoints', () => {
     expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, completedByOthers: 0 });
   });
 
-  it('are both asked where the first shows accounts that are none', async () => {
+  it('are both asked if the first returns invalid accounts', async () => {
     const { a, b, ingest, events } = await start();
     const pool = accountJson(ammProgram, poolAccountBytes(keyOf('token'), addressBytes(wrappedSolMint)));
     const mintAccount = accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n));

@@ -25,8 +25,8 @@ function publish(desk: CandleDesk, nowMs: number): (readonly [number, boolean])[
   return due.map((one: CandleDue) => [one.startS - startS, one.closed] as const);
 }
 
-describe('which candles are published when', () => {
-  it('updates at most twice a second, and closes when the chain is past the end', () => {
+describe('the publication of candles', () => {
+  it('happens at most twice a second, and once more when the chain is past the end', () => {
     const desk = new CandleDesk();
     expect(desk.begin(topic, startS)).toBe(true);
     traded(desk, 0, 1);
@@ -43,7 +43,7 @@ describe('which candles are published when', () => {
     ]);
   });
 
-  it('closes by the clock where the chain is silent, and brings a candle back for a late trade', () => {
+  it('follows the clock if the chain is silent, and repeats a candle after a late trade', () => {
     const desk = new CandleDesk();
     desk.begin(topic, startS);
     traded(desk, 0, 58);
@@ -57,7 +57,7 @@ describe('which candles are published when', () => {
     expect(publish(desk, 60_100)).toEqual([[0, true]]);
   });
 
-  it('tells from where on candles are not published as closed', () => {
+  it('reports the start from which candles are not published as closed', () => {
     const desk = new CandleDesk();
     desk.begin(topic, startS);
     const noted = (nowMs: number): number | undefined => {
@@ -78,7 +78,7 @@ describe('which candles are published when', () => {
     expect(noted(100_000)).toBe(240);
   });
 
-  it('follows nothing that is no topic of candles, or has ended', () => {
+  it('ignores topics that are not candles, or have ended', () => {
     const desk = new CandleDesk();
     for (const wrong of ['trades', `candles:${mint}`, `candles:${mint}:2m`, `prices:${mint}`]) expect(desk.begin(wrong, 0)).toBe(false);
     desk.begin(topic, startS);

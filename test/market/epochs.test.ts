@@ -43,7 +43,7 @@ function someEvents(count: number): PublishableEvent[] {
 }
 
 describe('a log that lost its end', () => {
-  it('counts no trade twice that waited to be applied when it was lost', { timeout: 60_000 }, async () => {
+  it('counts no trade twice that was waiting when the end was lost', { timeout: 60_000 }, async () => {
     const redis = await startRedis({ appendOnly: true });
     cleanups.push(() => redis.stop());
     const way = await heldWay(redis);
@@ -80,7 +80,7 @@ describe('a log that lost its end', () => {
     expect(await counted(market)).toBe(40);
   });
 
-  it('counts no trade twice behind a checkpoint that is beyond the end of its epoch', { timeout: 60_000 }, async () => {
+  it('counts no trade twice after a checkpoint that is beyond the end of its epoch', { timeout: 60_000 }, async () => {
     const redis = await startRedis({ appendOnly: true });
     cleanups.push(() => redis.stop());
     const bus = await busOf(redis.url);
@@ -109,7 +109,7 @@ describe('a log that lost its end', () => {
     expect(await counted(market)).toBe(60);
   });
 
-  it('has a publisher that was refused under a lease give it up, though the lease lasts', { timeout: 60_000 }, async () => {
+  it('makes a publisher that was refused under a lease give the lease up, although it is still valid', { timeout: 60_000 }, async () => {
     const redis = await startRedis({ args: ['--enable-debug-command', 'yes'] });
     cleanups.push(() => redis.stop());
     const bus = await busOf(redis.url);
@@ -132,7 +132,7 @@ describe('a log that lost its end', () => {
     await until('it to lead again', () => publisher.leads, 10_000);
   });
 
-  it('has the next ingest process repeat nothing that the log still has', { timeout: 120_000 }, async () => {
+  it('makes the next ingest process repeat nothing that the log still has', { timeout: 120_000 }, async () => {
     for (let tries = 0; tries < 4; tries += 1) {
       const redis = await startRedis({ appendOnly: true });
       cleanups.push(() => redis.stop());

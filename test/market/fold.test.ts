@@ -35,8 +35,8 @@ async function standing(stored: StoredMarket): Promise<{ readonly head: MintHead
 
 const parsed = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString());
 
-describe('what events change of a mint', () => {
-  it('is the same however they fall into batches: a migration alone is kept too', async () => {
+describe('the changes of a mint', () => {
+  it('do not depend on the division into batches, even with a single migration', async () => {
     const entries = [completion, migration, first].map((event) => entryOf(event));
     const cuts = [[entries], [entries.slice(0, 2), entries.slice(2)], [entries.slice(0, 1), entries.slice(1)], entries.map((one) => [one])];
     for (const batches of cuts) {
@@ -44,12 +44,12 @@ describe('what events change of a mint', () => {
     }
   });
 
-  it('follows a token to its pool where nobody saw it migrate', async () => {
+  it('follow a token to its pool although nobody saw the migration', async () => {
     const stored = await takeAll([[entryOf(completion)], [entryOf(first)]]);
     expect(await standing(stored)).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
   });
 
-  it('is what survives of them in the order of the chain, however they are told, cut and taken up again', async () => {
+  it('reflect the living events in chain order, however they arrive, are divided and resumed', async () => {
     await fc.assert(
       fc.asyncProperty(chainSteps, fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.boolean())), async (steps, cuts) => {
         const chain = new ToldChain(mint, steps);

@@ -26,28 +26,28 @@ const trade = (changes: Partial<PoolSighting> = {}): PoolSighting => ({
 });
 
 describe('the main pool of a mint', () => {
-  it('is the first that is seen, and stays itself', () => {
+  it('is the first one seen, until another one replaces it', () => {
     expect(isMainPool(null, trade())).toBe(true);
     expect(isMainPool(head(), trade({ poolAddress: pool, depthSol: 0 }))).toBe(true);
   });
 
-  it('is the curve until that is over, however deep another pool is', () => {
+  it('is the curve until the curve is over, however deep another pool is', () => {
     expect(isMainPool(onCurve(), trade({ depthSol: 5_000 }))).toBe(false);
     expect(isMainPool(head({ curveOver: false }), trade({ pool: 'pump', poolAddress: curve }))).toBe(true);
     expect(isMainPool(head(), trade({ pool: 'pump', poolAddress: curve, depthSol: 5_000 }))).toBe(false);
   });
 
-  it('gives way as soon as it is a curve that is over, to one that is no dust', () => {
+  it('is replaced as soon as its curve is over, by a pool of some depth', () => {
     expect(isMainPool(onCurve({ curveOver: true }), trade({ depthSol: 10 }))).toBe(true);
     expect(isMainPool(onCurve({ curveOver: true }), trade({ depthSol: 9 }))).toBe(false);
   });
 
-  it('is the deeper one of two pools, where it is deeper by a tenth', () => {
+  it('is replaced by a pool that is deeper by a tenth', () => {
     expect(isMainPool(head(), trade({ depthSol: 109 }))).toBe(false);
     expect(isMainPool(head(), trade({ depthSol: 111 }))).toBe(true);
   });
 
-  it('gives way after an hour without a trade to one that is no dust', () => {
+  it('is replaced after an hour without a trade by a pool of some depth', () => {
     const later = { atS: 1_000 + hour + 1 };
     expect(isMainPool(head(), trade({ ...later, depthSol: 9 }))).toBe(false);
     expect(isMainPool(head(), trade({ ...later, depthSol: 10 }))).toBe(true);

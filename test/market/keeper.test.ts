@@ -54,7 +54,7 @@ function told(recorder: Recorder): string[] {
 }
 
 describe('the keeper', () => {
-  it('reads on behind what it has room for', { timeout: 40_000 }, async () => {
+  it('continues reading after its intake was full', { timeout: 40_000 }, async () => {
     const bus = createInProcessBus();
     cleanups.push(() => bus.close());
     const market = new InProcessMarket();
@@ -65,7 +65,7 @@ describe('the keeper', () => {
     expect(keeper.stats).toMatchObject({ keeps: true, events: 45_000, waiting: 0, lostEntries: 0, failures: 0 });
   });
 
-  it('counts what the log has lost before it was applied, and goes on', async () => {
+  it('counts entries that the log lost before they were applied, and continues', async () => {
     const bus = createInProcessBus({ maxEntries: 100 });
     cleanups.push(() => bus.close());
     const market = new InProcessMarket();
@@ -80,7 +80,7 @@ describe('the keeper', () => {
     expect(second.stats).toMatchObject({ events: 100, lostEntries: 400 });
   });
 
-  it('goes on in a new epoch of the log', async () => {
+  it('continues in a new epoch of the log', async () => {
     const bus = createInProcessBus({ maxTopics: 8 });
     cleanups.push(() => bus.close());
     const market = new InProcessMarket();
@@ -117,7 +117,7 @@ describe('the keeper of a market in Redis', () => {
     return { redis, bus, market, recorder: await record(await bus.subscriber()) };
   }
 
-  it('publishes a topic while it is in demand, and marks in its log where that ends', async () => {
+  it('publishes a topic while it is in demand, and marks its end in the log', async () => {
     const { redis, bus, market, recorder } = await start();
     keep(bus, market);
     await publish(bus, 2);
@@ -139,7 +139,7 @@ describe('the keeper of a market in Redis', () => {
     expect(told(recorder)).toEqual([idOf(2), idOf(3), 'pause', idOf(4)]);
   });
 
-  it('takes up what another has published, and repeats none of it', async () => {
+  it('continues what another keeper published, without repeating it', async () => {
     const { bus, market, recorder } = await start();
     const first = keep(bus, market);
     await market.reportDemand([topic]);
@@ -156,7 +156,7 @@ describe('the keeper of a market in Redis', () => {
     expect(ids.map((id) => id.split(':').at(3))).toEqual(['2', '5', '6']);
   });
 
-  it('begins again where Redis lost its memory', async () => {
+  it('starts again after Redis lost its memory', async () => {
     const { redis, bus, market } = await start();
     const keeper = keep(bus, market);
     await publish(bus, 10);

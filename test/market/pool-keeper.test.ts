@@ -83,7 +83,7 @@ const expected = [
 const all = (pools: PoolDirectory) => Promise.all(mints.map((mint) => pools.poolsOf(mint)));
 
 describe.each(['in process', 'redis'] as const)('the keeper of the directory of pools, %s', (kind) => {
-  it('notes the pools that creations, trades and migrations show', async () => {
+  it('records the pools that creations, trades and migrations show', async () => {
     const own = await world(kind);
     const pools = await own.open();
     keep(own, pools);

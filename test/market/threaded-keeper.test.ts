@@ -59,7 +59,7 @@ describe('the keeper in a thread', () => {
     };
   }
 
-  it('keeps the state, tells how far it is, and gives the lease up at its end', { timeout: 40_000 }, async () => {
+  it('maintains the state, reports its progress, and releases the lease at its end', { timeout: 40_000 }, async () => {
     const { keeper, threads, publish, counted } = await start();
     await publish(100);
     await counted();
@@ -71,7 +71,7 @@ describe('the keeper in a thread', () => {
     expect(threads.length).toBe(1);
   });
 
-  it('is begun again where it dies in the midst of its work, and counts each trade once', { timeout: 60_000 }, async () => {
+  it('is started again if it dies while it works, and counts each trade once', { timeout: 60_000 }, async () => {
     const { keeper, threads, publish, counted } = await start();
     for (let deaths = 1; deaths <= 3; deaths++) {
       await until('a thread that keeps the state', () => keeper.stats.keeps, waitMs);
@@ -90,7 +90,7 @@ describe('the keeper in a thread', () => {
     expect(keeper.stats).toMatchObject({ restarts: 3, lostEntries: 0 });
   });
 
-  it('ends while it could not begin', { timeout: 40_000 }, async () => {
+  it('can be closed while it cannot start', { timeout: 40_000 }, async () => {
     const keeper = new ThreadedKeeper({ redisUrls: ['redis://127.0.0.1:1'], log: silentLog });
     await until('some tries', () => keeper.stats.restarts >= 2, waitMs);
     await keeper.close(closeWithinMs);
