@@ -193,33 +193,36 @@ describe.each([
   });
 
   describe('the channel `orders`', () => {
-    it.each(['', '&format=msgpack', '&batch=1'])("publishes every change of the key's own orders, and none of others (%s)", async (form) => {
-      const [mine, other] = [await opened('mine', form), await opened('other', form)];
-      expect(await mine.ask({ op: 'subscribe', channel: 'orders' })).toMatchObject({
-        op: 'subscribed',
-        channel: 'orders',
-        accepted: [],
-        rejected: [],
-        positions: { 'orders:mine': { seq: 0 } },
-      });
-      await other.ask({ op: 'subscribe', channel: 'orders' });
-      let order: OpenOrder = await insert();
-      order = await ledger.apply(order, { kind: 'silence' });
-      order = await ledger.apply(order, { kind: 'landed', commitment: 'confirmed', error: null, fill: orderFill });
-      const foreign = await insert({ keyId: 'other' });
-      const frames = await mine.framesTo('orders:mine', 3);
-      expect(seqs(frames)).toEqual([1, 2, 3]);
-      expect(frames.map(({ data }) => [data!.id, data!['status'], data!['commitment'], data!['slot']])).toEqual([
-        [`${order.id}:1`, 'submitted', null, null],
-        [`${order.id}:2`, 'unknown', null, null],
-        [`${order.id}:3`, 'confirmed', 'confirmed', 123],
-      ]);
-      for (const { data } of frames) expect(isEvent(data), JSON.stringify(data)).toMatchObject({ ok: true });
-      expect(frames[2]!.data).toMatchObject({ type: 'order', simulated: true, fill: { baseAmount: String(orderFill.baseAmount) } });
-      expect((await other.framesTo('orders:other', 1)).map(({ data }) => data!.id)).toEqual([`${foreign.id}:1`]);
-      expect(mine.messages.some(({ topic }) => topic === 'orders:other')).toBe(false);
-      expect(other.messages.some(({ topic }) => topic === 'orders:mine')).toBe(false);
-    });
+    it.each(['', '&format=msgpack', '&batch=1'])(
+      "publishes every change of the key's own orders, and none of others (%s)",
+      async (form) => {
+        const [mine, other] = [await opened('mine', form), await opened('other', form)];
+        expect(await mine.ask({ op: 'subscribe', channel: 'orders' })).toMatchObject({
+          op: 'subscribed',
+          channel: 'orders',
+          accepted: [],
+          rejected: [],
+          positions: { 'orders:mine': { seq: 0 } },
+        });
+        await other.ask({ op: 'subscribe', channel: 'orders' });
+        let order: OpenOrder = await insert();
+        order = await ledger.apply(order, { kind: 'silence' });
+        order = await ledger.apply(order, { kind: 'landed', commitment: 'confirmed', error: null, fill: orderFill });
+        const foreign = await insert({ keyId: 'other' });
+        const frames = await mine.framesTo('orders:mine', 3);
+        expect(seqs(frames)).toEqual([1, 2, 3]);
+        expect(frames.map(({ data }) => [data!.id, data!['status'], data!['commitment'], data!['slot']])).toEqual([
+          [`${order.id}:1`, 'submitted', null, null],
+          [`${order.id}:2`, 'unknown', null, null],
+          [`${order.id}:3`, 'confirmed', 'confirmed', 123],
+        ]);
+        for (const { data } of frames) expect(isEvent(data), JSON.stringify(data)).toMatchObject({ ok: true });
+        expect(frames[2]!.data).toMatchObject({ type: 'order', simulated: true, fill: { baseAmount: String(orderFill.baseAmount) } });
+        expect((await other.framesTo('orders:other', 1)).map(({ data }) => data!.id)).toEqual([`${foreign.id}:1`]);
+        expect(mine.messages.some(({ topic }) => topic === 'orders:other')).toBe(false);
+        expect(other.messages.some(({ topic }) => topic === 'orders:mine')).toBe(false);
+      },
+    );
 
     it('resumes where a client stopped', async () => {
       const first = await opened('mine');

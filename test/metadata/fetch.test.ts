@@ -26,8 +26,8 @@ const coin = { name: 'A coin', symbol: 'COIN', description: 'Of these tests.', i
 const seen = { ...coin, twitter: null, telegram: null, website: null };
 const refused = { ok: false, reason: 'refused' };
 
-describe('a document is fetched', () => {
-  it('from where its uri leads, with no more than a question', async () => {
+describe('a document', () => {
+  it('is fetched from the address of its uri, with one request', async () => {
     let headers: Readonly<Record<string, unknown>> = {};
     const server = await web({
       '/a.json': (response, url) => {
@@ -45,7 +45,7 @@ describe('a document is fetched', () => {
     });
   });
 
-  it('from a text on chain that is filled up with zeros, and from an address without a name', async () => {
+  it('is fetched if the text on chain is padded with zeros, and from an address without a name', async () => {
     const server = await web({ '/a.json': json(coin) });
     const rules = localRules();
     const fetcher = fetcherOf({ rules });
@@ -54,7 +54,7 @@ describe('a document is fetched', () => {
     expect(rules.resolved).toEqual([host]);
   });
 
-  it('packed in any of the usual ways, and in no other', async () => {
+  it('is fetched in any usual compression, and in no other', async () => {
     const text = JSON.stringify(coin);
     const packed = (encoding: string, body: Buffer): Page => {
       return (response) => void response.writeHead(200, { 'content-encoding': encoding }).end(body);
@@ -75,7 +75,7 @@ describe('a document is fetched', () => {
     }
   });
 
-  it('out of the uri itself, without a question to anybody', async () => {
+  it('is read from the uri itself, without a request', async () => {
     const rules = localRules();
     const fetcher = fetcherOf({ rules });
     expect(await fetcher.metadata(`data:application/json,${JSON.stringify(coin)}`)).toEqual({ ok: true, metadata: seen });
@@ -86,7 +86,7 @@ describe('a document is fetched', () => {
     expect(rules.resolved).toEqual([]);
   });
 
-  it('from the next gateway of IPFS where the first does not give it', async () => {
+  it('is fetched from the next IPFS gateway if the first does not return it', async () => {
     const cid = 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKyY1x';
     const first = await web({ [`/ipfs/${cid}`]: (response) => void response.writeHead(504).end() });
     const second = await web({ [`/ipfs/${cid}`]: json(coin) });
@@ -97,7 +97,7 @@ describe('a document is fetched', () => {
     expect([first.asked.length, second.asked.length]).toEqual([3, 3]);
   });
 
-  it('from the next gateway within the same time where the first keeps silent', async () => {
+  it('is fetched from the next gateway within the same time limit if the first does not answer', async () => {
     const cid = 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKyY1x';
     const silent = await web({ [`/ipfs/${cid}`]: () => undefined });
     const second = await web({ [`/ipfs/${cid}`]: json(coin) });
@@ -106,7 +106,7 @@ describe('a document is fetched', () => {
   });
 });
 
-describe('no address but a public one is asked', () => {
+describe('only public addresses are contacted', () => {
   it.each([
     'http://127.0.0.2/',
     'http://[::1]/',
@@ -146,7 +146,7 @@ describe('no address but a public one is asked', () => {
     expect(await fetcherOf().metadata('http://nowhere.sluice-coins.com/')).toEqual({ ok: false, reason: 'unresolved' });
   });
 
-  it('the rules of the internet let nothing of this machine be asked', async () => {
+  it('the rules of the internet exclude all addresses of this machine', async () => {
     const server = await web({ '/': json(coin) });
     const fetcher = fetcherOf({ rules: internetRules });
     for (const uri of [`http://127.0.0.1:${server.port}/`, 'http://127.0.0.1/', `http://localhost:${server.port}/`]) {
@@ -155,7 +155,7 @@ describe('no address but a public one is asked', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it('the connection goes to the address that was checked, whatever the name leads to by then', async () => {
+  it('the connection goes to the address that was checked, even if the name resolves differently by then', async () => {
     // The same port on both addresses, so that only the address tells them apart.
     const outside = await web({ '/a.json': json(coin), '/jump': redirect('/again') });
     const inside = await web({ '/a.json': json({ name: 'inside' }), '/again': json({ name: 'inside' }) }, '127.0.0.2', outside.port);
@@ -213,7 +213,7 @@ describe('a redirect', () => {
     expect(inside.asked).toEqual([]);
   });
 
-  it('without a place, and any status but 200, is no document', async () => {
+  it('without an address, and any status except 200, gives no document', async () => {
     const server = await web({
       '/a': (response) => void response.writeHead(302).end(JSON.stringify(coin)),
       '/b': (response) => void response.writeHead(206).end(JSON.stringify(coin)),
@@ -226,10 +226,10 @@ describe('a redirect', () => {
   });
 });
 
-describe('what a server does to one who asks is bounded', () => {
+describe('bounds on what a server can do', () => {
   const limits = { timeoutMs: 300 };
 
-  it('a document of the largest size is taken, one byte more is not', async () => {
+  it('a document of the largest size is accepted, one byte more is not', async () => {
     const sized = (bytes: number): Buffer => Buffer.from(JSON.stringify({ name: 'x' }).padEnd(bytes));
     const whole =
       (bytes: number): Page =>
@@ -260,7 +260,7 @@ describe('what a server does to one who asks is bounded', () => {
     }
   });
 
-  it('a flood without an end is not read on', async () => {
+  it('an endless answer is not read to its end', async () => {
     let sent = 0;
     let isGone = false;
     const flood: Page = (response) => {
@@ -315,7 +315,7 @@ describe('what a server does to one who asks is bounded', () => {
     expect(performance.now() - beganMs).toBeLessThan(2_000);
   });
 
-  it('the time is for all redirects together', async () => {
+  it('the time limit includes all redirects', async () => {
     const slowly =
       (to: string): Page =>
       (response) =>
@@ -324,7 +324,7 @@ describe('what a server does to one who asks is bounded', () => {
     expect(await fetcherOf({ limits }).metadata(server.url('/1'))).toEqual({ ok: false, reason: 'timeout' });
   });
 
-  it('a lookup that does not end has only its time', async () => {
+  it('a lookup that does not end is stopped by the time limit', async () => {
     const rules = { ...localRules(), resolve: () => new Promise<never>(() => undefined) };
     expect(await fetcherOf({ rules, limits }).metadata('http://slow.sluice-coins.com/')).toEqual({ ok: false, reason: 'timeout' });
   });
@@ -341,7 +341,7 @@ describe('what a server does to one who asks is bounded', () => {
     expect(await fetcherOf().metadata(server.url('/'))).toEqual({ ok: false, reason: 'unreachable' });
   });
 
-  it('a page of another kind is no document', async () => {
+  it('a page of another type is not a document', async () => {
     const page = (type: string, body: string | Buffer): Page => {
       return (response) => void response.writeHead(200, { 'content-type': type }).end(body);
     };
@@ -356,7 +356,7 @@ describe('what a server does to one who asks is bounded', () => {
   });
 });
 
-describe('how much is asked at one time is bounded', () => {
+describe('concurrent requests are bounded', () => {
   function gate(): { readonly page: Page; readonly waiting: () => number; release(): void } {
     let held: (() => void)[] = [];
     return {
@@ -369,7 +369,7 @@ describe('how much is asked at one time is bounded', () => {
     };
   }
 
-  it('to one host, and in all; the others have their turn', async () => {
+  it('to one host, and in all; the others wait for their turn', async () => {
     const [one, two, three] = [gate(), gate(), gate()];
     const servers = [await web({ '/': one.page }), await web({ '/': two.page }), await web({ '/': three.page })];
     const names = ['a.sluice-coins.com', 'b.sluice-coins.com', 'c.sluice-coins.com'];
@@ -392,7 +392,7 @@ describe('how much is asked at one time is bounded', () => {
     expect((await done).every(({ ok }) => ok)).toBe(true);
   });
 
-  it('who finds the line full, or waits for too long, is told so', async () => {
+  it('a request is refused if the queue is full, or if it waits too long', async () => {
     const held = gate();
     const server = await web({ '/': held.page });
     const fetcher = fetcherOf({ limits: { total: 1, maxWaiting: 1, waitMs: 100 } });
@@ -406,7 +406,7 @@ describe('how much is asked at one time is bounded', () => {
     expect(server.asked).toEqual(['/?1']);
   });
 
-  it('all ends with a close', async () => {
+  it('a close ends all requests', async () => {
     const held = gate();
     const server = await web({ '/': held.page });
     const fetcher = fetcherOf({ limits: { total: 1 } });
@@ -423,7 +423,7 @@ describe('how much is asked at one time is bounded', () => {
 
 describe('an image', () => {
   const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(100)]);
-  it('is taken for what its bytes are, up to its size', async () => {
+  it('has the type that its bytes show, up to the largest size', async () => {
     const server = await web({
       '/a': (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(png),
       '/svg': (response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('<svg xmlns="http://www.w3.org/2000/svg"/>'),

@@ -28,30 +28,34 @@ const builds = (): readonly string[] => readdirSync(join(root, '.build')).filter
 const help = { code: 0, output: expect.stringContaining('Usage: sluice <command>') };
 const current = (name: string): string => join(realpathSync(join(root, '.build/current')), name);
 
-it('compiles once for several that start at once, again for other sources, and not at all without any', { timeout: 120_000 }, async () => {
-  expect(await Promise.all([1, 2, 3].map(() => run('sluice', '--help')))).toEqual([help, help, help]);
-  expect(builds()).toHaveLength(1);
+it(
+  'several concurrent starts compile once; other sources are compiled again; a build without sources is used as it is',
+  { timeout: 120_000 },
+  async () => {
+    expect(await Promise.all([1, 2, 3].map(() => run('sluice', '--help')))).toEqual([help, help, help]);
+    expect(builds()).toHaveLength(1);
 
-  const source = join(root, 'cli/sluice.ts');
-  const text = readFileSync(source, 'utf8');
-  writeFileSync(source, text.replace('Usage: sluice <command>', 'Usage: SLUICE <command>'));
-  expect(await run('sluice', '--help')).toEqual({ code: 0, output: expect.stringContaining('Usage: SLUICE <command>') });
-  expect(builds()).toHaveLength(2);
-  writeFileSync(source, 'this is (no program');
-  expect(await run('sluice', '--help')).toEqual({
-    code: 1,
-    output: expect.stringMatching(/cli\/sluice\.ts:1.*The project cannot be compiled/s),
-  });
-  writeFileSync(source, text);
-  // The same content as at first, at another time.
-  expect(await run('sluice', '--help')).toEqual(help);
-  expect(builds()).toHaveLength(2);
+    const source = join(root, 'cli/sluice.ts');
+    const text = readFileSync(source, 'utf8');
+    writeFileSync(source, text.replace('Usage: sluice <command>', 'Usage: SLUICE <command>'));
+    expect(await run('sluice', '--help')).toEqual({ code: 0, output: expect.stringContaining('Usage: SLUICE <command>') });
+    expect(builds()).toHaveLength(2);
+    writeFileSync(source, 'this is (no program');
+    expect(await run('sluice', '--help')).toEqual({
+      code: 1,
+      output: expect.stringMatching(/cli\/sluice\.ts:1.*The project cannot be compiled/s),
+    });
+    writeFileSync(source, text);
+    // The same content as at first, at another time.
+    expect(await run('sluice', '--help')).toEqual(help);
+    expect(builds()).toHaveLength(2);
 
-  for (const folder of sourceFolders.filter((name) => name !== 'compile')) rmSync(join(root, folder), { recursive: true });
-  expect(await run('sluice', '--help')).toEqual(help);
-});
+    for (const folder of sourceFolders.filter((name) => name !== 'compile')) rmSync(join(root, folder), { recursive: true });
+    expect(await run('sluice', '--help')).toEqual(help);
+  },
+);
 
-it('runs nothing that others could have written', { timeout: 60_000 }, async () => {
+it('nothing runs that other users could have written', { timeout: 60_000 }, async () => {
   const refused = (path: string, why: string) => ({
     code: 1,
     output: expect.stringMatching(new RegExp(`^${path.replaceAll('.', '\\.')} ${why}.*rm -rf ${root}/\\.build`)),

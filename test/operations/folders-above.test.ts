@@ -73,7 +73,7 @@ const refused = (...parts: readonly string[]) => ({
   output: expect.stringMatching(new RegExp(parts.map((part) => part.replaceAll('.', '\\.')).join('.*'), 's')),
 });
 
-it('runs no package and obeys no settings from a folder above', { timeout: 180_000 }, async () => {
+it('no package and no setting of a folder above is used', { timeout: 180_000 }, async () => {
   for (const name of ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color', 'libsql']) {
     plant(`node_modules/${name}/index.js`);
   }
@@ -96,7 +96,7 @@ it('runs no package and obeys no settings from a folder above', { timeout: 180_0
   expect(whatRan()).toBe('');
 });
 
-it('compiles with no compiler from a folder above', { timeout: 60_000 }, async () => {
+it('no compiler of a folder above is used', { timeout: 60_000 }, async () => {
   const compiler = join(root, 'node_modules/esbuild');
   rmSync(compiler);
   for (const module of ['index.js', 'lib/main.js']) plant(`node_modules/esbuild/${module}`);
@@ -113,7 +113,7 @@ it('compiles with no compiler from a folder above', { timeout: 60_000 }, async (
   expect(whatRan()).toBe('');
 });
 
-it('refuses to compile what is no part of the project, and what a manifest above names', { timeout: 120_000 }, async () => {
+it('code outside the project, and code that a manifest above names, is not compiled', { timeout: 120_000 }, async () => {
   for (const name of ['.pnp.data.json', '.pnp.cjs', '.pnp.js']) {
     plant(name);
     expect(await run(['build'])).toEqual(refused(`${folder}/${name} would decide`, 'Nothing was compiled', 'Remove the file'));

@@ -12,7 +12,7 @@ import { startTradingWorld } from '../support/trading-world.ts';
 
 /** How a gateway ends. */
 describe.each(['uws', 'node'] as const)('a gateway over %s that is told to end', (transport) => {
-  it('hands its streams off a few at a time, and tells each before', async () => {
+  it('hands its streams over a few at a time, and notifies each client before', async () => {
     const own = await startTestGateway({ transport });
     const clients = await Promise.all(
       Array.from({ length: 180 }, () => new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open()),
@@ -33,7 +33,7 @@ describe.each(['uws', 'node'] as const)('a gateway over %s that is told to end',
     expect(times.filter((ms) => ms < times[0]! + 60).length).toBeLessThanOrEqual(60);
   });
 
-  it('finishes what it was asked, and waits no longer than three seconds for what does not end', async () => {
+  it('finishes running requests, and waits at most three seconds for those that do not end', async () => {
     let finish: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (finish = resolve));
     const answerOf = async (wait: Promise<void>) => {
@@ -70,7 +70,7 @@ describe.each(['uws', 'node'] as const)('a gateway over %s that is told to end',
   });
 });
 
-it('answers the orders that it has begun, and the next gateway ends them', async () => {
+it('a gateway answers the orders that it started, and the next gateway completes them', async () => {
   const world = await startTradingWorld();
   onTestFinished(() => world.close());
   const gateway = await world.gateway();
@@ -113,7 +113,7 @@ describe('a gateway as a process', () => {
     return { gateway, redis, url };
   }
 
-  it('goes on answering for as long as a balancer needs to turn away', async () => {
+  it('continues to answer until a balancer has excluded it', async () => {
     const { gateway, url } = await start({ DRAIN_WAIT_SECONDS: '2' });
     const beganMs = performance.now();
     const ended = gateway.stop();

@@ -7,7 +7,7 @@ import { until } from '../support/gateway.ts';
 
 const { counter, gauge, histogram } = metricsOf('own');
 
-it('writes each name once, above all that bear it, with its labels escaped', () => {
+it('each name is written once, before all its samples, with escaped labels', () => {
   const text = metricsText([
     counter('calls_total', 'Calls.', 3, { lane: 'rpc 1' }),
     gauge('open', 'Open.', 1),
@@ -27,7 +27,7 @@ it('writes each name once, above all that bear it, with its labels escaped', () 
   );
 });
 
-it('gives a histogram whose buckets hold what was recorded', () => {
+it("a histogram's buckets contain what was recorded", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20_000_000 }), { maxLength: 200 }), (all) => {
       const latencies = new LatencyHistogram();
@@ -51,7 +51,7 @@ it('gives a histogram whose buckets hold what was recorded', () => {
   );
 });
 
-it('counts a standstill of the loop for all that was due meanwhile', async () => {
+it('a blocked event loop counts for everything that was due meanwhile', async () => {
   const meter = new ProcessMeter();
   try {
     await until('the first turn', () => meter.loopDelayUs.count > 0);

@@ -28,7 +28,7 @@ describe('alert rules', () => {
     expect(promtool(['check', 'config', join(root, 'operating/prometheus/prometheus.yml')])).toMatchObject({ ok: true });
   });
 
-  it('are tested each', () => {
+  it('have a test each', () => {
     expect(names.length).toBeGreaterThan(30);
     expect(new Set(names).size).toBe(names.length);
     const ones = read(tests).replaceAll(/\s+/g, ' ');
@@ -36,7 +36,7 @@ describe('alert rules', () => {
     expect(new Set(tested.map(([, name]) => name))).toEqual(new Set(names));
   });
 
-  it('lead each to a section of OPERATING.md, and no section there is of none', () => {
+  it('refer each to a section of OPERATING.md, and every section there belongs to a rule', () => {
     const runbooks = [...read(rules).matchAll(/runbook: OPERATING\.md#(\S+)/g)].map(([, anchor]) => anchor!);
     expect(runbooks).toHaveLength(names.length);
     const anchors = anchorsOf(read(join(root, 'OPERATING.md')));
@@ -47,7 +47,7 @@ describe('alert rules', () => {
   });
 });
 
-it('has a dashboard whose panels ask something, and do not lie upon each other', () => {
+it("the dashboard's panels have queries and do not overlap", () => {
   const { panels } = JSON.parse(read(join(root, 'operating/grafana/sluice.json'))) as {
     readonly panels: readonly {
       readonly id: number;

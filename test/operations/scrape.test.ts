@@ -72,7 +72,7 @@ function namesIn(text: string): Set<string> {
   return new Set(text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.split(/[ {]/)[0]!])));
 }
 
-it('has every metric that an alert or the dashboard names', async () => {
+it('every metric that an alert or the dashboard names exists', async () => {
   const told = new Set([...namesIn(await scrape(urls.gateway)), ...namesIn(await scrape(urls.ingest))]);
   const text =
     readFileSync(join(operating, 'prometheus/alerts.yml'), 'utf8') + readFileSync(join(operating, 'grafana/sluice.json'), 'utf8');
@@ -89,7 +89,7 @@ it.runIf(hasPromtool)('is well formed by the word of promtool', async () => {
   expect(promtool(['check', 'metrics'], 'sluice_bad 1\n# TYPE sluice_bad counter\n').ok).toBe(false);
 });
 
-it('has labels of few values, and nothing that names a client, a key or a coin', async () => {
+it('labels have few values, and name no client, key or coin', async () => {
   const labels = new Map<string, Set<string>>();
   for (const url of [urls.gateway, urls.ingest]) {
     for (const [, name, value] of (await scrape(url)).matchAll(/[{,]([a-z_]+)="([^"]*)"/g)) {
@@ -104,7 +104,7 @@ it('has labels of few values, and nothing that names a client, a key or a coin',
   }
 });
 
-it("tells the same at the gateway's own port, to this machine", async () => {
+it("the gateway's own port reports the same, to this machine", async () => {
   expect([...namesIn(await scrape(urls.publicGateway))].toSorted()).toEqual([...namesIn(await scrape(urls.gateway))].toSorted());
   for (const url of [urls.gateway, urls.ingest]) {
     expect(await (await fetch(`${url}/livez`)).json()).toEqual({ live: true });
@@ -113,7 +113,7 @@ it("tells the same at the gateway's own port, to this machine", async () => {
   }
 });
 
-it('measures what happens', async () => {
+it('the metrics count what happens', async () => {
   const value = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   await until('events', async () => value(await scrape(urls.gateway), 'sluice_gateway_events_total') > 100);
   await until('a word of ingest', async () => value(await scrape(urls.gateway), 'sluice_gateway_lag_seconds') >= 0);
@@ -135,7 +135,7 @@ it('measures what happens', async () => {
   expect(parts['ingest']).toEqual({ ok: true, reason: null });
 });
 
-it('names the part that is ill', async () => {
+it('the unhealthy part is named', async () => {
   const ill = async (url: string): Promise<readonly string[]> => {
     const { status, parts } = await ready(url);
     const names = Object.entries(parts).flatMap(([name, { ok }]) => (ok ? [] : [name]));

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('many orders at once that are alike: each key has an order of its own, or none', { timeout: 60_000 }, async () => {
+test('many identical orders at once: each key gets an order of its own, or none', { timeout: 60_000 }, async () => {
   const { mint } = launchCoin(world.chain);
   const publicKey = await world.wallet();
   const gateway = await (await world.gateway()).ready(publicKey, mint);

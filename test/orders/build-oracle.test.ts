@@ -51,7 +51,7 @@ function accountNames(idl: typeof pumpIdl, name: string): readonly unknown[] {
   return idl.instructions.find((one) => one.name === name)!.accounts;
 }
 
-test('the IDL gives the exact-in purchases the accounts of the others', () => {
+test('the IDL gives the exact-in buys the same accounts as the others', () => {
   expect(accountNames(pumpIdl, 'buy_exact_quote_in_v2')).toEqual(accountNames(pumpIdl, 'buy_v2'));
   expect(accountNames(pumpAmmIdl, 'buy_exact_quote_in')).toEqual(accountNames(pumpAmmIdl, 'buy'));
 });
@@ -98,7 +98,7 @@ test('curves: buy_v2, buy_exact_quote_in_v2 and sell_v2 equal @pump-fun/pump-sdk
   expect(seen.size).toBeGreaterThan(60);
 });
 
-test('a sum beyond the end of the curve buys exactly what is left, by buy_v2', async () => {
+test('an amount beyond the end of the curve buys exactly the rest, by buy_v2', async () => {
   const [one] = fc.sample(coin, { seed, numRuns: 1 });
   const left = 7_000_000n;
   const { pool, bytes } = openCurve({ ...one!, exact: 'quoteIn' }, { real_token_reserves: left });

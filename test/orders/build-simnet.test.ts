@@ -41,12 +41,12 @@ test.each(kinds)('%s: bought, sold, completed and traded on its pool', { timeout
   live(chain, launchCoin(chain, parts), boost);
 });
 
-test('a coin of SPL Token: likewise', { timeout: 60_000 }, async () => {
+test('a coin of SPL Token', { timeout: 60_000 }, async () => {
   const chain = startChain();
   live(chain, await launchOlderCoin(chain), false);
 });
 
-test('what the program refuses is told by its code: bounds, an ended curve, other recipients, missing tokens', () => {
+test('refusals of the program are reported by code: bounds, an ended curve, other recipients, missing tokens', () => {
   const chain = startChain();
   const world = simulated(chain);
   const coin = launchCoin(chain);

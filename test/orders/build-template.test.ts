@@ -81,7 +81,7 @@ function sample(): { readonly one: Coin; readonly parts: Around } {
   return { one: { ...one!, quoteMint: wrappedSolMint, exact: 'quoteIn' }, parts: { ...parts!, isCurve: true } };
 }
 
-test('a message is v0 with one signer, the price is asked for with what the message locks', () => {
+test('a message is v0 with one signer, and the fee is requested for the accounts that it locks', () => {
   const { one, parts } = sample();
   const tip = { to: one.mint, lamports: 5n };
   const asked: unknown[] = [];
@@ -105,7 +105,7 @@ test('a message is v0 with one signer, the price is asked for with what the mess
   expect(Buffer.from(price).readBigUInt64LE(1)).toBe(777n);
 });
 
-test('the largest of all shapes fits a transaction, and what does not is refused', () => {
+test('the largest of all forms fits a transaction, and a larger one is refused', () => {
   const { one, parts } = sample();
   const whole = { ...parts, baseAccountExists: null, closeBaseAccount: true, tip: { to: one.mint, lamports: 1n } };
   let largest = 0;
@@ -132,7 +132,7 @@ test('the largest of all shapes fits a transaction, and what does not is refused
   expect(() => createMessageBuilder().build({ ...request, microLamportsPerUnit: 1n << 64n })).toThrow(RangeError);
 });
 
-test('templates are bounded: the one not used the longest is compiled again', () => {
+test('templates are bounded: the least recently used one is compiled again', () => {
   const { one, parts } = sample();
   const builder = createMessageBuilder();
   const { pool, ...request } = requestOf(one, parts);
@@ -148,7 +148,7 @@ test('templates are bounded: the one not used the longest is compiled again', ()
   expect(builder.counters).toEqual({ filled: 2, compiled: maxTemplates + 2 });
 });
 
-test('one template serves all fee recipients and tip accounts, and none whose keys are shared in another way', () => {
+test('one template serves all fee recipients and tip accounts, unless keys coincide in another way', () => {
   const builder = createMessageBuilder();
   const { one, parts } = sample();
   const tips = Array.from({ length: 3 }, (_, i) => encodeBase58(new Uint8Array(32).fill(7 + i)));

@@ -49,7 +49,7 @@ async function asked(nodes: readonly ScriptedNode[], times: number): Promise<voi
 }
 
 describe('the chain of the nodes', () => {
-  it('is known when they tell it, and orders are made on it', async () => {
+  it('is known when they report it, and orders are made on it', async () => {
     const { identity, logged } = await watched({ result: ours }, { result: ours });
     expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
     expect(await identity.known).toBe(ours);
@@ -62,7 +62,7 @@ describe('the chain of the nodes', () => {
     expect(await identity.known).toBe(ours);
   });
 
-  it('is not known while none tells it, or tells what is no hash, which is told once; it is asked again', async () => {
+  it('is unknown while none reports a valid hash, which is logged once; the question is repeated', async () => {
     const { identity, nodes, logged } = await watched(unhealthy, { result: 'ours' });
     await asked(nodes, 2);
     expect(identity.standing).toEqual({ kind: 'unknown' });
@@ -72,7 +72,7 @@ describe('the chain of the nodes', () => {
     expect(await identity.known).toBe(ours);
   });
 
-  it('is none where they disagree, which is told once, until they agree', async () => {
+  it('is unknown while they contradict each other, which is logged once', async () => {
     const { identity, nodes, logged } = await watched({ result: ours }, { result: other });
     await asked(nodes, 3);
     expect(identity.standing).toEqual({ kind: 'contradicted' });
@@ -90,7 +90,7 @@ describe('the chain of the nodes', () => {
     expect(logged).toEqual(['chain_contradicted', 'chain_known']);
   });
 
-  it('does not change: behind the address is another one now, and no order is made there', async () => {
+  it('does not change: if another chain is behind the address, no order is made there', async () => {
     const { identity, nodes, logged } = await watched({ result: ours });
     expect(await identity.known).toBe(ours);
     nodes[0]!.onCall = says({ result: other });
@@ -101,7 +101,7 @@ describe('the chain of the nodes', () => {
     expect(logged).toEqual(['chain_known', 'chain_contradicted']);
   }, 30_000);
 
-  it('is told to nobody who waits for it when it ends', async () => {
+  it('is reported to no caller that still waits when it ends', async () => {
     const { identity, life } = await watched(unhealthy);
     life.abort();
     expect(await identity.known).toBeNull();

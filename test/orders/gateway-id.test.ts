@@ -16,7 +16,7 @@ function newFolder(): string {
 }
 
 describe('the id under which a gateway follows orders', () => {
-  it('is nobody else’s while it lives, and the next one’s after that', () => {
+  it('is unique while the gateway lives, and then passes to the next one', () => {
     const folder = newFolder();
     const [first, second] = [takeGatewayId(folder), takeGatewayId(folder)];
     expect(second.id).not.toBe(first.id);
@@ -28,7 +28,7 @@ describe('the id under which a gateway follows orders', () => {
     expect(takeGatewayId(newFolder()).id).not.toBe(first.id);
   });
 
-  it('outlives a gateway that is killed', async () => {
+  it('survives a gateway that is killed', async () => {
     const folder = newFolder();
     const gateway = spawn(process.execPath, ['--import', 'tsx', child, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void gateway.kill('SIGKILL'));
@@ -42,7 +42,7 @@ describe('the id under which a gateway follows orders', () => {
     for (const one of [beside, next]) one.release();
   });
 
-  it('is refused with the setting’s name where the folder takes no files', () => {
+  it('is refused with the name of the setting if the folder is not writable', () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'gateways'), 'a file in its place');
     expect(() => takeGatewayId(folder)).toThrow(/gateways/);

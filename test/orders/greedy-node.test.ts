@@ -73,8 +73,8 @@ const lies: readonly (readonly [what: string, status: number, told: () => unknow
   ['nothing', 503, () => silent],
 ];
 
-describe('a node that lands what it is shown', () => {
-  test('and says that it fails, or nothing: nothing of a refused order lands, and asking again makes one', async () => {
+describe('a node that lands transactions which it should only simulate', () => {
+  test('and reports failure or nothing: nothing of a refused order lands, and a second request makes one order', async () => {
     const made: { readonly publicKey: string; readonly answer: Answered }[] = [];
     for (const [what, status, told] of lies) {
       const publicKey = await world.wallet();
@@ -93,7 +93,7 @@ describe('a node that lands what it is shown', () => {
     for (const { publicKey, answer } of made) expect(world.landed(publicKey)).toEqual([answer.body['signature']]);
   });
 
-  test('and says that it passed: the order is the one that lands', async () => {
+  test('and reports success: the order is the one that lands', async () => {
     const publicKey = await world.wallet();
     world.node.tampering = async ({ method, params }, answer) => {
       if (method === 'simulateTransaction')
@@ -112,7 +112,7 @@ describe('a node that lands what it is shown', () => {
   });
 });
 
-test('a transaction that its caller signed: it is refused, or it is an order; never neither', async () => {
+test('a transaction that its caller signed is refused, or becomes an order; never neither', async () => {
   const caller = wallet('greedy', 'caller');
   world.chain.airdrop(caller.publicKey, 10n ** 10n);
   await until('the airdrop', () => world.chain.account(caller.publicKey) !== null);
@@ -136,7 +136,7 @@ test('a transaction that its caller signed: it is refused, or it is an order; ne
   expect([again.status, again.body['orderId']], JSON.stringify(again.body)).toEqual([200, made.body['orderId']]);
 });
 
-test('a durable nonce is refused: nobody could tell when it can land no more', async () => {
+test('a durable nonce is refused, because nobody knows when it can no longer land', async () => {
   const caller = wallet('greedy', 'nonce');
   const key = new PublicKey(caller.publicKey);
   const noncePubkey = new PublicKey(wallet('greedy', 'nonce account').publicKey);

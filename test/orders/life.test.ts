@@ -71,8 +71,8 @@ const at = (state: OrderState, kind: OrderKind = 'lightning'): OrderStanding => 
   fill: null,
 });
 
-describe('the life of an order, whatever is found out in whatever order', () => {
-  it('takes only steps that the store allows', () => {
+describe('the life of an order, for any findings in any order', () => {
+  it('has only steps that the store allows', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const standings = course(beginning, evidences);
@@ -85,7 +85,7 @@ describe('the life of an order, whatever is found out in whatever order', () => 
     );
   });
 
-  it('never goes backwards but by way of not knowing, and never behind being sent', () => {
+  it('goes back only to unknown, and never to a state before sending', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const standings = course(beginning, evidences);
@@ -100,7 +100,7 @@ describe('the life of an order, whatever is found out in whatever order', () => 
     );
   });
 
-  it('ends once: nothing moves an order that has ended', () => {
+  it('ends once: nothing changes an order that has ended', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const states = course(beginning, evidences).map(({ state }) => state);
@@ -111,7 +111,7 @@ describe('the life of an order, whatever is found out in whatever order', () => 
     );
   });
 
-  it('is sent only with a message, and refused only before it was sent', () => {
+  it('sends only with a message, and refuses only before sending', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const standings = course(beginning, evidences);
@@ -125,7 +125,7 @@ describe('the life of an order, whatever is found out in whatever order', () => 
     );
   });
 
-  it('comes to its true end from wherever it stands', () => {
+  it('reaches its correct end from every state', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const last = course(beginning, evidences).at(-1)!;
@@ -141,7 +141,7 @@ describe('the life of an order, whatever is found out in whatever order', () => 
 });
 
 describe('the life of an order', () => {
-  it('goes the ordinary way', () => {
+  it('has the usual steps', () => {
     const steps: readonly Evidence[] = [
       landed('processed'),
       landed('confirmed', { fill: orderFill }),
@@ -152,7 +152,7 @@ describe('the life of an order', () => {
     expect(standings.map(({ fill }) => fill)).toEqual([null, null, orderFill, orderFill]);
   });
 
-  it('begins as one that is about to be sent, with its message, or filled on paper', () => {
+  it('begins ready to be sent, with its message, or filled on paper', () => {
     for (const state of orderStates) {
       for (const kind of ['lightning', 'sent'] as const) {
         expect(mayBegin({ kind, state, signature }), `${kind} ${state}`).toBe(state === 'submitted');
@@ -162,14 +162,14 @@ describe('the life of an order', () => {
     }
   });
 
-  it('does not call an order failed by a block that may leave the chain again', () => {
+  it('does not fail by a block that may leave the chain again', () => {
     const processed = apply(at('submitted'), landed('processed', { error }));
     expect(processed.state).toBe('processed');
     expect(apply(processed, landed('confirmed', { error })).state).toBe('failed');
     expect(apply(apply(processed, { kind: 'gone' }), landed('confirmed')).state).toBe('confirmed');
   });
 
-  it('knows nothing of an order whose block is gone, until it is found out', () => {
+  it('is unknown after its block is gone, until the outcome is found', () => {
     const gone = apply(at('processed'), { kind: 'gone' });
     expect(gone.state).toBe('unknown');
     expect(apply(gone, { kind: 'pending' }).state).toBe('submitted');
@@ -179,7 +179,7 @@ describe('the life of an order', () => {
     expect(apply(at('submitted'), { kind: 'silence' }).state).toBe('unknown');
   });
 
-  it('takes what it did, late', () => {
+  it('accepts the fill late', () => {
     const verdict = judge(at('finalized'), landed('finalized', { fill: orderFill }));
     expect(verdict).toEqual({ kind: 'change', change: { fill: orderFill } });
     expect(judge({ ...at('finalized'), fill: orderFill }, landed('finalized', { fill: orderFill }))).toEqual({ kind: 'nothing' });
@@ -199,11 +199,11 @@ describe('the life of an order', () => {
     expect(judge(order, evidence)).toEqual({ kind: 'contradiction' });
   });
 
-  it('lets no state follow an end', () => {
+  it('allows no state after an end', () => {
     for (const from of endStates) for (const to of orderStates) expect(mayFollow(from, to)).toBe(false);
   });
 
-  it('sends nothing of what an earlier version stored and did not send', () => {
+  it('sends nothing that was stored and never sent', () => {
     for (const from of ['accepted', 'simulated'] as const) {
       expect(orderStates.filter((to) => mayFollow(from, to))).toEqual(['processed', 'confirmed', 'finalized', 'failed']);
     }

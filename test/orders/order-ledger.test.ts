@@ -40,7 +40,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     return outcome.order;
   };
 
-  it('stores each change before it is told, and tells it once', async () => {
+  it('stores each change before it publishes it, and publishes it once', async () => {
     const { told, one } = ledgers();
     const outcome = await one.insert(newOrder(nowMs), anyhow);
     if (outcome.kind !== 'stored') throw new Error(`not stored: ${outcome.kind}`);
@@ -54,7 +54,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     expect(told).toHaveLength(3);
   });
 
-  it('judges anew where another changed the order meanwhile', async () => {
+  it('decides again if another process changed the order meanwhile', async () => {
     const { told, one, other } = ledgers();
     const order = await stored();
     const unknown = await one.apply(order, { kind: 'silence' });
@@ -83,7 +83,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     expect(tries).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
   });
 
-  it('changes nothing by what cannot be, and says so in the log', async () => {
+  it('ignores impossible changes, and logs them', async () => {
     const { told, contradicted, one } = ledgers();
     const order = await one.apply(await stored(), { kind: 'expired' });
     const landed: Evidence = { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill };
@@ -94,7 +94,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     await expect(one.apply(ghost, landed)).rejects.toThrow('ord_none');
   });
 
-  it('of two that follow one order, both come to the same end, and each change is told by one', async () => {
+  it('of two processes with one order, both reach the same end, and each change is published once', async () => {
     const { told, made } = ledgers();
     const orders = await Promise.all(Array.from({ length: 10 }, stored));
     const course: readonly Evidence[] = [

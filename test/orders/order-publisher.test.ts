@@ -44,7 +44,7 @@ const versions = (bus: MoodyBus): readonly number[] => bus.events.map(({ version
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, i) => i + 1);
 
 describe('the publisher of orders', () => {
-  it('tells every change once, in order, also over an outage of which a part came through', async () => {
+  it('publishes every change once, in order, also after an outage of which a part was stored', async () => {
     const bus = new MoodyBus();
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     bus.takes = 3;
@@ -59,7 +59,7 @@ describe('the publisher of orders', () => {
     await publisher.close();
   });
 
-  it('drops the oldest of those that wait beyond its bound, and counts them', async () => {
+  it('drops the oldest waiting changes beyond its bound, and counts them', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
@@ -73,7 +73,7 @@ describe('the publisher of orders', () => {
     await publisher.close();
   });
 
-  it('does not let a change that cannot be told keep back the others', async () => {
+  it('publishes the others although one change cannot be published', async () => {
     const bus = new MoodyBus();
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     const error = { message: '', detailsJson: '{}' };
@@ -87,7 +87,7 @@ describe('the publisher of orders', () => {
     await publisher.close();
   });
 
-  it('ends also while the bus is away, and takes nothing after it', async () => {
+  it('ends also while the bus is unavailable, and accepts nothing afterwards', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });

@@ -1,7 +1,7 @@
 import { OrderStats, orderSteps } from '@sluice/gateway/orders/ledger/order-stats.ts';
 import { expect, it } from 'vitest';
 
-it('counts each step of an order that was taken, in microseconds', () => {
+it('each step of an accepted order is counted, in microseconds', () => {
   const stats = new OrderStats();
   for (let i = 0; i < 100; i++) stats.executed({ totalMs: 3, quoteMs: 0.2, buildMs: 0.1, signMs: 0.3, storeMs: 0.4, sendMs: 1 });
   stats.executed({ totalMs: 90, simulateMs: 80, storeMs: 0.4, sendMs: 1 });
@@ -20,7 +20,7 @@ it('counts each step of an order that was taken, in microseconds', () => {
   expect(stats.stepsUs.total.summary().max).toBe(3_165_311);
 });
 
-it('counts each order once where it begins and once where it ends, whatever is told of it later', () => {
+it('each order is counted once at its start and once at its end, whatever is reported later', () => {
   const stats = new OrderStats();
   const told = (id: string, ...states: readonly Parameters<OrderStats['changed']>[0]['state'][]): void =>
     states.forEach((state, i) => stats.changed({ id, state, version: i + 1 }));

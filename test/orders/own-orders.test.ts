@@ -15,7 +15,7 @@ const read = (slot: number): WalletRead => ({
   isDisputed: false,
 });
 
-it('an order behind one that landed waits for the state that has it, and no longer than a second', async () => {
+it('an order after one that landed waits for the state that includes it, at most a second', async () => {
   const orders = new OwnOrders();
   orders.landed('wallet', 105);
   orders.landed('wallet', 103);

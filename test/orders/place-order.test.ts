@@ -57,7 +57,7 @@ describe('placeOrder', () => {
     expect([...world.sent()]).toEqual([signature]);
   });
 
-  it('makes no order in a dry run', async () => {
+  it('creates no order in a dry run', async () => {
     const sent = world.sent().size;
     const outcome = await placeOrder(operator, buy({ dryRun: true }), keyOf('dry', {}));
     expect(answerOf(outcome)).toMatchObject({ orderId: null, status: 'simulated', dryRun: true });

@@ -33,7 +33,7 @@ const within = (raw: bigint | null, value: number, decimals: number): void => {
 };
 
 describe('orders of PumpPortal clients', () => {
-  it('are read to what they say, in whichever way it is written', () => {
+  it('have the same meaning in every form in which they can be written', () => {
     fc.assert(
       fc.property(order, ({ amount, slippage, priorityFee, ...said }) => {
         const body = { publicKey, mint, ...said, amount: amount.written, slippage: slippage.written, priorityFee: priorityFee.written };

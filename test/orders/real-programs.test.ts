@@ -73,7 +73,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
     tradeAll(new RealPrograms(chain), coin);
   });
 
-  it('pools of older and shorter layouts trade as they are', { timeout }, () => {
+  it('pools of older and shorter layouts can be traded', { timeout }, () => {
     const chain = startChain();
     const coin = launchPool(chain, {}, false);
     const at = canonicalPoolAddress(coin.mint, coin.quoteMint);
@@ -146,7 +146,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
     buyTheRest(world, coin);
   });
 
-  it('errors mean what they are taken for', { timeout }, () => {
+  it('errors have the expected meaning', { timeout }, () => {
     const chain = startChain();
     for (const coin of [launchCoin(chain), launchPool(chain)]) {
       const world = new RealPrograms(chain);

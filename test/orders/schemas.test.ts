@@ -63,7 +63,7 @@ describe('the body of a buy', () => {
   });
 });
 
-it('says what a text must look like', () => {
+it('an error describes the form of a valid text', () => {
   expect(buy({ ...base, amount: 1, minOut: '1.5' })).toEqual({ ok: false, fields: { minOut: 'must match ^[0-9]+$' } });
 });
 
@@ -98,7 +98,7 @@ describe('the body of a transaction to send', () => {
 describe('the endpoints of trades', () => {
   const specs = [tradeBuyEndpoint, tradeSellEndpoint, transactionBuyEndpoint, transactionSellEndpoint, transactionSendEndpoint];
 
-  it('make one document with all others, with bodies that are of their own schemas', () => {
+  it('form one document with all others, with examples that match their schemas', () => {
     const ids = new Set(specs.map(({ id }) => id));
     const document = openApiDocument([...endpoints.filter(({ id }) => !ids.has(id as never)), ...specs], { version: '1.0.0', plans: [] });
     const paths = document['paths'] as Record<string, { post?: { requestBody: { content: Record<string, { example: unknown }> } } }>;
@@ -110,7 +110,7 @@ describe('the endpoints of trades', () => {
     }
   });
 
-  it('need the scope `trade` wherever something is sent, and take an Idempotency-Key just there', () => {
+  it('require the scope `trade` wherever something is sent, and accept an Idempotency-Key only there', () => {
     for (const spec of specs) {
       const isSent = spec.path.startsWith('/trade/') || spec.path === '/transaction/send';
       expect(spec.access).toBe(isSent ? 'trade' : 'read');

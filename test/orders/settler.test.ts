@@ -10,7 +10,7 @@ import { newOrder } from '../support/orders.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 
-test('an order whose change the store never takes keeps none of the others from being stored', async () => {
+test('an order whose change the store never accepts does not prevent others from being stored', async () => {
   const closing = new AbortController();
   const followedOrders = new FollowedOrders(1);
   const counters = { ...noFollowerCounts };

@@ -27,7 +27,7 @@ describe('messages with tips', () => {
   const around = { baseAccountExists: null, computeUnitLimit: null, tip: null, microLamportsPerUnit: 9n, blockhash };
   const tippedLanes = createTippedLanes(both);
 
-  test('a coin of any kind has room for one tip, most for both; those that stand are those that are told', { timeout: 60_000 }, () => {
+  test('every coin has room for one tip, most for both; the fill shows the reported tips', { timeout: 60_000 }, () => {
     const builder = createMessageBuilder();
     const seen = { both: 0, one: 0 };
     fc.assert(
@@ -47,7 +47,7 @@ describe('messages with tips', () => {
     expect(seen.both).toBeGreaterThan(300);
   });
 
-  test('without room for both the block engine goes without, and the message is the same as with one tip', () => {
+  test('without room for both, the block engine is omitted, and the message equals that with one tip', () => {
     const [one] = fc.sample(coin, { seed, numRuns: 1 });
     const { pool } = openCurve({ ...one!, quoteMint: wrappedSolMint, exact: 'quoteIn' });
     const order = orderOf({ ...one!, quoteMint: wrappedSolMint, exact: 'quoteIn' }, pool);
@@ -75,7 +75,7 @@ describe('messages with tips', () => {
     expect(createMessageBuilder().build({ ...request, pool: wide(room + 1), wantedTips: [first!, second!] }).laneTips).toEqual([]);
   });
 
-  test('tip accounts are taken in turn, all of them between several wallets', () => {
+  test('tip accounts are used in turn, all of them by several wallets', () => {
     const builder = createMessageBuilder();
     const [one] = fc.sample(coin, { seed, numRuns: 1 });
     const paid = new Set<string>();
@@ -91,7 +91,7 @@ describe('messages with tips', () => {
   });
 });
 
-describe('which lanes a transaction pays', () => {
+describe('the lanes that a transaction pays', () => {
   const payer = wallet('tips', 'payer').publicKey;
   const wireOf = (transfers: readonly (readonly [to: string, lamports: bigint])[], table?: AddressLookupTableAccount): Uint8Array => {
     const instructions = transfers.map(([to, lamports]) =>
@@ -136,14 +136,14 @@ describe('which lanes a transaction pays', () => {
     expect([...createTippedLanes({ senderUrl })(wire)].toSorted()).toEqual(lanes);
   });
 
-  test('a Sender that sends by stake alone wants less', () => {
+  test('a Sender that sends by stake alone requires less', () => {
     const wire = wireOf([[senderTipAccounts[9], 5_000n]]);
     expect([...createTippedLanes({ senderUrl: `${senderUrl}?swqos_only=true` })(wire)]).toEqual(['sender']);
     expect([...createTippedLanes({ senderUrl })(wire)]).toEqual([]);
   });
 });
 
-describe('orders over lanes that want a tip', () => {
+describe('orders over lanes that require a tip', () => {
   let world: TradingWorld;
   let gateway: TradingGateway;
   let jito: PaidLaneServer;
@@ -173,7 +173,7 @@ describe('orders over lanes that want a tip', () => {
     return order!;
   }
 
-  test('each lane takes it, and it lands once; the tips are told, and stand in the fill', async () => {
+  test('each lane receives it, and it lands once; the tips are reported, and are in the fill', async () => {
     const publicKey = await world.wallet();
     const before = [jito.taken.length, sender.taken.length];
     const { status, body } = await gateway.post('/trade/buy', { publicKey, mint, amount: 0.5 });
@@ -195,7 +195,7 @@ describe('orders over lanes that want a tip', () => {
     expect([gained(jitoTipAccounts), gained(senderTipAccounts), fee > 0n]).toEqual([1_000n, 1_000_000n, true]);
   });
 
-  test('the nodes take nothing: the lanes alone land it', async () => {
+  test('the nodes do not accept it: the lanes alone land it', async () => {
     const publicKey = await world.wallet();
     world.node.tampering = async ({ method, params }, answer) =>
       method === 'sendTransaction' ? encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65)) : answer();
@@ -205,7 +205,7 @@ describe('orders over lanes that want a tip', () => {
     expect(world.landed(publicKey)).toEqual([body['signature']]);
   });
 
-  test('what a caller signs carries no tip unless the caller put one in, and is kept from the lanes', async () => {
+  test('a transaction that the caller signs has no tip unless the caller adds one, and is not sent to the lanes', async () => {
     const { publicKey } = wallet('tips', 'self');
     world.chain.airdrop(publicKey, 10n ** 10n);
     await until('the airdrop', () => world.chain.account(publicKey) !== null);
@@ -216,7 +216,7 @@ describe('orders over lanes that want a tip', () => {
     expect((body['quote'] as TradeAnswer['quote']).fees.tip).toBeUndefined();
   });
 
-  test('a wallet that has all but the tips has too little', async () => {
+  test('a wallet that has everything except the tips has too little', async () => {
     const rich = await world.wallet();
     const dry = await gateway.post('/trade/buy', { publicKey: rich, mint, amount: 0.5, dryRun: true, skipSimulation: true });
     expect(dry.status).toBe(200);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('a node that does not tell what rent is: nothing is reckoned as if it were free', async () => {
+test('if a node does not report the rent, nothing is computed as if it were free', async () => {
   const { mint } = launchCoin(world.chain);
   const publicKey = await world.wallet();
   world.node.tampering = async ({ method, params }, answer) => {

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const longMs = 60_000;
 
 describe('a deadline', () => {
-  it('fires once when its time has run out, and says so', async () => {
+  it('fires once when its time has run out, and reports that', async () => {
     const deadline = startDeadline(5);
     let fired = 0;
     whenAborted(deadline, () => fired++);
@@ -16,7 +16,7 @@ describe('a deadline', () => {
     expect([deadline.aborted, deadline.passed, fired]).toEqual([true, true, 1]);
   });
 
-  it('fires with a source, whatever kind it is of, and did not pass', () => {
+  it('fires with a source of any kind, and does not report a timeout', () => {
     const [signal, outer] = [new AbortController(), startDeadline(longMs)];
     const [one, other] = [startDeadline(longMs, signal.signal, undefined), startDeadline(longMs, undefined, outer)];
     const fired: string[] = [];
@@ -32,7 +32,7 @@ describe('a deadline', () => {
     for (const each of [one, other, outer]) each.end();
   });
 
-  it('has fired from the first where a source had', () => {
+  it('has fired from the start if a source already had', () => {
     const deadline = startDeadline(longMs, AbortSignal.abort());
     expect([deadline.aborted, deadline.passed]).toEqual([true, false]);
     let fired = 0;
@@ -41,14 +41,14 @@ describe('a deadline', () => {
     deadline.end();
   });
 
-  it('is cut early, and does not pass later', async () => {
+  it('can be cut early, and does not time out later', async () => {
     const deadline = startDeadline(5);
     deadline.cut();
     await pause(30);
     expect([deadline.aborted, deadline.passed]).toEqual([true, false]);
   });
 
-  it('tells nobody who stopped listening, also meanwhile', () => {
+  it('does not call listeners that stopped listening, even during the firing', () => {
     const deadline = startDeadline(longMs);
     const fired: string[] = [];
     const forget = whenAborted(deadline, () => fired.push('forgotten'));
@@ -64,7 +64,7 @@ describe('a deadline', () => {
     deadline.end();
   });
 
-  it('fires no more once its work is over', async () => {
+  it('does not fire after its work is over', async () => {
     const source = new AbortController();
     const deadline = startDeadline(5, source.signal);
     let fired = 0;

@@ -34,7 +34,7 @@ function expectWithin(admissions: readonly Admission[], { intervalUs, burst }: G
 }
 
 describe('the limiting algorithm', () => {
-  it('admits at most burst + rate × time over every window, whatever is asked when', () => {
+  it('admits at most burst + rate × time over every window, for any requests', () => {
     const asks = fc.array(fc.record({ gap: fc.double({ min: 0, max: 3, noNaN: true }), cost: fc.integer({ min: 1, max: 5 }) }), {
       maxLength: 120,
     });
@@ -55,7 +55,7 @@ describe('the limiting algorithm', () => {
     );
   });
 
-  it('refuses no longer than it has to: a microsecond before the time told it refuses, at that time it admits', () => {
+  it('refuses only as long as necessary: a microsecond before the reported time it refuses, at that time it admits', () => {
     fc.assert(
       fc.property(quotas, fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 20 }), (quota, fill, cost) => {
         const gcra = gcraOf(quota);
@@ -69,7 +69,7 @@ describe('the limiting algorithm', () => {
     );
   });
 
-  it('never refuses twice in a row a client that waits as it was told', () => {
+  it('never refuses a client twice in a row if it waits as reported', () => {
     fc.assert(
       fc.property(quotas, fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 60 }), (quota, costs) => {
         let nowUs = 0;
@@ -86,7 +86,7 @@ describe('the limiting algorithm', () => {
     );
   });
 
-  it('tells what is left: as many single requests are admitted at once, and not one more', () => {
+  it('reports what is left: exactly that many single requests are admitted at once', () => {
     const small = quotas.map(({ perMinute, burst }) => ({ perMinute, burst: Math.min(burst, 200) }));
     fc.assert(
       fc.property(small, fc.nat(300), (quota, before) => {
@@ -103,7 +103,7 @@ describe('the limiting algorithm', () => {
     );
   });
 
-  it('is back whole after the time it tells, and not before', () => {
+  it('is full again after the reported time, and not before', () => {
     fc.assert(
       fc.property(quotas, fc.integer({ min: 1, max: 50 }), (quota, takes) => {
         const gcra = gcraOf(quota);
@@ -116,7 +116,7 @@ describe('the limiting algorithm', () => {
     );
   });
 
-  it('keeps no key that owes nothing, and no more keys than its bound', () => {
+  it('stores no key that is full again, and no more keys than its bound', () => {
     const gcra = gcraOf({ perMinute: 60, burst: 5 });
     const bounded = new LocalLimits(100);
     for (let i = 0; i < 1_000; i++) {
@@ -295,7 +295,7 @@ const skews = fc.array(fc.integer({ min: -9e8, max: 9e12 }), { minLength: gatewa
 const someQuota = fc.record({ perMinute: fc.constantFrom(60, 600, 6_000), burst: fc.integer({ min: 1, max: 40 }) });
 
 describe('gateways that count together', () => {
-  it('admit together at most burst + rate × time, whatever their clocks say and in whatever order answers come', async () => {
+  it('admit together at most burst + rate × time, for any clocks and any order of answers', async () => {
     const steps = fc.array(
       fc.oneof(
         { weight: 4, arbitrary: take },
@@ -321,7 +321,7 @@ describe('gateways that count together', () => {
     );
   });
 
-  it('keep each to its share while Redis is away, answer every request once, and count together again when it is back', async () => {
+  it('are limited to their share while Redis is unavailable, answer every request once, and count together again afterwards', async () => {
     const steps = fc.array(
       fc.oneof(
         { weight: 5, arbitrary: take },
@@ -364,7 +364,7 @@ describe('a gateway whose Redis lies', () => {
     maxLength: 200,
   });
 
-  it("admits its burst, its rate and a second's worth, whatever Redis answers, and says nothing that cannot be", async () => {
+  it('admits its burst, its rate and the worth of a second, whatever Redis answers, and reports only possible values', async () => {
     await fc.assert(
       fc.asyncProperty(someQuota, asks, async (quota, list) => {
         let nowUs = 1e9;

@@ -68,7 +68,7 @@ describe('readLogs', () => {
     });
   });
 
-  it('gives a look-alike to the program that logged it, within pump too', () => {
+  it('attributes a look-alike to the program that logged it, also within pump', () => {
     const alone = read([invoke(evil, 1), data, success(evil)]);
     expect(alone.seen).toEqual([{ programId: evil, path: '0', hex }]);
     const within = read([invoke(pumpId, 1), invoke(evil, 2), data, success(evil), data, success(pumpId)]);
@@ -78,7 +78,7 @@ describe('readLogs', () => {
     ]);
   });
 
-  it('is not taken in by what programs log', () => {
+  it('is not deceived by what programs log', () => {
     const forged = [
       `Program log: ${invoke(pumpId, 2)}`,
       `Program log: ${data}`,
@@ -101,7 +101,7 @@ describe('readLogs', () => {
     expect(read([invoke(evil, 1), ...forged, data, success(evil)])).toEqual({ reading: fine, seen: [{ programId: evil, path: '0', hex }] });
   });
 
-  it('takes several slices for no event, and empty data for an empty one', () => {
+  it('ignores several slices, and reports empty data as empty', () => {
     const text = event.toString('base64');
     const { seen, reading } = read([
       invoke(pumpId, 1),
@@ -114,7 +114,7 @@ describe('readLogs', () => {
     expect(seen).toEqual([{ programId: pumpId, path: '0', hex: '' }]);
   });
 
-  it('tells of several slices which program logged them, where it is wanted, and gives them no path', () => {
+  it('reports the program of a line of several slices if requested, without a path', () => {
     const text = event.toString('base64');
     const slices: string[] = [];
     const paths: string[] = [];
@@ -129,7 +129,7 @@ describe('readLogs', () => {
     expect(paths).toEqual(['0.0']);
   });
 
-  it('says where no program ran', () => {
+  it('reports if no program ran', () => {
     for (const lines of [[], ['Program log: text'], ['', 'free text']]) expect(read(lines).reading.empty, lines.join()).toBe(true);
     expect(read([invoke(pumpId, 1), success(pumpId)]).reading.empty).toBe(false);
   });
@@ -152,7 +152,7 @@ describe('readLogs', () => {
     expect(read(lines).reading).toEqual(fine);
   });
 
-  it('says why a stack cannot be', () => {
+  it('reports why a stack is impossible', () => {
     const reasons = (lines: readonly string[]): string | null => read(lines).reading.malformed;
     expect(reasons([data])).toBe('data outside of any program');
     expect(reasons([invoke(pumpId, 2)])).toBe('an invoke of the wrong depth');
@@ -171,7 +171,7 @@ describe('readLogs', () => {
     }
   });
 
-  it('decodes only what is wanted', () => {
+  it('decodes only the requested programs', () => {
     const lines = [invoke(evil, 1), 'Program data: not base64!', invoke(pumpId, 2), data, success(pumpId), success(evil)];
     const { seen, reading } = read(lines, (programId) => programId === pumpId);
     expect(seen).toEqual([{ programId: pumpId, path: '0.0', hex }]);
@@ -258,7 +258,7 @@ function innerOf(answer: unknown): { seen: Seen[]; refused: number; unreadable: 
 }
 
 describe('the two sources', () => {
-  it('tell the same events at the same paths, whatever calls what', () => {
+  it('give the same events with the same paths, whatever calls what', () => {
     let events = 0;
     fc.assert(
       fc.property(fc.array(call, { maxLength: 5 }), (forest) => {
@@ -274,7 +274,7 @@ describe('the two sources', () => {
     expect(events).toBeGreaterThan(300);
   });
 
-  it('tell two events of one instruction apart', () => {
+  it('distinguish two events of one instruction', () => {
     const emit = [data, invoke(pumpId, 3), success(pumpId)];
     const logs = [
       invoke(router, 1),
@@ -313,7 +313,7 @@ describe('self-CPI events', () => {
     meta: { err: null, innerInstructions: [{ index: 0, instructions: inner }] },
   });
 
-  it('refuse a caller that is another program, another authority, and a height that does not fit', () => {
+  it('are refused from another caller, with another authority, and with a wrong height', () => {
     expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 2 }]))).toEqual({
       seen: [{ programId: pumpId, path: '0', hex }],
       refused: 0,
@@ -330,7 +330,7 @@ describe('self-CPI events', () => {
     });
   });
 
-  it('are said to be unreadable where the node left out the inner instructions or their heights, and never taken for look-alikes', () => {
+  it('are unreadable, and no look-alikes, if the node omitted the inner instructions or their heights', () => {
     const missing = { seen: [], refused: 0, unreadable: 'inner instructions were not recorded' };
     const whole = answer(1, []) as { meta: Record<string, unknown> };
     expect(innerOf({ ...whole, meta: { ...whole.meta, innerInstructions: null } })).toEqual(missing);

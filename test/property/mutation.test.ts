@@ -355,7 +355,7 @@ describe('a million mutations', () => {
     expect(kinds['malformed']).toBeGreaterThan(0);
   });
 
-  it(`${eventRuns} events: no exception, and only sound ones decoded`, { timeout: 60_000 }, () => {
+  it(`${eventRuns} events: no exception, and only valid ones decoded`, { timeout: 60_000 }, () => {
     const below = generator(0xbeef);
     const kinds: Record<string, number> = {};
     for (const [venue, sample] of eventSamples) expect(['decoded', 'ignored']).toContain(decodeEvent(venue, sample).kind);
@@ -392,7 +392,7 @@ describe('a million mutations', () => {
     for (const kind of ['decoded', 'unknown', 'malformed']) expect(kinds[kind], kind).toBeGreaterThan(1000);
   });
 
-  it('poolOfMint answers any text', () => {
+  it('poolOfMint accepts any text', () => {
     for (const text of ['', 'x', '1'.repeat(31), 'O'.repeat(44), '\u0000', 'z'.repeat(44), '🙂'.repeat(20)]) {
       expect(pump.poolOfMint(text), text).toBeNull();
       expect(pumpAmm.poolOfMint(text)).toBeNull();

@@ -143,7 +143,7 @@ function expectedTrade(t: Trade, lacking: number): PlainDecoded {
 }
 
 describe('pump TradeEvent', () => {
-  it('agrees with anchor on every field used, with and without unknown bytes behind', () => {
+  it('agrees with anchor on every used field, with and without unknown bytes at the end', () => {
     fc.assert(
       fc.property(tradeEvent, fc.uint8Array({ maxLength: 24 }), (trade, extra) => {
         const data = encodeWith('pump', 'events', 'TradeEvent', trade);
@@ -187,7 +187,7 @@ describe('pump TradeEvent', () => {
     );
   });
 
-  it('refuses a side that is no bool, a time that is none, and empty reserves', () => {
+  it('refuses an invalid side, an invalid time, and empty reserves', () => {
     const trade = fc.sample(tradeEvent, { seed: 1, numRuns: 1 })[0]!;
     const data = encodeWith('pump', 'events', 'TradeEvent', trade);
     const torn = (at: number, ...bytes: number[]): Uint8Array => {
@@ -277,7 +277,7 @@ describe('pump CreateEvent', () => {
     );
   });
 
-  it('takes names that are no UTF-8, and refuses lengths beyond the event', () => {
+  it('accepts names that are not UTF-8, and refuses lengths beyond the event', () => {
     const create = fc.sample(createEvent, { seed: 2, numRuns: 1 })[0]!;
     const data = encodeWith('pump', 'events', 'CreateEvent', { ...create, name: 'abcd' });
     const broken = Buffer.from(data);
@@ -298,7 +298,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
     return bytes;
   };
 
-  it('is the pool`s part of the buy that emptied the curve', () => {
+  it("is the pool's part of the buy that emptied the curve", () => {
     fc.assert(
       fc.property(
         fc.tuple(key, key, key, maybeZeroKey),
@@ -355,7 +355,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
     );
   });
 
-  it('events of that upgrade which tell no trade are known by name', () => {
+  it('events of that upgrade without a trade are known by name', () => {
     const named = (venue: Venue, hex: string): unknown => decodeEvent(venue, Buffer.from(`${hex}00`, 'hex'));
     expect(named(pump, '742b4dbd117a482b')).toEqual({ kind: 'ignored', name: 'SweepBondingCurveFeeEvent' });
     expect(named(pump, 'a943276d6686b6e8')).toEqual({ kind: 'ignored', name: 'SetQuoteControlMintReservesEvent' });
@@ -658,7 +658,7 @@ describe('PumpSwap trades', () => {
     );
   });
 
-  it('the boost`s events tell the reserves they leave', () => {
+  it("the boost's events contain the reserves after them", () => {
     const boost = {
       timestamp: seconds,
       mint: key,
@@ -789,7 +789,7 @@ describe('PumpSwap trades', () => {
     });
   });
 
-  it('sell_v2: the fees that wait in the vault are held, and are no liquidity', () => {
+  it('sell_v2: the fees that wait in the vault are stored there, but are not liquidity', () => {
     const data = encodeWith('pump-amm', 'events', 'SellEvent', {
       ...zeros,
       ...keys,
@@ -827,7 +827,7 @@ describe('PumpSwap trades', () => {
     expect(218_824_750_144n + (17_584_418_739n - 87_303n)).toBe(236_409_081_580n);
   });
 
-  it('buy_exact_quote_in_v2: parts and total are what the buyer paid beside the net amount', () => {
+  it('buy_exact_quote_in_v2: parts and total are what the buyer paid beyond the net amount', () => {
     const data = encodeWith('pump-amm', 'events', 'BuyEvent', {
       ...zeros,
       ...keys,
@@ -1057,7 +1057,7 @@ describe('the whole IDL', () => {
     [pump, pumpIdl],
     [pumpAmm, pumpAmmIdl],
   ] as const) {
-    it(`${venue.name}: no event and no account is unknown, and each ignored one bears its name`, () => {
+    it(`${venue.name}: no event and no account is unknown, and each ignored one has its name`, () => {
       for (const { name, discriminator } of idl.events!) {
         const decoded = decodeEvent(venue, Uint8Array.from(discriminator));
         if (decodedEvents.has(name)) expect(decoded.kind, name).toBe('malformed');

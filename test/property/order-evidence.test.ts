@@ -49,7 +49,7 @@ function outcome({ evidence, read }: Finding): unknown {
 
 const trueOutcome = (truth: Truth): unknown => (truth === 'landed' ? { slot: 100, err: null } : truth);
 
-describe('what is known of an order', () => {
+describe('the evidence about an order', () => {
   const worlds = fc.integer({ min: 1, max: 7 }).chain((endpoints) =>
     fc.record({
       truth: fc.constantFrom<Truth>('pending', 'expired', 'landed'),
@@ -60,7 +60,7 @@ describe('what is known of an order', () => {
     }),
   );
 
-  it('is what more than half of the nodes say, whatever the others say', () => {
+  it('follows more than half of the nodes, whatever the others report', () => {
     fc.assert(
       fc.property(worlds, ({ truth, lies, endpoints, sinceMs, turn }) => {
         const views = Array.from({ length: endpoints }, (_, node) => lies[(node + turn) % endpoints] ?? truths[truth]);
@@ -70,7 +70,7 @@ describe('what is known of an order', () => {
     );
   });
 
-  it('is never the lie of one of two, and stays open until both say the same', () => {
+  it('is never the lie of one of two, and stays open until both agree', () => {
     fc.assert(
       fc.property(worlds, lie, fc.boolean(), ({ truth, sinceMs }, lying, isFirst) => {
         const views = isFirst ? [lying, truths[truth]] : [truths[truth], lying];

@@ -11,7 +11,7 @@ const of = (values: readonly string[], endpoints = values.length, waiting = 0): 
 const valueOf = (verdict: Verdict<string>): string => (verdict.kind === 'agreed' ? verdict.votes[0]!.value : verdict.kind);
 
 describe('votes', () => {
-  it('count as the table of the module says: one, two, three endpoints', () => {
+  it('count as the table of the module describes: one, two, three endpoints', () => {
     expect(valueOf(of([], 1))).toBe('silent');
     expect(valueOf(of(['a']))).toBe('a');
     expect(valueOf(of(['a', 'a']))).toBe('a');
@@ -26,7 +26,7 @@ describe('votes', () => {
     expect(valueOf(of(['a', 'a', 'b', 'b']))).toBe('contradicted');
   });
 
-  it('of a minority, in any order and before all are there, never make a lie true beside a majority that is honest', () => {
+  it('of a lying minority never win against an honest majority, in any order and before all have answered', () => {
     const ballots = fc.integer({ min: 1, max: 7 }).chain((endpoints) =>
       fc.record({
         endpoints: fc.constant(endpoints),
@@ -49,7 +49,7 @@ describe('votes', () => {
     );
   });
 
-  it('of numbers: neither the median nor what a majority reached leaves the range of the honest ones by one lie', () => {
+  it('for numbers: one lie cannot move the median or the reached value outside the range of the honest ones', () => {
     const honest = fc.array(fc.nat(1_000_000), { minLength: 2, maxLength: 6 });
     fc.assert(
       fc.property(honest, fc.nat(), (values, lie) => {
@@ -68,7 +68,7 @@ describe('votes', () => {
 describe('a ballot', () => {
   const ballot = (endpoints: number): Ballot<string> => new Ballot<string>({ endpoints, maxAgeMs: 1_000, agree: same });
 
-  it('counts an answer whenever it comes, the newest of each endpoint, and none that is too old', () => {
+  it('counts an answer whenever it arrives, the newest of each endpoint, and none that is too old', () => {
     const one = ballot(3);
     one.answered(0, 'lie', 0);
     expect(valueOf(one.verdict(10))).toBe('waiting');
@@ -84,7 +84,7 @@ describe('a ballot', () => {
     expect(valueOf(one.verdict(1_011))).toBe('silent');
   });
 
-  it('gives what was held no veto: the majority changes its mind at once', () => {
+  it('gives no veto to an earlier result: a new majority counts at once', () => {
     const one = ballot(3);
     for (let endpoint = 0; endpoint < 3; endpoint++) one.answered(endpoint, 'before', 0);
     one.answered(1, 'after', 1);
@@ -93,7 +93,7 @@ describe('a ballot', () => {
     expect(valueOf(one.verdict(2))).toBe('after');
   });
 
-  it('believes one alone only once the others have failed', () => {
+  it('believes one endpoint alone only after the others have failed', () => {
     const one = ballot(2);
     one.answered(0, 'alone', 0);
     expect([valueOf(one.verdict(0)), one.waiting]).toEqual(['waiting', 1]);
@@ -136,7 +136,7 @@ describe('asking until they agree', () => {
 
   const [t, lie, failing] = ['true', 'lie', null];
 
-  it('asks no more endpoints than have to agree, and waits for none beyond them', async () => {
+  it('asks only as many endpoints as must agree, and waits for no others', async () => {
     expect(await asked({ afterMs: 20, value: t })).toEqual({ value: t, tookMs: 20, calls: [0] });
     expect(await asked({ afterMs: 20, value: t }, { afterMs: 50, value: t }, { afterMs: 0, value: lie })).toEqual({
       value: t,
@@ -145,7 +145,7 @@ describe('asking until they agree', () => {
     });
   });
 
-  it('asks one more where they contradict each other, one fails or is slow; the late honest answer counts', async () => {
+  it('asks one more if they contradict each other, one fails or is slow; the late honest answer counts', async () => {
     expect(await asked({ afterMs: 0, value: lie }, { afterMs: 10, value: t }, { afterMs: 20, value: t })).toEqual({
       value: t,
       tookMs: 30,
@@ -163,7 +163,7 @@ describe('asking until they agree', () => {
     });
   });
 
-  it('believes one alone only when the others failed or their time is over, and nobody where two contradict each other', async () => {
+  it('believes one alone only if the others failed or their time is over, and none if two contradict each other', async () => {
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 10, value: failing })).toEqual({ value: t, tookMs: 10, calls: [0, 1] });
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 505, calls: [0, 1] });
     expect(await asked({ afterMs: 400, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 800, calls: [0, 1] });

@@ -116,8 +116,8 @@ function ifGiven(outcome: QuoteOutcome, check: (quote: PlainQuote) => void): voi
   if (outcome.ok) check(plainQuote(outcome.quote));
 }
 
-describe('selling for a sum', () => {
-  it('takes the tokens that give it, and one fewer gives less', () => {
+describe('selling for an amount', () => {
+  it('uses the smallest number of tokens that brings in the amount', () => {
     let given = 0;
     fc.assert(
       fc.property(quoteOf, size(60), (quote, amount) => {
@@ -136,7 +136,7 @@ describe('selling for a sum', () => {
     expect(given).toBeGreaterThan(500);
   });
 
-  it('is refused where the pool has not so much, or nothing is wanted', () => {
+  it('is refused if the pool has too little, or the amount is zero', () => {
     fc.assert(
       fc.property(curveState, (state) => {
         const quote = (wanted: QuotedTrade): QuoteOutcome => quoteCurve(state, wanted);
@@ -149,7 +149,7 @@ describe('selling for a sum', () => {
 });
 
 describe('amounts as texts', () => {
-  it('are those of the numbers, cut off where they have more decimals', () => {
+  it('equal those of the numbers, cut off if they have more decimals', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), fc.nat(12), (value, decimals) => {
         const [exact, cut] = [rawAmount(Math.abs(value), decimals), rawOfText(String(Math.abs(value)), decimals)];
@@ -204,7 +204,7 @@ describe('quotes', () => {
     expect(given).toBeGreaterThan(runs.numRuns / 2);
   });
 
-  it('a quote and its inverse agree: the tokens of a sum cost no more than it, and are the most that it buys but for rounding', () => {
+  it('a quote and its inverse agree: the tokens of an amount cost no more than it, and are the most that it buys except for rounding', () => {
     let given = 0;
     fc.assert(
       fc.property(quoteOf, size(60), (quote, amount) => {
@@ -225,7 +225,7 @@ describe('quotes', () => {
     expect(given).toBeGreaterThan(runs.numRuns / 4);
   });
 
-  it('and the sum that tokens cost buys as many, but for the unit that each way rounds up', () => {
+  it('the cost of tokens buys as many again, except for the unit that each way rounds up', () => {
     let given = 0;
     fc.assert(
       fc.property(quoteOf, size(60), (quote, amount) => {
@@ -262,7 +262,7 @@ describe('quotes', () => {
     );
   });
 
-  it('bounds are never looser than the slippage says, and meet what was quoted', () => {
+  it('bounds are never looser than the slippage allows, and include the quoted amounts', () => {
     fc.assert(
       fc.property(quoteOf, trade, fc.bigInt({ min: 10n, max: 5_000n }), (quote, wanted, slippageBps) => {
         ifGiven(quote(wanted), (got) => {
@@ -282,7 +282,7 @@ describe('quotes', () => {
     );
   });
 
-  it('a larger trade has no smaller price impact, but for rounding', () => {
+  it('a larger trade has no smaller price impact, except for rounding', () => {
     fc.assert(
       fc.property(
         quoteOf,
@@ -299,7 +299,7 @@ describe('quotes', () => {
     );
   });
 
-  it('an exact-in split never charges more than the sum, and leaves a unit for each fee at most', () => {
+  it('an exact-in split never charges more than the amount, and leaves at most a unit for each fee', () => {
     fc.assert(
       fc.property(size(64), fc.array(bps(3_000), { maxLength: 3 }), (sum, list) => {
         const split = splitExactIn(sum, list);
@@ -318,7 +318,7 @@ describe('quotes', () => {
 });
 
 describe('settings and fee tables', () => {
-  it('no bytes make the decoders throw', () => {
+  it('the decoders never throw, whatever the bytes', () => {
     const bytes = fc.uint8Array({ maxLength: 1_200 });
     const prefixes = ['8f3492bbdb7b4c9b', 'a7e8e8b1c86c727f', '95089ccaa0fcb0d9'].map((hex) => Buffer.from(hex, 'hex'));
     fc.assert(
@@ -344,7 +344,7 @@ describe('amounts as clients write them', () => {
     );
   });
 
-  it('a sum or a product of decimals is what it would be without floating point', () => {
+  it('a sum or a product of decimals is exact, without floating point', () => {
     const units = fc.integer({ min: 1, max: 10 ** 9 });
     fc.assert(
       fc.property(units, units, fc.integer({ min: 1, max: 1_000 }), (a, b, times) => {
@@ -356,7 +356,7 @@ describe('amounts as clients write them', () => {
     );
   });
 
-  it('a decimal too many is refused, however small it makes the number', () => {
+  it('too many decimals are refused, however small they make the number', () => {
     fc.assert(
       fc.property(fc.nat({ max: 10 ** 9 }), fc.integer({ min: 1, max: 9 }), (units, digit) => {
         expect(rawAmount(Number(`${units}${digit}e-10`), 9).ok).toBe(false);
@@ -409,7 +409,7 @@ describe('amounts as clients write them', () => {
     expect(partsPerMillion(text)).toBe(ppm);
   });
 
-  it('a part is never more than there is, and all of it is all', () => {
+  it('a part is never more than the whole, and all of it is all', () => {
     expect(partOf(999n, 500_000n)).toBe(499n);
     expect(partOf(maxU64, 1_000_000n)).toBe(maxU64);
     expect(partOf(1n, 999_999n)).toBe(0n);

@@ -103,7 +103,7 @@ function putCoin(reader: TestReader, name: string, curve: Partial<Curve> = {}, m
   return at;
 }
 
-test('one call for a coin, its settings with it; the next one asks for less, and nothing while it is fresh', async () => {
+test('one call for a coin together with its settings; the next call requests less, and nothing while it is fresh', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   const mint = putCoin(reader, 'coin');
@@ -129,7 +129,7 @@ test('one call for a coin, its settings with it; the next one asks for less, and
   expect(markets.counters).toEqual({ hits: 2, reads: 3, shared: 0, malformed: 0 });
 });
 
-test('what endpoints contradict each other about is quoted where two give the same quote, and refused where none do', async () => {
+test('contradicting state is quoted if two endpoints give the same quote, and refused otherwise', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   const mint = putCoin(reader, 'disputed');
@@ -169,7 +169,7 @@ test('what endpoints contradict each other about is quoted where two give the sa
   expect(reader.calls.at(-1)).toContain(pump.globalAddress);
 });
 
-test('a thousand callers of one coin at once share one call; a failure is told to all, and not kept', async () => {
+test('a thousand concurrent callers of one coin share one call; a failure reaches all, and is not cached', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   const mint = putCoin(reader, 'wanted');
@@ -193,7 +193,7 @@ test('a clock that was set back does not make an old market fresh', async () => 
   expect(markets.read(mint)).toBeInstanceOf(Promise);
 });
 
-test('a coin against any other coin: learnt in a second call, then known; decimals and flat fees are that coin’s', async () => {
+test("a coin against any other coin: read in a second call, then known; decimals and flat fees are that coin's", async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   const exotic = address('exotic quote coin');
@@ -214,7 +214,7 @@ test('a coin against any other coin: learnt in a second call, then known; decima
   expect(reader.calls).toHaveLength(3);
 });
 
-test('a completed curve and the pool it moved to, against SOL and against another coin', async () => {
+test('a completed curve and the pool to which it migrated, against SOL and against another coin', async () => {
   for (const [name, quoteMint, quoteProgram] of [
     ['moved', wrappedSolMint, tokenProgram],
     ['moved exotic', address('exotic quote coin'), token2022Program],
@@ -279,7 +279,7 @@ function transferFee(olderBps: number, newerBps: number): Uint8Array {
   return value;
 }
 
-test('what a transfer would take or refuse is not quoted: a fee of now or of the next epoch, coins that cannot move', async () => {
+test('coins with a transfer fee now or in the next epoch, and coins that cannot move, are not quoted', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   const unquotableOf = async (mint: string): Promise<unknown> => {
@@ -295,7 +295,7 @@ test('what a transfer would take or refuse is not quoted: a fee of now or of the
   expect(await unquotableOf(putCoin(reader, 'of such a quote', { quoteMint: quote }))).toBe('transfer_fee');
 });
 
-test('what is no mint, has no pool, or cannot be read', async () => {
+test('accounts that are not a mint, have no pool, or cannot be read', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   expect((await markets.read(address('nothing there'))).result).toEqual({ kind: 'no_mint' });
@@ -316,7 +316,7 @@ test('what is no mint, has no pool, or cannot be read', async () => {
   expect(markets.counters.malformed).toBe(1);
 });
 
-test('a quote coin that is another with every read ends, and is told', async () => {
+test('a quote coin that differs with every read ends with an error', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
   const mint = putCoin(reader, 'restless');
@@ -331,7 +331,7 @@ test('a quote coin that is another with every read ends, and is told', async () 
   expect(turns).toBe(4);
 });
 
-test('what no answer can be made of is let go with the next read', async () => {
+test('an unusable answer is dropped at the next read', async () => {
   const reader = testReader();
   const markets = marketsOf(reader, []);
   const read = async (i: number): Promise<WeakRef<MarketRead>> => new WeakRef(await markets.read(`mint ${i}`));
@@ -346,7 +346,7 @@ test('what no answer can be made of is let go with the next read', async () => {
   expect(young.deref()).toBe(markets.read('mint 100'));
 });
 
-test('what is kept is bounded', async () => {
+test('the cache is bounded', async () => {
   const reader = testReader();
   const few = marketsOf(reader, []);
   for (let i = 0; i <= maxMarkets; i++) await few.read(`mint ${i}`);

@@ -193,7 +193,7 @@ describe('curves equal @pump-fun/pump-sdk', () => {
     expect(refused).toBeGreaterThan(0);
   });
 
-  it('tokens for a sum: by the formula of the IDL; the SDK reckons with a unit of the quote coin less or more', () => {
+  it('tokens for an amount: by the formula of the IDL; the SDK differs by one unit of the quote coin', () => {
     let [equal, near, cutShort] = [0, 0, 0];
     fc.assert(
       fc.property(curveCase, ([record, settingsBytes, config, , amount]) => {
@@ -337,7 +337,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
     return data;
   }
 
-  it('tokens for a sum, cost of tokens, proceeds of tokens, on pools of curves and on others', () => {
+  it('tokens for an amount, cost of tokens, proceeds of tokens, on pools of curves and on others', () => {
     const equal = { buyQuote: 0, buyBase: 0, sell: 0 };
     fc.assert(
       fc.property(poolCase, (one) => {

@@ -8,7 +8,7 @@ const refusedNames = ['__proto__', 'constructor', 'prototype'];
 const platform = (text: string): [string, string][] => [...new URLSearchParams(`?${text}`)];
 
 describe('the reader of forms', () => {
-  it('reads what the platform writes, to the same fields', () => {
+  it('reads the same fields that the platform writes', () => {
     const name = fc.oneof(fc.string({ unit: 'grapheme', minLength: 1 }), fc.constantFrom('a', 'b', 'toString', ...refusedNames));
     const fields = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme' })), { minLength: 1, maxLength: formLimits.fields + 4 });
     fc.assert(
@@ -24,7 +24,7 @@ describe('the reader of forms', () => {
     );
   });
 
-  it('never throws, and says of no bytes what the platform does not', () => {
+  it('never throws, and accepts only what the platform accepts', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '=', '&', '+', '%', '2', 'f', 'F', 'C', '3', 'é', ' ', '\n', '\0', '?') });
     let taken = 0;
     fc.assert(

@@ -53,7 +53,7 @@ describe('the reader of JSON bodies', () => {
     );
   });
 
-  it('takes nothing that JSON.parse refuses, whatever is done to a text', () => {
+  it('accepts nothing that JSON.parse refuses, for any change of a text', () => {
     const edits = fc.array(
       fc.tuple(
         fc.nat(),
@@ -83,7 +83,7 @@ describe('the reader of JSON bodies', () => {
     expect(taken).toBeGreaterThan(100);
   });
 
-  it('never throws on any bytes, and says where and what', () => {
+  it('never throws on any bytes, and reports place and reason', () => {
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.string({ maxLength: 200, unit: 'binary' }).map(encode)), (bytes) => {
         const read = readJson(bytes);
@@ -93,7 +93,7 @@ describe('the reader of JSON bodies', () => {
     );
   });
 
-  it('keeps every number as it was written, or refuses it', () => {
+  it('preserves every number as written, or refuses it', () => {
     const digits = fc.stringMatching(/^(0|[1-9]\d{0,24})$/);
     const number = fc
       .tuple(
@@ -129,7 +129,7 @@ describe('the reader of JSON bodies', () => {
     );
   });
 
-  it('does not make more of a body than its bytes', () => {
+  it('does not grow a body beyond its bytes', () => {
     const size = 65_536;
     const bodies = [
       '['.repeat(size),

@@ -95,7 +95,7 @@ function signAll(message: Uint8Array, signers: readonly string[]): Uint8Array[] 
 }
 
 describe('legacy and v0', () => {
-  it('what we compile web3.js reads the same, and the signatures hold', () => {
+  it('web3.js reads what we compile in the same way, and the signatures are valid', () => {
     fc.assert(
       fc.property(parts, (message) => {
         const bytes = compileMessage(message);
@@ -127,7 +127,7 @@ describe('legacy and v0', () => {
     );
   });
 
-  it('what web3.js compiles we read the same, lookup tables included', () => {
+  it('we read what web3.js compiles in the same way, lookup tables included', () => {
     fc.assert(
       fc.property(parts, (message) => {
         const instructions = message.instructions.map(
@@ -170,7 +170,7 @@ describe('legacy and v0', () => {
     );
   });
 
-  it('without its signatures a v0 transaction is the same, zeros in their place', () => {
+  it('a v0 transaction without signatures is the same, with zeros in their place', () => {
     const signer = generateKeypair();
     const message = compileMessage({
       version: 0,
@@ -283,7 +283,7 @@ const v1Parts: fc.Arbitrary<V1Parts> = fc
   }));
 
 describe('v1 (SIMD-0385)', () => {
-  it('without its signatures it is the same transaction', () => {
+  it('a transaction without signatures is the same', () => {
     fc.assert(
       fc.property(v1Parts, fc.integer({ min: 1, max: 255 }), (message, filler) => {
         const bytes = v1Message(message);
@@ -296,7 +296,7 @@ describe('v1 (SIMD-0385)', () => {
     );
   });
 
-  it('reads what web3.js 1.99 reads of bytes laid out by the proposal', () => {
+  it('equals what web3.js 1.99 reads from bytes laid out by the proposal', () => {
     fc.assert(
       fc.property(v1Parts, (message) => {
         const bytes = v1Message(message);
@@ -320,7 +320,7 @@ describe('v1 (SIMD-0385)', () => {
     );
   });
 
-  it('is the layout that the SVM runs', () => {
+  it('has the layout that the SVM runs', () => {
     const [payer, recipient] = keypairs as [Keypair, Keypair];
     const svm = new LiteSVM();
     svm.airdrop(payer.publicKey as never, 10_000_000_000n as never);
@@ -352,7 +352,7 @@ describe('v1 (SIMD-0385)', () => {
     expect(verifySignature(payer.publicKey, ours.messageBytes, signature)).toBe(true);
   });
 
-  it('refuses what the proposal forbids', () => {
+  it('is refused if the proposal forbids it', () => {
     const good: V1Parts = {
       header: [1, 0, 1],
       keys: [1, 2, 3].map((fill) => new Uint8Array(32).fill(fill)),

@@ -52,7 +52,7 @@ describe('an account that one endpoint lies about', () => {
   const honest = (delayMs: number, slot = 100): Lied => ({ delayMs, lamports: 500, slot });
   const lie = (delayMs: number, slot = 100): Lied => ({ delayMs, lamports: 900, slot });
 
-  it('is what two of three say, however fast the lie and however late the truth', async () => {
+  it('has the state that two of three report, however fast the lie and however late the truth', async () => {
     for (const delayMs of [0, 200, 400]) {
       for (const nodes of [
         [lie(0), honest(delayMs), honest(delayMs)],
@@ -65,11 +65,11 @@ describe('an account that one endpoint lies about', () => {
     expect(await voted({ delayMs: 0, lamports: null, slot: 100 }, honest(50), honest(60))).toMatchObject({ lamports: 500, aloneBy: null });
   });
 
-  it('is not dated ahead by one: its slot is one that two have reached', async () => {
+  it('is not dated ahead by one endpoint: two must have reached its slot', async () => {
     expect(await voted(honest(0, 131), honest(10, 100))).toMatchObject({ slot: 100, lastSlot: 131, aloneBy: null });
   });
 
-  it('is not dated ahead by one either, where an account that is read with it differs at each endpoint', async () => {
+  it('is not dated ahead by one either if an account that is read with it differs at each endpoint', async () => {
     const endpoints = [131, 100, 101].map((slot) => ({
       call: async () => {
         const told = (lamports: number) => ({ owner: systemProgram, lamports, data: ['', 'base64'], executable: false });
@@ -82,21 +82,21 @@ describe('an account that one endpoint lies about', () => {
     expect(moving).toMatchObject({ slot: 131, lastSlot: 131, aloneBy: 0 });
   });
 
-  it('is nobody`s without a second endpoint that says the same, and is reported so', async () => {
+  it('is marked if no second endpoint reports the same', async () => {
     expect(await voted(lie(0))).toMatchObject({ lamports: 900, aloneBy: 0 });
     expect(await voted(lie(0), honest(50))).toMatchObject({ contradicted: 1, aloneBy: expect.any(Number) });
     expect(await voted(lie(0), null)).toMatchObject({ lamports: 900, aloneBy: 0, alone: 1 });
     expect(await voted(null, lie(0), honest(20))).toMatchObject({ contradicted: 1 });
   });
 
-  it('costs no third endpoint an answer where two agree, and is asked of it where one is away', async () => {
+  it('is not requested from a third endpoint if two agree, but is if one does not answer', async () => {
     expect(await voted(honest(0), honest(5), honest(0))).toMatchObject({ asked: 2 });
     expect(await voted(null, honest(5), honest(0))).toMatchObject({ asked: 3, aloneBy: null });
   });
 });
 
 describe('account reader', () => {
-  it('answers what the chain holds, in the order of the addresses, with slot and time', async () => {
+  it('returns the state of the chain, in the order of the addresses, with slot and time', async () => {
     const { reader } = reading();
     const beforeMs = Date.now();
     const { slot, askedAtMs, accounts } = await reader.read([mint, address('nobody'), alice.publicKey, mint]);
@@ -109,14 +109,14 @@ describe('account reader', () => {
     expect(accounts[3]).toEqual(accounts[0]);
   });
 
-  it('asks for all reads of one turn in one call, each address once, and splits none', async () => {
+  it('combines all reads of one turn into one call, with each address once, and splits none', async () => {
     const { node, reader } = reading();
     await Promise.all([reader.read([mint]), reader.read([mint, ...some(3)]), reader.read(some(60)), reader.read(some(60, 60))]);
     expect(node.asked.map((asked) => asked.length)).toEqual([61, 60]);
     expect(new Set(node.asked.flat()).size).toBe(node.asked.flat().length);
   });
 
-  it('gives a read whose addresses are being asked for that call’s answer', async () => {
+  it('shares the answer of a running call that includes the addresses', async () => {
     const { node, reader } = reading();
     const first = reader.read([mint, ...some(5)]);
     await new Promise((resolve) => setImmediate(resolve));
@@ -129,7 +129,7 @@ describe('account reader', () => {
     expect(node.calls).toBe(2);
   });
 
-  it('refuses what has no room any more, and serves the others', async () => {
+  it('refuses reads beyond its bound, and serves the others', async () => {
     const { node, reader } = reading();
     const outcomes = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => reader.read(some(100, index * 100))));
     const refused = outcomes.filter(({ status }) => status === 'rejected');
@@ -140,7 +140,7 @@ describe('account reader', () => {
     await expect(reader.read(some(101))).rejects.toThrow(RangeError);
   });
 
-  it('passes a failure on to every read of the call, and asks again the next time', async () => {
+  it('passes a failure to every read of the call, and asks again the next time', async () => {
     const { node, reader } = reading();
     node.away = true;
     for (const { status } of await Promise.allSettled([reader.read([mint]), reader.read([mint])])) expect(status).toBe('rejected');
@@ -149,7 +149,7 @@ describe('account reader', () => {
     expect((await reader.read([mint])).accounts[0]).not.toBeNull();
   });
 
-  it('believes no answer that is not whole and of the documented form', async () => {
+  it('accepts no answer that is incomplete or not in the documented form', async () => {
     const lies: Record<string, (answer: { context: unknown; value: unknown[] }) => unknown> = {
       'no object': () => 'yes',
       'no context': ({ value }) => ({ value }),

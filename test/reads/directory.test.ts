@@ -71,7 +71,7 @@ test('an entry of the directory counts for nothing if the account at its address
   expect(await harness.info(mint)).toMatchObject({ poolAddress: null, priceSol: null });
 });
 
-test('a token is read without the directory if that does not answer', async () => {
+test('a token is read without the directory if the directory does not answer', async () => {
   harness.directory.poolsOf = () => Promise.reject(new Error('away'));
   putPool('unknown', 1_000_000_000n);
   expect(await harness.info(mint)).toMatchObject({ poolAddress: null });

@@ -6,7 +6,7 @@ const spans = { '5m': 5, '1h': 60, '24h': 1440 } as const;
 const beginS = 1_795_248_000;
 
 describe('windows of minutes', () => {
-  it('sum what a naive count sums, whatever the order and the times of trades', () => {
+  it('equal a naive sum, for any order and times of trades', () => {
     const trade = fc.record({ agoS: fc.integer({ min: 0, max: 100_000 }), buy: fc.boolean(), sol: fc.integer({ min: 0, max: 1_000 }) });
     const kept = fc.uniqueArray(fc.integer({ min: 0, max: 1500 }), { maxLength: 20 });
     fc.assert(
@@ -35,7 +35,7 @@ describe('windows of minutes', () => {
     );
   });
 
-  it('forget what is older than a day, and count a clock that runs ahead as now', () => {
+  it('drop what is older than a day, and count trades of a clock that is ahead as now', () => {
     const minutes = new Minutes([]);
     const one = { buys: 1, sells: 0, volumeSol: 1, volumeUsd: 1 };
     for (let minute = 0; minute < 5_000; minute++) minutes.add(beginS + minute * 60, one, beginS + minute * 60);

@@ -39,8 +39,8 @@ function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals
   return { rpc, signals, left };
 }
 
-describe('a call that was answered', () => {
-  it('leaves nothing of its signal where a wallet is read', async () => {
+describe('an answered call', () => {
+  it('frees its signal after reading a wallet', async () => {
     const { health, book } = new BookHarness(quietChain());
     const { rpc, signals, left } = listeningNode((method) => ({ context: { slot: 1 }, value: method === 'getBalance' ? 5 : [] }));
     const { handler } = portfolioBinding({ rpc, book, health, log, signal: new AbortController().signal });
@@ -52,7 +52,7 @@ describe('a call that was answered', () => {
     await until('the signals to be gone', () => left() <= stillInHand);
   });
 
-  it('leaves nothing of its signal where a blockhash is asked for', async () => {
+  it('frees its signal after reading a blockhash', async () => {
     const value = { blockhash: addressOf(7), lastValidBlockHeight: 1_000 };
     const { rpc, signals, left } = listeningNode(() => ({ context: { slot: 900 }, value }));
     for (let n = 0; n < 20; n++) {
@@ -67,7 +67,7 @@ describe('a call that was answered', () => {
   });
 });
 
-it('a deadline passes whatever garbage is collected until then', async () => {
+it('a deadline fires whatever garbage is collected before', async () => {
   let fired = 0;
   for (let n = 0; n < 20; n++) whenAborted(startDeadline(20), () => fired++);
   await pause(0);

@@ -35,7 +35,7 @@ function minute(startS: number, buys: number, volumeSol: number): Bucket {
 }
 
 describe('a cold token', () => {
-  it('costs one call for all who ask at once, and none afterwards', async () => {
+  it('costs one call for all concurrent requests, and none afterwards', async () => {
     const outcomes = await Promise.all(Array.from({ length: 1_000 }, async () => harness.book.find(mint)));
     expect(outcomes.every(({ ok }) => ok)).toBe(true);
     expect(harness.node.calls).toBe(1);
@@ -44,7 +44,7 @@ describe('a cold token', () => {
     expect(harness.node.calls).toBe(1);
   });
 
-  it('is refused for a while where it is no mint, until the stream tells of it', async () => {
+  it('is refused for a while if it is not a mint, until the stream shows it', async () => {
     const nobody = addressOf(4_711);
     for (let turn = 0; turn < 5; turn++) expect(await harness.book.find(nobody)).toEqual({ ok: false, reason: 'no_mint' });
     for (let turn = 0; turn < 5; turn++) expect(await harness.book.find(alice.publicKey)).toEqual({ ok: false, reason: 'no_mint' });
@@ -55,7 +55,7 @@ describe('a cold token', () => {
     expect(harness.node.calls).toBe(3);
   });
 
-  it('is unavailable while no node answers, and read when one does', async () => {
+  it('is unavailable while no node answers, and read afterwards', async () => {
     harness.node.away = true;
     expect(await harness.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
     harness.node.away = false;
@@ -64,7 +64,7 @@ describe('a cold token', () => {
 });
 
 describe('a warm token', () => {
-  it('moves with the prices of its main pool, newer ones only', async () => {
+  it('follows the prices of its main pool, newer ones only', async () => {
     const cold = await harness.info(mint);
     expect(cold).toMatchObject({ venue: 'pump', poolAddress: curve, priceNullReason: null, priceSlot: chain.slot });
     harness.tell(price({ priceQuote: 5e-8, priceSol: 5e-8 }));
@@ -75,7 +75,7 @@ describe('a warm token', () => {
     expect(harness.node.calls).toBe(1);
   });
 
-  it('believes what comes after a read, whatever slot the node that was read claimed', async () => {
+  it('accepts events after a read, whatever slot the node claimed', async () => {
     harness.node.slot = chain.slot + 200;
     await harness.info(mint);
     const lateUs = (Date.now() + 3_000) * 1000;
@@ -100,7 +100,7 @@ describe('a warm token', () => {
     expect(await harness.info(mint)).toMatchObject({ priceSol: 4.5e-7 });
   });
 
-  it('is rendered once for a quarter of a second', async () => {
+  it('is rendered once in a quarter of a second', async () => {
     const outcome = await harness.book.find(mint);
     if (!outcome.ok) throw new Error('cold');
     const atMs = Date.now();
@@ -111,7 +111,7 @@ describe('a warm token', () => {
     expect(JSON.parse(second.toString())).toMatchObject({ asOfMs: atMs + 250 });
   });
 
-  it('is read again behind the answer after a minute, once', async () => {
+  it('is read again in the background after a minute, once', async () => {
     await harness.info(mint);
     const outcome = await harness.book.find(mint);
     if (!outcome.ok) throw new Error('cold');
@@ -123,13 +123,13 @@ describe('a warm token', () => {
     expect(harness.book.counters.refreshes).toBe(1);
   });
 
-  it('is dropped when an event of it is taken back', async () => {
+  it('is dropped when one of its events is retracted', async () => {
     await harness.info(mint);
     harness.tell({ type: 'retract', id: 'x:1' }, [`trades:${mint}`]);
     expect(harness.book.size).toBe(0);
   });
 
-  it('is dropped when its migration is taken back, and a creation that is taken back is forgotten', async () => {
+  it('is dropped when its migration is retracted, and a retracted creation is forgotten', async () => {
     await harness.info(mint);
     const migration = migrationEvent(mint, { slot: chain.slot + 2 });
     harness.tell(migration);
@@ -143,7 +143,7 @@ describe('a warm token', () => {
     expect(await harness.book.find(nobody)).toEqual({ ok: false, reason: 'no_mint' });
   });
 
-  it('takes no price from before what it knows, however late it comes', async () => {
+  it('ignores a price that is older than its state, however late it arrives', async () => {
     await harness.info(mint);
     const { priceSol } = await harness.info(mint);
     const lateUs = (Date.now() + 3_000) * 1000;
@@ -151,7 +151,7 @@ describe('a warm token', () => {
     expect((await harness.info(mint)).priceSol).toBe(priceSol);
   });
 
-  it('is read again without the prices that were taken back', async () => {
+  it('is read again without the retracted prices', async () => {
     const kept = price({ priceQuote: 4e-8, slot: chain.slot + 1 });
     harness.summary = { ...harness.summary, price: encodeEvent(kept).json };
     const dead = price({ priceQuote: 5e-8, slot: chain.slot + 2 });
@@ -165,7 +165,7 @@ describe('a warm token', () => {
 });
 
 describe('windows', () => {
-  it('join the record with the log at its checkpoint, each trade once', async () => {
+  it('join the record and the log at the checkpoint, each trade once', async () => {
     harness.tell(trade({ solAmount: 1 }));
     harness.tell(trade({ solAmount: 2 }));
     harness.tell(trade({ solAmount: 4, side: 'sell' }));
@@ -181,7 +181,7 @@ describe('windows', () => {
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 8, sells: 1, volumeSol: 65 });
   });
 
-  it('count nothing that was taken back, and wait for the record where it still counts that', async () => {
+  it('count nothing that was retracted, and wait while the record still counts it', async () => {
     const [first, second, third] = [trade({ solAmount: 1 }), trade({ solAmount: 2 }), trade({ solAmount: 4 })];
     for (const event of [first, second, third]) harness.tell(event);
     const startS = nowS() - (nowS() % 60);
@@ -195,7 +195,7 @@ describe('windows', () => {
     await until('the record', async () => (await harness.info(mint)).windows?.['5m'].volumeSol === 2);
   });
 
-  it('count nothing twice where the record is ahead of this gateway', async () => {
+  it('count nothing twice if the record is ahead of this gateway', async () => {
     const startS = nowS() - (nowS() % 60);
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 2 }, minutes: [minute(startS, 2, 3)], price: null };
     await harness.info(mint);
@@ -205,13 +205,13 @@ describe('windows', () => {
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 3, volumeSol: 7 });
   });
 
-  it('hold what came while the token was being read', async () => {
+  it('include what arrived while the token was being read', async () => {
     harness.beforeSummary = () => void harness.tell(trade({ solAmount: 1 }));
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: null };
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 1, volumeSol: 1 });
   });
 
-  it('are null where nobody knows what is between record and log, and joined once they meet', async () => {
+  it('are null if the time between record and log is unknown, and joined once they meet', async () => {
     harness.tell(trade());
     harness.summary = { checkpoint: { epoch: 'another-one-', offset: 1 }, minutes: [], price: null };
     expect((await harness.info(mint)).windows).toBeNull();
@@ -223,7 +223,7 @@ describe('windows', () => {
     expect(harness.node.calls).toBe(1);
   });
 
-  it('begin anew after a loss: what is not known to be whole is not told', async () => {
+  it('start again after a loss: values that may be incomplete are not returned', async () => {
     harness.tell(trade());
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
     expect((await harness.info(mint)).windows).not.toBeNull();
@@ -242,7 +242,7 @@ describe('windows', () => {
   });
 });
 
-describe('prices that are not of now', () => {
+describe('outdated prices', () => {
   it('are null, with the reason', async () => {
     await harness.info(mint);
     const nullFor = async (reason: string): Promise<void> => {
@@ -276,7 +276,7 @@ describe('prices that are not of now', () => {
     expect(told.curve?.progressPercent).toEqual(expect.any(Number));
   });
 
-  it('are read anew after a time in which nobody saw the chain', async () => {
+  it('are read again after a time in which nobody saw the chain', async () => {
     const first = { instance: 'a', blindPeriods: 0, endpoints: [{ connects: 1 }], publisher: { dropped: 0 } };
     const sights: readonly Readonly<Record<string, unknown>>[] = [
       { ...first, blindPeriods: 1 },
@@ -331,7 +331,7 @@ describe('a node that lies', () => {
     data: [edit(Buffer.from(account.data[0], 'base64')).toString('base64'), 'base64'],
   });
 
-  it('makes no mint of an account of another program, or of a part of one', async () => {
+  it('cannot present an account of another program, or a part of one, as a mint', async () => {
     harness.node.lie = changed(mint, (account) => ({ ...account, owner: addressOf(77) }));
     expect(await harness.book.find(mint)).toEqual({ ok: false, reason: 'no_mint' });
     const cut = new BookHarness(chain);
@@ -343,7 +343,7 @@ describe('a node that lies', () => {
     expect(await half.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
   });
 
-  it('makes no market of a curve that another program owns, or that is cut', async () => {
+  it('cannot present a curve of another program, or a cut one, as a market', async () => {
     for (const change of [
       (account: ToldAccount) => ({ ...account, owner: tokenProgram }),
       (account: ToldAccount) => bytes(account, (data) => data.subarray(0, 40)),
@@ -354,12 +354,12 @@ describe('a node that lies', () => {
     }
   });
 
-  it('gives no price by empty reserves', async () => {
+  it('gives no price with empty reserves', async () => {
     harness.node.lie = changed(curve, (account) => bytes(account, (data) => data.fill(0, 8, 24)));
     expect(await harness.info(mint)).toMatchObject({ priceSol: null, priceNullReason: 'no_liquidity', marketCapSol: null });
   });
 
-  it('gives no metadata of another mint', async () => {
+  it('cannot give the metadata of another mint', async () => {
     expect(await harness.info(mint)).toMatchObject({ metadataSource: 'token-2022', name: 'Simulated test coin' });
     const lied = new BookHarness(chain);
     const own = Buffer.from(addressBytes(mint));
@@ -376,7 +376,7 @@ describe('a node that lies', () => {
     expect(await lied.info(mint)).toMatchObject({ metadataSource: 'event', name: 'Told' });
   });
 
-  it('does not get its slot believed beyond what the chain can have reached', async () => {
+  it('cannot report a slot beyond what the chain can have reached', async () => {
     harness.ingest({ slot: chain.slot });
     harness.node.slot = chain.slot + 100_000;
     expect(await harness.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
@@ -384,7 +384,7 @@ describe('a node that lies', () => {
 });
 
 describe('the record’s last price', () => {
-  it('counts where it is newer than what was read', async () => {
+  it('counts if it is newer than what was read', async () => {
     const kept = encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot + 50 })).json;
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: kept };
     expect((await harness.info(mint)).priceSol).toBe(9e-8);

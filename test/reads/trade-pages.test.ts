@@ -62,12 +62,12 @@ describe('pages of trades', () => {
     );
   });
 
-  it('are empty behind a trade that is kept nowhere', async () => {
+  it('are empty after a trade that is not stored anywhere', async () => {
     const page = await readTrades(parts(encoded, 50, 0), mint, 'nothing:0', 10);
     expect(page).toEqual({ trades: [], next: null });
   });
 
-  it('leave out what was taken back, be it in the history or only in the record, and tell anew what landed again', async () => {
+  it('omit what was retracted, in the history or in the record, and show again what landed again', async () => {
     const first = encoded.slice(0, 8);
     const again = entryOf({ ...trades[7]!, slot: 1 }).json;
     const retract = (index: number): Uint8Array => encodeEvent({ type: 'retract', id: trades[index]!.id }).json;

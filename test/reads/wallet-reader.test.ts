@@ -49,7 +49,7 @@ const list = (value: unknown, slot = 9) => ({ context: { slot }, value });
 const read = (rpc: Rpc) => readWallet(rpc, wallet, 1_000, new AbortController().signal);
 
 describe('a wallet', () => {
-  it('is summed by mint over both programs, frozen and empty accounts told', async () => {
+  it('is summed by mint over both programs, and frozen and empty accounts are reported', async () => {
     const other = addressOf(3);
     const token = list([tokenAccount(1, 5n), tokenAccount(2, 7n, { state: 2 }), tokenAccount(3, 0n)], 4);
     const token2022 = list([tokenAccount(4, 2n ** 64n - 1n, { of: other, program: token2022Program, length: 170 })]);
@@ -64,7 +64,7 @@ describe('a wallet', () => {
     });
   });
 
-  it('is not believed of a node that tells what was not asked for, and read of the next', async () => {
+  it('is not accepted from a node that returns other accounts, and then read from the next', async () => {
     const good = tokenAccount(1, 5n);
     const account = (change: Partial<Item['account']>): Item => ({ ...good, account: { ...good.account, ...change } });
     const lies: Record<string, unknown> = {

@@ -53,7 +53,7 @@ function isWhole(head: LogHead | null = null): boolean {
 const linesOf = (): string[] => readFileSync(file, 'utf8').trimEnd().split('\n');
 const put = (lines: readonly string[]): void => writeFileSync(file, `${lines.join('\n')}\n`);
 
-it('stands where it was after a line that could not be written', () => {
+it('the log is unchanged after a line that could not be written', () => {
   const log = opened();
   addDecisions(log, 1);
   const { head } = log;
@@ -64,7 +64,7 @@ it('stands where it was after a line that could not be written', () => {
 });
 
 describe('the audit log', () => {
-  it('goes on where it was left, and tells what stands in it', () => {
+  it('continues where it ended, and returns its contents', () => {
     const first = opened();
     addDecisions(first, 3);
     first.close();
@@ -99,7 +99,7 @@ describe('the audit log', () => {
     }
   });
 
-  it('is damaged by lines left out, moved, repeated or added, and by a whole log under another key', () => {
+  it('is damaged by missing, moved, repeated or added lines, and by a whole log under another key', () => {
     const log = opened();
     addDecisions(log, 12);
     log.close();
@@ -131,7 +131,7 @@ describe('the audit log', () => {
     expect(isWhole()).toBe(false);
   });
 
-  it('is seen to be cut where it is shorter than what was noted, or other than it', () => {
+  it('is known to be cut if it is shorter than the stored note, or differs from it', () => {
     const log = opened();
     addDecisions(log, 3);
     const noted = log.head;
@@ -171,7 +171,7 @@ describe('the audit log', () => {
     }
   });
 
-  it('is added to by one process alone', () => {
+  it('has one writing process only', () => {
     const log = opened();
     appendFileSync(file, 'x');
     expect(() => addDecisions(log, 1)).toThrow(AuditError);
@@ -204,7 +204,7 @@ describe('a log of several segments', () => {
       nowMs: () => 1,
     });
 
-  it('is read from its newest one, which begins with what the others come to', () => {
+  it('is read from its newest segment, which begins with the sums of the others', () => {
     const head = threeSegments();
     expect(check(head)).toMatchObject({ ok: true, head });
     const seen: AuditEntry[] = [];
@@ -216,7 +216,7 @@ describe('a log of several segments', () => {
     expect(log.head).toEqual(head);
   });
 
-  it('is damaged where a segment is gone, cut, longer, of another log, or changed in any byte', () => {
+  it('is damaged if a segment is missing, cut, longer, of another log, or changed in any byte', () => {
     const head = threeSegments();
     const good = [0, 1, 2].map((n) => readFileSync(segment(n)));
     const restore = (): void => good.forEach((content, n) => writeFileSync(segment(n), content));
@@ -250,7 +250,7 @@ describe('a log of several segments', () => {
     expect(check(head)).toMatchObject({ ok: true, head });
   });
 
-  it('goes on in the segment before where its process ended while it began another', () => {
+  it('continues in the previous segment if its process ended while it started another', () => {
     threeSegments();
     const whole = readFileSync(segment(2));
     const [begun = 0] = [...whole.toString().matchAll(/\n/g)].slice(3, 4).map(({ index }) => index);
@@ -264,7 +264,7 @@ describe('a log of several segments', () => {
     }
   });
 
-  it('is followed by another process from line to line and from segment to segment, also behind a line that was cut off', () => {
+  it('can be followed by another process, line by line and segment by segment, also after a line that was cut off', () => {
     const mine = (at: number): void => writeFileSync(join(folder, `cluster-${at}.lock`), '');
     [0, 1].forEach(mine);
     const seen: AuditEntry[] = [];
@@ -297,8 +297,8 @@ describe('a log of several segments', () => {
   });
 });
 
-describe('what audit logs say of a wallet', () => {
-  it('is the same from all lines as from a segment that sums them up', () => {
+describe('the sums of a wallet in audit logs', () => {
+  it('are the same from all lines and from a segment that summarizes them', () => {
     const hour = 3_600_000;
     const now = 1_000 * 24 * hour + 5 * hour;
     const entry = (atMs: number, mint: string, lamports: number): AuditEntry => ({
@@ -329,8 +329,8 @@ describe('what audit logs say of a wallet', () => {
   });
 });
 
-describe('the place of an audit log', () => {
-  it('is that of one process, and free again when it is let go', () => {
+describe('the location of an audit log', () => {
+  it('belongs to one process, and is free again after its release', () => {
     const [first, second] = [takeAuditPlace(folder, 'cluster'), takeAuditPlace(folder, 'cluster')];
     expect([first?.slot, second?.slot]).toEqual([0, 1]);
     first?.lock.release();
@@ -339,7 +339,7 @@ describe('the place of an audit log', () => {
 });
 
 describe('the signing process and its audit log', { timeout: 120_000 }, () => {
-  it('has a line for each decision, refuses to start on a damaged log, and the check tells where', async () => {
+  it('has a line for each decision, refuses to start on a damaged log, and the check reports the place', async () => {
     const place = await newSignerPlace();
     try {
       const own = await place.wallet();

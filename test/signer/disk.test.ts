@@ -68,7 +68,7 @@ describe('an order', () => {
     await until('the order to land', () => world.landed(publicKey).includes(String(body['signature'])));
   }
 
-  it('leaves for no node before the disk has its line of the audit log', async () => {
+  it('is sent to no node before the disk has its line of the audit log', async () => {
     disk.says('hold');
     let answer: Answered | null = null;
     const answered = buy().then((told) => (answer = told));
@@ -81,7 +81,7 @@ describe('an order', () => {
     expect(world.sent().size).toBe(1);
   });
 
-  it('is refused, and nothing of it stored, where the disk has no room for its line; when it has, orders go on', async () => {
+  it('is refused and not stored if the disk has no room for its line; when it has, orders continue', async () => {
     disk.says('full');
     for (let i = 0; i < 2; i++) {
       expect(await refused()).toMatchObject({ details: {} });
@@ -91,7 +91,7 @@ describe('an order', () => {
     await trades();
   });
 
-  it('is told under its id where the disk loses its line behind the signature, and does not leave; later ones do', async () => {
+  it('is reported under its id and not sent if the disk loses its line after the signature; later ones are sent', async () => {
     disk.says('broken');
     const { details } = await refused();
     const [stored] = await orders();

@@ -42,7 +42,7 @@ describe.each(storeKinds)('the kill switch in %s', (kind) => {
   });
   afterEach(() => place.end());
 
-  it('is seen by two gateways within a second, each time that it is turned', async () => {
+  it('is seen by two gateways within a second, each time it changes', async () => {
     const operator = await place.open();
     const gateways = [haltOf((await place.open()).halt), haltOf((await place.open()).halt)];
     for (const gateway of gateways) expect(await gateway.read()).toMatchObject({ halted: false });
@@ -55,12 +55,12 @@ describe.each(storeKinds)('the kill switch in %s', (kind) => {
     }
   });
 
-  it('stays as it was turned when a gateway starts again', async () => {
+  it('is the same after a gateway restarts', async () => {
     await (await place.open()).halt.set(true, null, Date.now());
     expect(await haltOf((await place.open()).halt).read()).toMatchObject({ halted: true });
   });
 
-  it('counts as halted where its row is gone', async () => {
+  it('counts as halted if its row is missing', async () => {
     const gateway = haltOf((await place.open()).halt);
     expect(await gateway.read()).toMatchObject({ halted: false });
     const told = toldWithin(gateway, true);
@@ -92,21 +92,21 @@ describe('the kill switch of a gateway', () => {
     expect(gateway.halted).toBe(true);
   });
 
-  it('tells nobody who asks more than it knows', async () => {
+  it('reports nothing that it does not know', async () => {
     const gateway = haltOf({ read: () => Promise.reject(new Error('away')), set: async () => false });
     expect(await gateway.read()).toMatchObject({ halted: true });
     expect(gateway.halted).toBe(true);
     expect(await gateway.standing()).toBe('unknown');
   });
 
-  it('says of a store that does not answer that nothing is known, and does not wait for it', async () => {
+  it('reports an unknown state without waiting if the store does not answer', async () => {
     const gateway = haltOf({ read: () => new Promise(() => {}), set: async () => false });
     const fromMs = performance.now();
     expect(await gateway.standing()).toBe('unknown');
     expect(performance.now() - fromMs).toBeLessThan(maxHaltAgeMs + 1_000);
   });
 
-  it('reads anew when the process stood still, and tells of no halt that nobody ordered', async () => {
+  it('reads again after the process was suspended, and reports no halt that nobody ordered', async () => {
     const gateway = haltOf({ read: async () => running, set: async () => false });
     await gateway.read();
     const told: boolean[] = [];
@@ -121,7 +121,7 @@ describe('the kill switch of a gateway', () => {
     expect(told).toEqual([]);
   });
 
-  it('finds the switch turned while the process stood still', async () => {
+  it('detects a change that happened while the process was suspended', async () => {
     let stored = running;
     const gateway = haltOf({ read: async () => stored, set: async () => false });
     await gateway.read();

@@ -29,7 +29,7 @@ function closure(files: ReadonlyMap<string, SourceFile>): readonly Import[] {
   return imports;
 }
 
-it('the signing process runs no code but ours and Node’s, and opens no connection', () => {
+it("the signing process runs only our code and Node's, and opens no connection", () => {
   const imports = closure(new Map(sourceFiles(root).map((file) => [file.path, file])));
   const packages = new Set(imports.flatMap((one) => (one.package === null ? [] : [one.package])));
   expect([...packages].filter((name) => !allowed.has(name))).toEqual([]);

@@ -36,7 +36,7 @@ describe('what the signing process runs and reads', { timeout: 60_000 }, () => {
     expect(await place.signer().started).toEqual({ ok: true });
   });
 
-  it('is not the store that others may write, where the audit logs are elsewhere', async () => {
+  it('is not the store, which others may write, if the audit logs are elsewhere', async () => {
     await place.wallet();
     const elsewhere = mkdtempSync(join(tmpdir(), 'sluice-elsewhere-'));
     onTestFinished(() => rmSync(elsewhere, { recursive: true }));
@@ -74,13 +74,13 @@ describe('a path', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
   const fault = (): string | null => pathFault(join(folder, 'link/file'), own);
 
-  it('is safe below folders that others may not change, through links too, and where it does not exist', () => {
+  it('is safe below folders that others cannot change, also through links, and if it does not exist', () => {
     symlinkSync('inner', join(folder, 'link'));
     expect(fault()).toBeNull();
     expect(pathFault(join(folder, 'inner/none/none'), own)).toBeNull();
   });
 
-  it('is unsafe below a folder that others may write, unless its sticky bit keeps them from what is not theirs', () => {
+  it('is unsafe below a folder that others can write, unless its sticky bit protects it', () => {
     symlinkSync(join(folder, 'inner'), join(folder, 'link'));
     chmodSync(join(folder, 'inner'), 0o777);
     expect(fault()).toBe(`${folder}/inner can be written by other users (mode 0777). Run: chmod go-w '${folder}/inner'`);
@@ -102,7 +102,7 @@ describe('a path', () => {
     expect(fault()).toContain(`${folder}/theirs belongs to the user ${stranger}`);
   });
 
-  it('ends where links turn in a circle', () => {
+  it('ends if links form a circle', () => {
     symlinkSync('link', join(folder, 'link'));
     expect(fault()).toMatch(/more than 40 links/);
   });

@@ -48,7 +48,7 @@ function ruleOf(verdict: Verdict): Rule | 'signed' {
 }
 
 describe('the policy', () => {
-  it('reckons what can leave by a good message', () => {
+  it('computes the most that a valid message can spend', () => {
     const buying = aroundTrade + made2022Account;
     expect(judge(buyMessage(wallet, mint, 70_000n), wallet)).toMatchObject({ ok: true, lamports: buying + 70_000n });
     const tipped = buyMessage(wallet, mint, 70_000n, { to: senderTipAccounts[3], lamports: 1_000_000n });
@@ -58,7 +58,7 @@ describe('the policy', () => {
     expect(judge(sellMessage(wallet, mint), wallet)).toMatchObject({ ok: true, lamports: aroundTrade });
   });
 
-  it('counts the rent of each token account that the message makes, with the extensions that its mint may ask for', () => {
+  it('counts the rent of each token account that the message creates, with the extensions that its mint may require', () => {
     const sum = (...made: readonly Instruction[]): bigint => {
       const verdict = judge(messageOf(wallet, [...made, onPool]), wallet);
       return verdict.ok ? verdict.lamports : -1n;
@@ -72,20 +72,20 @@ describe('the policy', () => {
     expect(sum(coins, wrapped) - sum()).toBe(madeAccount + made2022Account);
   });
 
-  it('takes the most units there are where no limit is named, and no more where a higher one is', () => {
+  it('assumes the most compute units if no limit is set, and no more if a higher limit is set', () => {
     const trade = pumpTrade('sellV2', { wallet, mint });
     const priced = { ok: true, lamports: 5_000n + 4_078_560n + 1_400n };
     expect(judge(messageOf(wallet, [computePrice(1_000n), trade]), wallet)).toMatchObject(priced);
     expect(judge(messageOf(wallet, [computeLimit(2_000_000), computePrice(1_000n), trade]), wallet)).toMatchObject(priced);
   });
 
-  it('signs a tip for each of those who take tips, and counts them', () => {
+  it('signs a tip for each recipient of tips, and counts them', () => {
     const plain = judge(messageOf(wallet, [trade]), wallet);
     const tipped = judge(messageOf(wallet, [trade, transfer(wallet, tip, 7n), transfer(wallet, senderTipAccounts[3], 90n)]), wallet);
     expect(plain.ok && tipped.ok && tipped.lamports - plain.lamports).toBe(97n);
   });
 
-  it('signs whatever the builder builds, for coins of every kind, and reckons its most', () => {
+  it('signs everything that the builder builds, for coins of every kind, and computes the maximum', () => {
     const builder = createMessageBuilder();
     const around = fc.record({
       exists: fc.constantFrom(true, false, null),
@@ -248,14 +248,14 @@ describe('the policy refuses', () => {
     expect(ruleOf(judge(messageOf(wallet, instructions), wallet))).toBe(rule);
   });
 
-  it('a message that somebody else pays or signs', () => {
+  it('a message with another payer or signer', () => {
     expect(ruleOf(judge(messageOf(thief, [trade]), wallet))).toBe('signers');
     const second = instruction(systemProgram, [thief, wallet], Uint8Array.of(2, 0, 0, 0, ...u64s(1n)), thief);
     expect(ruleOf(judge(messageOf(wallet, [trade, second]), wallet))).toBe('signers');
     expect(ruleOf(judge(messageOf(wallet, [trade]), thief))).toBe('signers');
   });
 
-  it('a message of another version, with bytes behind it, or cut short', () => {
+  it('a message of another version, with extra bytes, or cut short', () => {
     expect(ruleOf(judge(messageOf(wallet, [trade], 'legacy'), wallet))).toBe('malformed');
     const good = messageOf(wallet, [trade]);
     expect(ruleOf(judge(good, wallet))).toBe('signed');
@@ -264,7 +264,7 @@ describe('the policy refuses', () => {
     expect(ruleOf(judge(new Uint8Array(5_000).fill(128), wallet))).toBe('malformed');
   });
 
-  it('accounts out of a lookup table', () => {
+  it('accounts from a lookup table', () => {
     const good = MessageV0.deserialize(messageOf(wallet, [trade]));
     const table = { accountKey: good.staticAccountKeys[5]!, writableIndexes: [1], readonlyIndexes: [] };
     const message = new MessageV0({
@@ -277,7 +277,7 @@ describe('the policy refuses', () => {
     expect(ruleOf(judge(message.serialize(), wallet))).toBe('lookup_tables');
   });
 
-  it('never signs a good message of which one byte was changed, but for what cannot send anything elsewhere', () => {
+  it('a valid message with one byte changed, unless the change sends nothing elsewhere', () => {
     const messages = [
       buyMessage(wallet, mint, 1_000_000n, { to: tip, lamports: 5_000n }),
       wrappingBuyMessage(wallet, mint, 1_000_000n),
@@ -301,7 +301,7 @@ describe('the policy refuses', () => {
     expect(signed).toBeGreaterThan(1_000);
   });
 
-  it('never signs instructions put together at random where one of them moves something of the wallet to somebody else', () => {
+  it('random combinations of instructions of which one moves something of the wallet to somebody else', () => {
     const parts: readonly Instruction[] = [
       ...hostile.flatMap(([, , instructions]) => instructions),
       trade,

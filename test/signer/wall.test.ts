@@ -28,7 +28,7 @@ const request = (lamports: bigint) => ({ orderId: 'one', publicKey: wallet, mess
 const refusedFor = (outcomes: readonly SignOutcome[]): readonly string[] =>
   outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.reason === 'refused' ? outcome.rule : outcome.reason]));
 
-describe('a wallet’s day, over all signing processes of a folder', { timeout: 60_000 }, () => {
+describe("a wallet's day, over all signing processes of a folder", { timeout: 60_000 }, () => {
   // Beside 1 SOL each message may take the fee, rent and priority: less than 0.007 SOL.
   const limits = { maxOrderLamports: sol + 7_000_000n, maxDayLamports: 3n * sol + 50_000_000n };
 
@@ -55,7 +55,7 @@ describe('a wallet’s day, over all signing processes of a folder', { timeout: 
 });
 
 describe('the halt', { timeout: 60_000 }, () => {
-  it('is read by the signing process itself, whatever its gateway says', async () => {
+  it('is read by the signing process itself, whatever its gateway reports', async () => {
     const lying = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() }) };
     const signer = place.signer({ halt: lying });
     await signer.started;
@@ -68,8 +68,8 @@ describe('the halt', { timeout: 60_000 }, () => {
   });
 });
 
-describe('an audit log that is gone', { timeout: 60_000 }, () => {
-  it('stops the start, and the check fails', async () => {
+describe('a missing audit log', { timeout: 60_000 }, () => {
+  it('prevents the start, and the check fails', async () => {
     const first = place.signer();
     await first.started;
     expect(await first.sign(request(sol))).toMatchObject({ ok: true });
@@ -84,7 +84,7 @@ describe('an audit log that is gone', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the operator’s policy', { timeout: 60_000 }, () => {
+describe("the operator's policy", { timeout: 60_000 }, () => {
   const key = generateKeypair();
   const open: Omit<Policy, 'version'> = {
     keystore: 'cluster',
@@ -103,7 +103,7 @@ describe('the operator’s policy', { timeout: 60_000 }, () => {
     return { folder: signerFolder(place.store), keystore: 'cluster', key: auditKey(keystoreKey, 'cluster') };
   }
 
-  it('narrows coins, venues and sums, is taken up while it runs, and counts for a process that starts later', async () => {
+  it('limits coins, venues and amounts, is loaded while running, and applies to a process that starts later', async () => {
     const at = await policyPlace();
     const install = (version: number, rules: Partial<Policy>): void =>
       writePolicy(at, JSON.stringify(signPolicy({ ...open, version, ...rules }, key)));
@@ -141,7 +141,7 @@ describe('the operator’s policy', { timeout: 60_000 }, () => {
     expect((await auditReports(place)).map(({ fault }) => fault)).toEqual([null, null]);
   });
 
-  it('stops the start where it is older, gone, of another key, or its key was put in place without the passphrase', async () => {
+  it('prevents the start if it is older, missing, of another key, or if its key was replaced without the passphrase', async () => {
     const at = await policyPlace();
     const of = (version: number, signer = key): string => JSON.stringify(signPolicy({ ...open, version }, signer));
     const files = [`${at.folder}/cluster.policy`, `${at.folder}/cluster.policy-key`] as const;
@@ -175,7 +175,7 @@ describe('the operator’s policy', { timeout: 60_000 }, () => {
 });
 
 describe('segments of an audit log', { timeout: 60_000 }, () => {
-  it('keep the day’s sum over many of them, for this process and for others, and all are checked', async () => {
+  it("preserve the day's sum over many of them, for this process and for others, and all are checked", async () => {
     const limits = { maxOrderLamports: sol, maxDayLamports: sol };
     const signers = [place.signer({ limits, segmentBytes: 2_000 }), place.signer({ limits, segmentBytes: 2_000 })];
     for (const signer of signers) await signer.started;

@@ -20,7 +20,7 @@ const coders = new Map([
 ]);
 const layouts = new Map([pumpIdl, pumpAmmIdl].map((idl) => [idl, layoutsOf(idl)]));
 
-test('the settings of both programs decode by the published interface and come back byte for byte', () => {
+test('the settings of both programs decode with the published interface and are re-encoded byte for byte', () => {
   const chain = quietChain();
   const global = accountBytes(chain, globalAddress);
   expect(global.length).toBe(1087);
@@ -43,7 +43,7 @@ test('the settings of both programs decode by the published interface and come b
   }
 });
 
-test('curves and pools of a running market decode by the published interface', () => {
+test('curves and pools of a running market decode with the published interface', () => {
   const chain = marketChain('layouts', { completeEverySeconds: 15, boostedShare: 1 });
   for (let i = 0; i < 220; i++) chain.advance();
   let curves = 0;
@@ -67,7 +67,7 @@ test('curves and pools of a running market decode by the published interface', (
   expect(pools).toBeGreaterThan(0);
 });
 
-test('every event of a running market decodes by the published interface, to the last byte, and is sent to the program itself too', () => {
+test('every event of a running market decodes with the published interface, to the last byte, and is also sent by self-CPI', () => {
   const chain = marketChain('events', { completeEverySeconds: 12, tradesPerSecond: 12, boostedShare: 0.5 });
   const counts = new Map<string, number>();
   for (let i = 0; i < 300; i++) {

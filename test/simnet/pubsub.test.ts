@@ -47,7 +47,7 @@ async function settled(): Promise<void> {
 }
 
 describe('logsSubscribe', () => {
-  it('tells in block order, with failures, to those who mention', async () => {
+  it('reports in block order, with failures, to subscribers of a mentioned account', async () => {
     const a = await client.call('logsSubscribe', { mentions: [programA] }, { commitment: 'processed' });
     const [one, two, three] = [
       scriptedRecord('one', programA, [Uint8Array.of(1, 2, 3)]),
@@ -72,7 +72,7 @@ describe('logsSubscribe', () => {
     expect(second?.result).toMatchObject({ value: { signature: three.signature, err: { InstructionError: [0, { Custom: 6002 }] } } });
   });
 
-  it('tells confirmed and finalized at their time, and nothing of a dead slot', async () => {
+  it('reports confirmed and finalized in time, and nothing of a dead slot', async () => {
     await client.call('logsSubscribe', 'all', { commitment: 'confirmed' });
     await client.call('logsSubscribe', 'all');
     const [one, two, three] = ['one', 'two', 'three'].map((name) => scriptedRecord(name, programA));
@@ -124,7 +124,7 @@ describe('logsSubscribe', () => {
 });
 
 describe('accountSubscribe and programSubscribe', () => {
-  it('tells the state at the end of a slot, once a slot', async () => {
+  it('reports the state at the end of a slot, once a slot', async () => {
     await client.call('accountSubscribe', curve, { encoding: 'base64', commitment: 'processed' });
     chain.freeze([changing('one', [1]), changing('two', [2])]);
     chain.freeze([scriptedRecord('three', programA)]);
@@ -137,7 +137,7 @@ describe('accountSubscribe and programSubscribe', () => {
     ]);
   });
 
-  it('tells the fee payer of a failed transaction', async () => {
+  it('reports the fee payer of a failed transaction', async () => {
     const failed = scriptedRecord('failed', programA, [], { err: 'BlockhashNotFound' });
     const payer = failed.accountKeys[0] ?? '';
     chain.accounts.set(payer, { ...account([]), owner: systemProgram, lamports: 995_000n });
@@ -146,7 +146,7 @@ describe('accountSubscribe and programSubscribe', () => {
     expect((await received(1))[0]?.result).toMatchObject({ value: { lamports: 995_000, owner: systemProgram } });
   });
 
-  it('tells the state that a dead fork gave back', async () => {
+  it('reports the state that a dead fork restored', async () => {
     chain.accounts.set(curve, account([0]));
     await client.call('accountSubscribe', curve, { encoding: 'base64', commitment: 'processed' });
     chain.freeze([changing('one', [1])]);
@@ -178,7 +178,7 @@ describe('accountSubscribe and programSubscribe', () => {
 });
 
 describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
-  it('answers a signature once, also one that landed before', async () => {
+  it('reports a signature once, also one that landed before', async () => {
     const record = scriptedRecord('one', programA, [], { err: { InstructionError: [0, { Custom: 1 }] } });
     const early = await client.call('signatureSubscribe', record.signature, { commitment: 'processed' });
     chain.freeze([record]);
@@ -195,7 +195,7 @@ describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
     await expect(client.call('signatureUnsubscribe', early)).rejects.toMatchObject({ error: { code: -32602 } });
   });
 
-  it('tells that a transaction was received', async () => {
+  it('reports that a transaction was received', async () => {
     const record = scriptedRecord('one', programA);
     await client.call('signatureSubscribe', record.signature, { commitment: 'processed', enableReceivedNotification: true });
     const body = {
@@ -211,7 +211,7 @@ describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
     expect(told.map(({ result }) => (result as { value: unknown }).value)).toEqual(['receivedSignature', { err: null }]);
   });
 
-  it('tells slots and roots', async () => {
+  it('reports slots and roots', async () => {
     await client.call('slotSubscribe');
     await client.call('rootSubscribe');
     chain.freeze([], 2);
@@ -225,7 +225,7 @@ describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
 });
 
 describe('bounds', () => {
-  it('cuts a reader that does not read', async () => {
+  it('disconnects a client that does not read', async () => {
     await client.call('logsSubscribe', 'all', { commitment: 'processed' });
     client.socket.pause();
     const logs = [`Program log: ${'x'.repeat(1_000_000)}`];
@@ -238,7 +238,7 @@ describe('bounds', () => {
     await client.until(() => client.socket.readyState === client.socket.CLOSED);
   });
 
-  it('refuses one subscription too many and a message too long', async () => {
+  it('refuses one subscription too many and a message that is too long', async () => {
     const refused = await Promise.all(
       Array.from({ length: maxSubscriptions + 1 }, (_unused, index) =>
         client.call('logsSubscribe', { mentions: [seededAddress(index)] }).then(

@@ -65,7 +65,7 @@ describe.skipIf(!existsSync(fixtures))('recorded mainnet transactions', () => {
     expect(innerInstructions).toHaveLength(source.meta.innerInstructions.length);
   });
 
-  it('plays them all to a subscriber, and getTransaction gives the same bytes', async () => {
+  it('replays them all to a subscriber, and getTransaction returns the same bytes', async () => {
     const node = await replayFile(
       files.map((file) => join(fixtures, file)),
       { speed: 0 },
@@ -101,7 +101,7 @@ describe.skipIf(!existsSync(fixtures))('recorded mainnet transactions', () => {
     await node.close();
   });
 
-  it('gives the recorded json of a json recording back, field by field', async () => {
+  it('returns the recorded json of a json recording, field by field', async () => {
     const file = 'pump_buy_legacy_2026-10-08.json';
     const node = await replayFile(join(fixtures, file), { speed: 0, begin: 'at-once' });
     await node.finished;
@@ -130,7 +130,7 @@ async function transactionOf(
 }
 
 describe('recording and replaying', () => {
-  it('writes what a chain confirms, and plays the same again', async () => {
+  it('writes what a chain confirms, and replays the same', async () => {
     const chain = new ScriptedChain();
     const simnet = await startSimnet({ chain });
     const file = join(folder, 'recorded.jsonl');
@@ -159,7 +159,7 @@ describe('recording and replaying', () => {
     expect(recording.records.map(({ logs }) => logs)).toEqual([a.logs, b.logs, c.logs]);
   });
 
-  it('reads the forms that a node sends, and refuses the rest with its reason', async () => {
+  it('accepts the forms that a node sends, and refuses others with a reason', async () => {
     const source = scriptedRecord('x', program, [Uint8Array.of(9)]);
     const other = scriptedRecord('y', program);
     const meta = {
@@ -202,7 +202,7 @@ describe('recording and replaying', () => {
     await expect(readRecording(join(folder, 'missing.jsonl'))).rejects.toThrow('ENOENT');
   });
 
-  it('keeps the recorded pace, shortens long pauses, and is as fast as possible without a speed', async () => {
+  it('follows the recorded pace, shortens long pauses, and is as fast as possible without a speed', async () => {
     const at = (name: string, slot: number) => ({
       ...scriptedRecord(name, program),
       slot,
@@ -231,7 +231,7 @@ describe('recording and replaying', () => {
     expect((await played([1, 1_000_000, 2_000_000], 0)).at(-1)).toBeLessThan(1_000);
   });
 
-  it('tells slots in long pauses and behind its end, so that no reader takes it for stalled', async () => {
+  it('reports slots in long pauses and after the end, so that no reader takes it for stalled', async () => {
     const slots = [1_000, 2_000];
     const records = slots.map((slot) => ({ ...scriptedRecord(`long ${slot}`, program), slot, blockTime: 1_700_000_000 + slot }));
     const chain = createReplayChain(records, { speed: 4 });
@@ -253,7 +253,7 @@ describe('recording and replaying', () => {
     expect(told).toHaveLength(after);
   });
 
-  it('takes no transactions and says so', async () => {
+  it('refuses transactions, with a reason', async () => {
     const chain = createReplayChain([scriptedRecord('x', program)], { speed: 0 });
     const simnet = await startSimnet({ chain });
     await chain.finished;

@@ -175,7 +175,7 @@ test('SOL is wrapped, synced and unwrapped', () => {
   expect(both([closeAccountInstruction(tokenProgram, account, bob.publicKey, a)], [alice], [account, bob.publicKey])).toBeNull();
 });
 
-test('a mint with its metadata, as the curve program makes it', () => {
+test('a mint with its metadata, as the curve program creates it', () => {
   const a = alice.publicKey;
   const m = mint.publicKey;
   const text = { name: 'Simulated coin', symbol: 'SIM', uri: 'https://simnet.invalid/coin' };
@@ -205,7 +205,7 @@ test('a mint with its metadata, as the curve program makes it', () => {
   expect(both([owner], [alice], [])).toBe('{"InstructionError":[0,{"Custom":34}]}');
 });
 
-test('compute units run out where they are too few', () => {
+test('compute units run out if there are too few', () => {
   const a = alice.publicKey;
   const wrap = associatedTokenInstruction(a, a, wrappedSolMint, tokenProgram, true);
   const record = land(chain, [unitLimitInstruction(3_000), wrap], [alice]);

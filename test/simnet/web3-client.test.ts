@@ -26,7 +26,7 @@ async function subscribed(simnet: Simnet, count: number): Promise<void> {
   while (simnet.subscriptions() < count) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('web3.js takes every answer', () => {
+describe('web3.js accepts every answer', () => {
   const program = seededKeypair('program').publicKey;
   const programKey = new PublicKey(program);
   const wallet = new PublicKey(seededKeypair('wallet').publicKey);

@@ -59,7 +59,7 @@ function send(one: Message): Promise<FirstRound> {
   return firstRound(one.signature, one.wire, lanes);
 }
 
-test('one message: by every lane at once, again until it is told to stop, and it lands once', async () => {
+test('a message is sent on every lane at once, repeatedly until it is stopped, and lands once', async () => {
   await begin(3);
   const one = message();
   expect((await send(one)).kind).toBe('accepted');
@@ -78,7 +78,7 @@ test('one message: by every lane at once, again until it is told to stop, and it
   expect(params[0]![1]).toEqual({ encoding: 'base64', skipPreflight: true, maxRetries: 0 });
 });
 
-test('what carries no tip goes by the nodes alone, and is counted', async () => {
+test('a message without a tip is sent to the nodes only, and counted', async () => {
   await begin(3);
   const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();
   const instructions = [
@@ -94,7 +94,7 @@ test('what carries no tip goes by the nodes alone, and is counted', async () => 
   expect(lanes.all.map(({ counters }) => counters.untipped)).toEqual([0, 1, 1]);
 });
 
-test('nothing is sent beyond the last block that it can land in', async () => {
+test('nothing is sent after the last block in which it can land', async () => {
   await begin();
   const one = message();
   await send(one);
@@ -103,7 +103,7 @@ test('nothing is sent beyond the last block that it can land in', async () => {
   expect(broadcaster.counters.outlived).toBe(1);
 });
 
-test('while nothing may leave nothing does, the first time or again; then it goes on', async () => {
+test('while sending is not allowed, nothing is sent, first or again; then it continues', async () => {
   await begin(3);
   const sent = (): readonly number[] => world.nodes.map((node) => node.count('sendTransaction'));
   const withheld = (): number => lanes.all.reduce((sum, { counters }) => sum + counters.withheld, 0);
@@ -130,7 +130,7 @@ const all = (tampering: Tampering): void => {
   for (const node of world.nodes) node.tampering = tampering;
 };
 
-test('what nodes say of the first round', { timeout: 30_000 }, async () => {
+test('the answers of nodes to the first round', { timeout: 30_000 }, async () => {
   await begin();
   const [node, sender] = world.nodes;
   const kindOf = async (one = message()): Promise<string> => (await send(one)).kind;
@@ -146,7 +146,7 @@ test('what nodes say of the first round', { timeout: 30_000 }, async () => {
   expect(await kindOf({ signature, wire: wire.with(70, wire[70]! ^ 1), lastValidBlockHeight })).toBe('refused');
 });
 
-test('a lane that is slow holds up no other, and gets no more than it can bear', { timeout: 30_000 }, async () => {
+test('a slow lane delays no other lane, and gets no more than it can handle', { timeout: 30_000 }, async () => {
   await begin();
   const [node, sender] = world.nodes;
   node!.tampering = () => Promise.resolve(silent);

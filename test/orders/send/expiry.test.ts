@@ -59,7 +59,7 @@ async function landsAfterAll({ prepared, order }: { prepared: Prepared; order: S
   expect(world.landed()).toEqual([prepared.signature]);
 }
 
-test('a last block that was a lie expires nothing: the blockhash lives on two nodes', { timeout: 30_000 }, async () => {
+test('a false last block expires nothing: the blockhash is still valid on two nodes', { timeout: 30_000 }, async () => {
   const begun = await begin(2, (of) => {
     const prepared = of.prepare(buy);
     return { ...prepared, lastValidBlockHeight: prepared.lastValidBlockHeight - 120 };
@@ -70,7 +70,7 @@ test('a last block that was a lie expires nothing: the blockhash lives on two no
   await landsAfterAll(begun);
 });
 
-test('one of two that says that all is over expires nothing', { timeout: 30_000 }, async () => {
+test('one of two nodes that reports an expiry expires nothing', { timeout: 30_000 }, async () => {
   const begun = await begin(2, (of) => of.prepare(buy));
   world.nodes[0]!.tampering = async (call, answer) => {
     const told = await answer();
@@ -85,7 +85,7 @@ test('one of two that says that all is over expires nothing', { timeout: 30_000 
   await landsAfterAll(begun);
 });
 
-test('two nodes that do not say whether a blockhash lives: their heights, and a margin', { timeout: 30_000 }, async () => {
+test('two nodes that do not report whether a blockhash is valid: their heights count, with a margin', { timeout: 30_000 }, async () => {
   const { prepared, order } = await begin(2, (of) => of.prepare(buy));
   for (const node of world.nodes)
     node.tampering = (call, answer) => (call.method === 'isBlockhashValid' ? Promise.resolve(null) : blackhole(call, answer));

@@ -32,7 +32,7 @@ function land(prepared: Prepared): Prepared {
 
 const tip = { to: '96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5', lamports: 2_000_000n };
 
-test('on the curve and on its pool, in every encoding: amounts to the lamport, rent and tips apart', async () => {
+test('on the curve and on its pool, in every encoding: amounts to the lamport, without rent and tips', async () => {
   const { chain, coin } = world;
   for (const place of ['pump', 'pump-amm'] as const) {
     const held = tokensOf(chain, coin, buyer.publicKey);
@@ -72,7 +72,7 @@ test('a log that the runtime cut: the fill is read from the inner instructions',
   expect(readFill(short, signature, terms)).toMatchObject({ kind: 'fill', fill: { baseAmount: quote.baseAmount }, balancesAgree: true });
 });
 
-test('another transaction, other terms, another wallet, balances that say otherwise, and nonsense', async () => {
+test('another transaction, other terms, another wallet, contradicting balances, and invalid data', async () => {
   const { signature, terms } = land(world.prepare({ exact: 'baseIn', amount: 10n ** 9n }, { baseAccountExists: true }));
   const answer = await answerOf(signature, 'base64');
   const meta = answer['meta'] as Json;

@@ -61,8 +61,8 @@ const halved = instead(({ logs }) => ({
 
 const failing = instead(() => ({ err: { InstructionError: [2, { Custom: 6002 }] }, logs: [] }));
 
-describe('what a simulation gives', () => {
-  test('is what was quoted, to the last unit', async () => {
+describe('the amounts of a simulation', () => {
+  test('equal the quote, to the last unit', async () => {
     const prepared = world.prepare(buy);
     const expected = expectedOf(prepared);
     const { baseAmount, traderQuote } = expected;
@@ -70,7 +70,7 @@ describe('what a simulation gives', () => {
     expect(outcome).toMatchObject({ kind: 'passed', amounts: { baseAmount, traderQuote } });
   });
 
-  test('and is clearly not: it deviates, when the others have said so too', async () => {
+  test('clearly differ: it counts as a deviation after the others reported the same', async () => {
     const before = asked();
     expect(await simulate(0, { baseAmount: 1_000n })).toMatchObject({ kind: 'deviates' });
     // A slow machine may still be at the hedge of the one before.
@@ -90,7 +90,7 @@ describe('what a simulation gives', () => {
     expect(await simulate()).toMatchObject({ kind: 'passed', amounts: {} });
   });
 
-  test('is told by nodes that are 400 ms late, where one says at once that it fails', async () => {
+  test('come from nodes that are 400 ms late if one reports a failure at once', async () => {
     const late: Tampering = async (_call, answer) => {
       await pause(400);
       return await answer();
@@ -100,7 +100,7 @@ describe('what a simulation gives', () => {
     expect((await simulate()).kind).toBe('passed');
   });
 
-  test('a node that says something else of the same state is reported, once, and asked last', async () => {
+  test('differ between nodes for the same state: the deviating node is reported once, and asked last', async () => {
     world.nodes[0]!.tampering = halved;
     for (let i = 0; i < 3; i++) expect((await simulate()).kind).toBe('passed');
     expect(lines.map(({ name, data }) => [name, data['endpoint']])).toEqual([['simulation_contradicted', 1]]);
@@ -109,7 +109,7 @@ describe('what a simulation gives', () => {
     expect(asked()[0]).toBe(before[0]);
   });
 
-  test('is not asked of the source of the state, unless nobody else is there', async () => {
+  test('are not requested from the source of the state, unless there is no other node', async () => {
     const before = asked();
     for (let i = 0; i < 4; i++) expect((await simulate(0b001)).kind).toBe('passed');
     expect(asked()[0]).toBe(before[0]);
@@ -121,13 +121,13 @@ describe('what a simulation gives', () => {
   });
 });
 
-test('a failure of two nodes is one, at once', async () => {
+test('a failure counts at once if two nodes report it', async () => {
   const wrong = world.prepare(buy, {}, pauper);
   const outcome = await simulator.simulate({ wire: wrong.wire, minContextSlot: null, terms: null, expected: expectedOf(wrong), avoid: 0 });
   expect(outcome).toMatchObject({ kind: 'failed', isConfirmed: true });
 });
 
-test('amounts may differ by so much and no more', () => {
+test('amounts may differ by the allowed share and no more', () => {
   const quoted = { baseAmount: 1_000_000n, traderQuote: 5n };
   const most = (1_000_000n * maxDriftBps) / 10_000n;
   for (const sign of [1n, -1n]) {

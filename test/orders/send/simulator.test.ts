@@ -37,7 +37,7 @@ function signed(instructions: readonly Instruction[], by = buyer): Uint8Array {
   return assembleTransaction(message, [signMessage(by, message)]);
 }
 
-test('what would do what it should passes, with its units and its slot', async () => {
+test('a correct transaction passes, with its units and its slot', async () => {
   const { wire, signature } = world.prepare(buy);
   const outcome = await simulate(wire, { minContextSlot: world.chain.slot });
   world.chain.send(wire, { skipPreflight: true });
@@ -63,7 +63,7 @@ async function failureOf(wire: Uint8Array): Promise<readonly unknown[]> {
   return [fault, code, rest];
 }
 
-test('failures are told by program and code, with what is known of them', async () => {
+test('failures are reported by program and code, with their known details', async () => {
   const { chain, coin } = world;
   const tooLate = world.prepare({ exact: 'quoteIn', amount: 10n ** 9n }, {}, buyer, 0n);
   tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 10n ** 10n }, 0n);
@@ -92,7 +92,7 @@ test('failures are told by program and code, with what is known of them', async 
   ]);
 });
 
-test('who sells what was sold a moment ago, and has no account of the coin left, lacks tokens: the mint is well', async () => {
+test('a sale of coins that were sold a moment ago fails for lack of tokens, not for an invalid mint', async () => {
   const seller = wallet('simulator', 'seller');
   world.chain.airdrop(seller.publicKey, 10n ** 10n);
   world.chain.advance();
@@ -104,12 +104,12 @@ test('who sells what was sold a moment ago, and has no account of the coin left,
   ]);
 });
 
-test('of a transaction that is not signed yet everything but the signature', async () => {
+test('an unsigned transaction is fully simulated except for its signature', async () => {
   const { wire } = world.prepare(buy);
   expect((await simulate(wire.slice().fill(0, 1, 65))).kind).toBe('passed');
 });
 
-test('bytes that are no transaction, an old blockhash, a message that landed', async () => {
+test('bytes that are not a transaction, an old blockhash, a message that landed', async () => {
   const { wire } = world.prepare(buy);
   const noTransaction = await failureOf(Uint8Array.of(1));
   expect(noTransaction).toMatchObject(['other', 'SIMULATION_FAILED', { programError: 'SanitizeFailure' }]);
@@ -121,7 +121,7 @@ test('bytes that are no transaction, an old blockhash, a message that landed', a
   expect((await failureOf(old.wire))[0]).toBe('blockhash');
 });
 
-test('a node that is behind is asked again once it may have come; one that is ahead answers meanwhile', async () => {
+test('a node that is behind is asked again later; a node that is ahead answers meanwhile', async () => {
   const { wire } = world.prepare(buy);
   const ahead = world.chain.slot + 1;
   const asked = simulate(wire, { minContextSlot: ahead });
@@ -148,7 +148,7 @@ test.each(faults)('a node that %s: another one answers', async (_, tampering) =>
   expect(outcome).toMatchObject({ kind: 'passed', slot: world.chain.slot });
 });
 
-test('nobody answers of use: unavailable, in time, and nothing is said of the transaction', async () => {
+test('without a usable answer: unavailable, in time, and nothing is claimed about the transaction', async () => {
   const { wire } = world.prepare(buy);
   for (const node of world.nodes) node.tampering = () => Promise.resolve(silent);
   const beganMs = performance.now();

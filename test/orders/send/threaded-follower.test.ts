@@ -73,7 +73,7 @@ test(
   },
 );
 
-test('a thread that dies is begun again, takes its orders up from the store, and sends the same bytes', { timeout: 60_000 }, async () => {
+test('a thread that dies is started again, loads its orders from the store, and sends the same bytes', { timeout: 60_000 }, async () => {
   world = await startWorld();
   const { follower, threads, changes } = await threaded('gateway');
   const first = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
@@ -118,7 +118,7 @@ test(
   },
 );
 
-test('an order that another gateway has ended is let go, and not told again', { timeout: 30_000 }, async () => {
+test('an order that another gateway has ended is dropped, and not published again', { timeout: 30_000 }, async () => {
   world = await startWorld();
   const { follower, changes } = await threaded('gateway');
   for (const node of world.nodes) node.tampering = () => Promise.resolve(silent);
@@ -130,7 +130,7 @@ test('an order that another gateway has ended is let go, and not told again', { 
   expect(changes).toEqual([]);
 });
 
-test('a store that cannot be opened is tried again, until the gateway ends', { timeout: 30_000 }, async () => {
+test('a store that cannot be opened is tried again until the gateway ends', { timeout: 30_000 }, async () => {
   world = await startWorld();
   let begun = 0;
   const follower = new ThreadedFollower({

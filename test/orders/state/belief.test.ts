@@ -22,12 +22,12 @@ const chain = fc.array(fc.boolean(), { minLength: 40, maxLength: 120 }).map((mad
   return blocks;
 });
 
-describe('the blockhash that is believed', () => {
-  it('of any two blocks of one chain both may hold', () => {
+describe('the accepted blockhash', () => {
+  it('may be either of any two blocks of one chain', () => {
     fc.assert(fc.property(chain, fc.nat(), fc.nat(), (blocks, a, b) => agree(blocks[a % blocks.length]!, blocks[b % blocks.length]!)));
   });
 
-  it('is never one of a liar among two who tell the truth', () => {
+  it('is never that of one liar beside two honest nodes', () => {
     const lie = fc.record({ slots: fc.integer({ min: -300, max: 300 }), blocks: fc.integer({ min: 20, max: 400 }), isLess: fc.boolean() });
     fc.assert(
       fc.property(chain, fc.nat(), fc.nat(), lie, (blocks, a, b, { slots, blocks: by, isLess }) => {
@@ -41,7 +41,7 @@ describe('the blockhash that is believed', () => {
     );
   });
 
-  it('is read only in its documented form', () => {
+  it('is accepted only in its documented form', () => {
     const good = { context: { slot: 1_000 }, value: { blockhash: address('hash'), lastValidBlockHeight: 1_050 } };
     const read = (answer: unknown): boolean => readBlockhash(answer, 1_010, 7) !== null;
     expect(readBlockhash(good, 1_010, 7)).toEqual({ ...good.value, slot: 1_000, askedAtMs: 7 });
@@ -54,8 +54,8 @@ describe('the blockhash that is believed', () => {
   });
 });
 
-describe('the chain by several endpoints', () => {
-  it('is not where one alone says, and is remembered to have passed a slot', () => {
+describe('the chain according to several endpoints', () => {
+  it('does not follow one endpoint alone, and remembers slots that it has passed', () => {
     const view = new ChainView(3);
     for (let i = 0; i < 3; i++) view.tell(i, 'pubsub', 1_000);
     expect([view.slot, view.newestSlot]).toEqual([1_000, 1_032]);
@@ -70,7 +70,7 @@ describe('the chain by several endpoints', () => {
 });
 
 describe('the first slot of the chain', () => {
-  it('is never that of one of three, whoever tells first', () => {
+  it('is never that of one of three, whoever reports first', () => {
     for (const order of [
       [0, 1, 2],
       [1, 0, 2],
@@ -85,7 +85,7 @@ describe('the first slot of the chain', () => {
     }
   });
 
-  it('is that of one alone once the HTTP of the others has failed', () => {
+  it('is that of one alone after the HTTP calls of the others failed', () => {
     const view = new ChainView(3);
     view.tell(2, 'http', 1_000);
     view.tell(0, 'http', null);
@@ -96,7 +96,7 @@ describe('the first slot of the chain', () => {
 });
 
 describe('fees', () => {
-  it('are read in their documented form alone', () => {
+  it('are accepted only in their documented form', () => {
     expect(readFees([{ slot: 1, prioritizationFee: 7 }])).toEqual([7n]);
     expect(readFees([])).toEqual([]);
     for (const prioritizationFee of [-1, 1.5, '1', null, 2 ** 53]) expect(readFees([{ slot: 1, prioritizationFee }])).toBeNull();
@@ -109,7 +109,7 @@ describe('fees', () => {
     );
   });
 
-  it('have the percentile that so many do not exceed', () => {
+  it('have the percentile that the given share does not exceed', () => {
     const fees = fc.array(fc.bigInt({ min: 0n, max: 1_000n }), { minLength: 1, maxLength: 150 });
     fc.assert(
       fc.property(fees, fc.integer({ min: 1, max: 100 }), (all, percentile) => {
@@ -132,14 +132,14 @@ describe('rent', () => {
     return data;
   };
 
-  it('is that of the published rates', () => {
+  it('follows the published rates', () => {
     const before = decodeRent(sysvar, bytesOf(3_480n, 2))!;
     expect([0, 137, 165, 170].map((bytes) => rentOf(before, bytes))).toEqual([890_880n, 1_844_400n, 2_039_280n, 2_074_080n]);
     const since = decodeRent(sysvar, bytesOf(5_080n, 1))!;
     expect([0, 137, 165, 170].map((bytes) => rentOf(since, bytes))).toEqual([650_240n, 1_346_200n, 1_488_440n, 1_513_840n]);
   });
 
-  it('is not read out of anything else', () => {
+  it('is not read from any other data', () => {
     expect(decodeRent(address('another'), bytesOf(5_080n, 1))).toBeNull();
     expect(decodeRent(sysvar, new Uint8Array(16))).toBeNull();
     for (const threshold of [Number.NaN, -1, 0, Number.POSITIVE_INFINITY])

@@ -97,7 +97,7 @@ async function watch(nodes: readonly Node[]): Promise<Watched> {
 
 const worst = ({ errors }: Watched): number => Math.max(0, ...errors.map(Math.abs));
 
-describe('the height that is held', () => {
+describe('the current block height', () => {
   it.each([
     ['stands almost still', drifting],
     ['is far too low', low],
@@ -129,7 +129,7 @@ describe('the height that is held', () => {
     }
   });
 
-  it('does not drift with honest nodes alone, late or not, one, two or three', async () => {
+  it('does not drift with one, two or three honest nodes, late or not', async () => {
     for (const nodes of [1, 2, 3]) {
       for (const delayMs of [0, 200, 400]) {
         startMs = Date.now();
@@ -139,7 +139,7 @@ describe('the height that is held', () => {
     }
   });
 
-  it('is that of the majority, whatever was held before', async () => {
+  it('is that of the majority, whatever it was before', async () => {
     const turncoat: Node = (round) => ({
       delayMs: 0,
       said: (at) => (round < 3 ? { slot: slotAt(at), height: heightAt(slotAt(at)) - 90 } : truth(at)),

@@ -49,7 +49,7 @@ async function inMemory(state: HotState, ...mints: readonly string[]): Promise<v
   for (const mint of mints) await until('it is followed', () => isInMemory(state, mint), followedWithinMs);
 }
 
-describe('markets that are traded', () => {
+describe('traded markets', () => {
   let world: TradedWorld;
   let stop: () => void;
   beforeEach(async () => {
@@ -61,7 +61,7 @@ describe('markets that are traded', () => {
     await world.close();
   });
 
-  it('are in memory once they were asked for, and of now', async () => {
+  it('are in memory after the first request, and current', async () => {
     const state = world.open();
     await inMemory(state, world.curve.mint, world.pool.mint);
     const { hits, reads, worstBehind } = await askFor(world, state, 1_000);
@@ -70,7 +70,7 @@ describe('markets that are traded', () => {
     expect(state.counts()).toMatchObject({ keeper: { failures: 0 }, watched: { untold: 0 }, blockhashes: { failures: 0 } });
   });
 
-  it('are read where the node tells nothing any more, and followed again when it does', async () => {
+  it('are read while the node reports nothing, and followed again afterwards', async () => {
     const state = world.open();
     const [node] = world.nodes;
     await inMemory(state, world.curve.mint, world.pool.mint);
@@ -99,7 +99,7 @@ describe('markets that are traded', () => {
     expect(state.counts().links[0]!.connects).toBe(4);
   });
 
-  it('are read where the node tells late', async () => {
+  it('are read if the node reports late', async () => {
     const state = world.open();
     await inMemory(state, world.curve.mint, world.pool.mint);
     world.nodes[0]!.control.lag({ ms: 20 * slotMs });
@@ -126,7 +126,7 @@ describe('markets that are traded', () => {
     expect(state.counts().links[0]!.forks).toBeGreaterThan(0);
   });
 
-  it('are the same under doubled notifications', async () => {
+  it('are not changed by repeated notifications', async () => {
     const state = world.open();
     world.nodes[0]!.control.duplicate({ share: 0.5 });
     await inMemory(state, world.curve.mint, world.pool.mint);
@@ -134,7 +134,7 @@ describe('markets that are traded', () => {
     expect(hits).toBeGreaterThan(reads);
   });
 
-  it('are found out where a notification was lost', async () => {
+  it('are corrected after a lost notification', async () => {
     const state = world.open();
     await inMemory(state, world.curve.mint, world.pool.mint);
     world.nodes[0]!.control.drop({ share: 1, kinds: ['account'] });
@@ -145,7 +145,7 @@ describe('markets that are traded', () => {
     expect(worstBehind).toBeLessThanOrEqual(maxBehindSlots);
   });
 
-  it('are given to trade on, unlike a coin that nobody knows', async () => {
+  it('are available for trading, unlike an unknown coin', async () => {
     const state = world.open();
     const read = await state.market(world.pool.mint);
     expect(read.result.kind === 'market' && read.result.market.pools.map(({ venue }) => venue.name)).toEqual(['pump', 'pump-amm']);
@@ -186,7 +186,7 @@ describe('with two nodes', () => {
     }
   });
 
-  it('what a lagging one answers is not believed', async () => {
+  it('the answer of a lagging one is not used', async () => {
     const state = world.open();
     await inMemory(state, world.curve.mint);
     // The second node is of the same chain; the first one tells late, and the second nothing at all.
@@ -232,7 +232,7 @@ describe('beside the markets', () => {
     await world.close();
   });
 
-  it('what a wallet has is followed', async () => {
+  it('the balance of a wallet is followed', async () => {
     const state = world.open();
     const { publicKey } = trader;
     const account = associatedTokenAddress(publicKey, world.curve.mint, world.curve.tokenProgram);
@@ -261,7 +261,7 @@ describe('beside the markets', () => {
     expect((await state.wallet(address('nobody'))).lamports).toBe(0n);
   });
 
-  it('the blockhash is one that may be used, and its height is told', async () => {
+  it('the blockhash is usable, and its height is reported', async () => {
     const state = world.open();
     await until('a blockhash', () => state.blockhash() !== null);
     const endMs = performance.now() + 2_500;

@@ -104,7 +104,7 @@ async function withLiars<T>(endpoints: number, look: (seen: Believed, lie: Level
 }
 
 describe('rent and fees', () => {
-  it('are those of two, whatever the third says', async () => {
+  it('are those of two, whatever the third reports', async () => {
     const seen = await withLiars(3, ({ rents, fees }) => {
       // Nothing is known at first.
       rents.delete(null);
@@ -114,7 +114,7 @@ describe('rent and fees', () => {
     for (const one of seen) expect(one).toEqual([[trueRent], [BigInt(truth.fee)]]);
   });
 
-  it('are not raised by one of two: rent is not believed, and the lower fee is', async () => {
+  it('cannot be raised by one of two: rent is not accepted, and the lower fee is used', async () => {
     const seen = await withLiars(2, ({ rents, fees }, lie) => {
       fees.delete(0n);
       return { rents: [...rents], fees: [...fees], lower: Math.min(lie.fee, truth.fee) };
@@ -122,7 +122,7 @@ describe('rent and fees', () => {
     for (const { rents, fees, lower } of seen) expect([rents, fees]).toEqual([[null], lower === 0 ? [] : [BigInt(lower)]]);
   });
 
-  it('are what one of two says where the other gives no answer', async () => {
+  it('are those of one of two if the other gives no answer', async () => {
     const nodes = [await startNode(truth, 0), await startNode(truth, 0)];
     nodes[1]!.onCall = () => ({ error: { code: -32603, message: 'Internal error' } });
     const { rents, fees } = await believed(nodes);

@@ -116,7 +116,7 @@ async function followed(node: ScriptedNode, state: HotState): Promise<void> {
 }
 
 describe('a blockhash', () => {
-  it('that is told fast and with too low a height is not believed before the others have had their time', async () => {
+  it('that one node reports quickly with too low a height is not believed before the others had time to answer', async () => {
     const liar = await startNode();
     const honest = await startNode();
     liar.told.height -= 100;
@@ -144,8 +144,8 @@ describe('a blockhash', () => {
   });
 });
 
-describe('an account that one node tells', () => {
-  it('is what was told last, by slot', async () => {
+describe('an account that only one node reports', () => {
+  it('has the state of the newest report, by slot', async () => {
     const { node, told } = await startNode();
     const state = open();
     await followed(node, state);
@@ -164,7 +164,7 @@ describe('an account that one node tells', () => {
     expect(Number((await state.wallet(wallet)).lamports)).toBe(2);
   });
 
-  it('is read anew where it was of a fork that died, though nobody says what it is now', async () => {
+  it('is read again if it was of a dead fork, even without a new report', async () => {
     const { node, told } = await startNode({ lamports: 500 });
     const state = open();
     await followed(node, state);
@@ -187,7 +187,7 @@ describe('an account that one node tells', () => {
     }
   });
 
-  it('is read anew where a change of it cannot be read', async () => {
+  it('is read again if one of its changes is unreadable', async () => {
     const { node, told } = await startNode();
     const state = open();
     await followed(node, state);
@@ -202,7 +202,7 @@ describe('an account that one node tells', () => {
     });
   });
 
-  it('is not what it has in a slot that cannot be', async () => {
+  it('ignores a report of an impossible slot', async () => {
     const { node } = await startNode();
     const state = open();
     await followed(node, state);
@@ -215,7 +215,7 @@ describe('an account that one node tells', () => {
     });
   });
 
-  it('is gone where it has no lamports', async () => {
+  it('is gone if it has no lamports', async () => {
     const { node, told } = await startNode();
     const state = open();
     await followed(node, state);
@@ -253,7 +253,7 @@ describe('the blockhash', () => {
     expect(lines.map(({ name }) => name)).toContain('blockhash_contradicted');
   });
 
-  it('does not go back, and is not kept when it is old', async () => {
+  it('does not go back, and is dropped when it is old', async () => {
     const { node, told } = await startNode();
     const state = open();
     await until('a blockhash', () => state.blockhash() !== null);
@@ -269,14 +269,14 @@ describe('the blockhash', () => {
   });
 });
 
-describe('what is followed', () => {
+describe('followed accounts', () => {
   let endTime: () => void;
   beforeEach(() => {
     endTime = startVirtualTime();
   });
   afterEach(() => endTime());
 
-  it('is bounded, and let go on the node too', { timeout: 300_000 }, async () => {
+  it('are bounded, and unsubscribed at the node too', { timeout: 300_000 }, async () => {
     const chain = tradedChain();
     const node = await startSimnet({ chain, autoStart: false });
     try {
