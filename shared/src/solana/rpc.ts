@@ -276,7 +276,7 @@ function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, hedgeAfterMs, next
         if (last.kind === 'aborted' || (!outcome.next && accept === undefined)) throw last;
       }
       if (refused !== null) return refused.result;
-      throw last ?? new RpcError('unreachable', 0, 'All endpoints are resting after answers that were too long or nested too deeply.');
+      throw last ?? new RpcError('unreachable', 0, 'Every endpoint rests after answers that were too long or nested too deeply.');
     },
   };
 }
