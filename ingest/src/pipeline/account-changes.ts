@@ -64,10 +64,10 @@ export class AccountChanges {
     }
     this.#reads++;
     this.#busy.add(pool.address);
-    const isPublished = await this.#readPool(pool, account, slot);
+    const wasPublished = await this.#readPool(pool, account, slot);
     this.#reads--;
     this.#busy.delete(pool.address);
-    if (!isPublished) this.#emitter.counts.unpublishedChanges++;
+    if (!wasPublished) this.#emitter.counts.unpublishedChanges++;
   }
 
   /** Pool and vaults in one answer, so that they are of one slot, and not of one before the change. False if there is none. */

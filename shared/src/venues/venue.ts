@@ -36,7 +36,7 @@ export interface Venue {
   derivedPools(mint: string): readonly DerivedPool[];
   /** The share of a bonding curve's tokens that was sold, in percent, from what is left; null if the venue has no curves. */
   curveProgress(realBase: bigint): number | null;
-  /** What a trade would give, by the program's own arithmetic; null if it is not implemented. */
+  /** What a trade would give, by the program's own arithmetic; null if that is not known here. */
   readonly quoting: VenueQuoting | null;
   /** What the signer must know to sign the venue's trades; null if it signs none. */
   readonly signing: VenueSigning | null;
