@@ -13,7 +13,7 @@ const testTimeoutMs = 90_000;
 
 let folder: string;
 let child: ChildProcess;
-/** All that the process wrote: its block on stdout, its log on stderr. */
+/** Everything that the process wrote: stdout, and its log on stderr. */
 let [stdout, stderr] = ['', ''];
 
 beforeEach(() => {
@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What must be seen by nobody but its owner, by what it is. */
+/** Values that only their owner may see, by name. */
 type Secrets = Map<string, string>;
 
 async function drive(client: DashboardClient, secrets: Secrets): Promise<readonly Answer[]> {
@@ -43,7 +43,7 @@ async function drive(client: DashboardClient, secrets: Secrets): Promise<readonl
     expect(answer.status).toBeGreaterThanOrEqual(400);
     refused.push(answer);
   };
-  // Signing in, and what is refused of it.
+  // Signing in, and failed attempts.
   const wallet = generateKeypair();
   const offer = await client.offer();
   const proof = signed(wallet, { ...offer, address: wallet.publicKey });
@@ -61,7 +61,7 @@ async function drive(client: DashboardClient, secrets: Secrets): Promise<readonl
   const session = client.cookie!.split('=')[1]!;
   secrets.set('session', session).set('CSRF token', client.csrfToken!);
 
-  // Keys, and secrets where none belong.
+  // Keys, and secrets in wrong places.
   const { id, key } = await client.makeKey({ label: 'canary' });
   const rotated = (await client.post(`keys/${id}/rotate`, { overlapSeconds: 60 })).body['key'] as string;
   secrets.set('API key', key.split('_')[2]!).set('rotated API key', rotated.split('_')[2]!);
@@ -105,7 +105,7 @@ it('no secret of the dashboard is in a log, an error or a metric', { timeout: te
   secrets.set('session of the operator', operator.cookie!.split('=')[1]!);
   expect((await operator.get('keys')).status).toBe(200);
 
-  // A fault of our own: the store fails under every request.
+  // A fault of our own: the store fails for every request.
   const db = await openSqlite(join(folder, 'sluice.db'));
   await db.run('DROP TABLE sessions');
   await db.close();
@@ -130,7 +130,7 @@ it('no secret of the dashboard is in a log, an error or a metric', { timeout: te
   const places = { log: stderr, metrics, status, errors: answers.map(({ text }) => text).join('\n') };
   for (const [place, text] of Object.entries(places)) {
     expect(text.length).toBeGreaterThan(100);
-    // An error names the field that it did not know, cut short, to the one who sent it; nothing else keeps even a part.
+    // The error to the client names the unknown field, shortened. Nothing else contains even a part of it.
     const partChars = place === 'errors' ? Number.POSITIVE_INFINITY : 24;
     for (const [what, secret] of secrets) expect(text.includes(secret.slice(0, partChars)), `${what} in ${place}`).toBe(false);
   }

@@ -97,7 +97,7 @@ describe('signing in with a wallet', () => {
     const client = await start();
     const other = await start();
     const wallet = generateKeypair();
-    // The second gateway listens elsewhere, as behind a proxy that hides it: its page is the first one's.
+    // The second gateway listens elsewhere, like one behind a proxy; its page has the address of the first one.
     const message = { ...(await client.offer()), address: wallet.publicKey };
     expect((await client.post('sign-in', signed(wallet, message))).status).toBe(200);
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
@@ -140,7 +140,7 @@ describe('signing in with a wallet', () => {
     const changed = Object.fromEntries(Object.entries({ ...message, ...change }).filter(([, value]) => value !== undefined));
     const refused = await client.post('sign-in', signed(wallet, changed as never));
     expectError(refused, 401, 'UNAUTHENTICATED');
-    // Every refusal reads alike.
+    // Every refusal has the same text.
     expect(refused.body['error']).toMatchObject({ message: 'The sign-in was not accepted. Begin it again.', details: {} });
     expect(client.cookie).toBeNull();
     expect((await client.post('sign-in', signed(wallet, message))).status).toBe(200);
@@ -155,7 +155,7 @@ describe('signing in with a wallet', () => {
     flipped[5]! ^= 1;
     const identity = encodeBase58(Uint8Array.from({ length: 32 }, (_, index) => (index === 0 ? 1 : 0)));
     const forged = signed(wallet, { ...message, address: identity });
-    // Under the identity as key, R = identity and s = 0 verify for every message.
+    // With the identity as public key, R = identity and s = 0 verify for every message.
     const zero = Buffer.alloc(64);
     zero[0] = 1;
     const hostile = [
@@ -185,7 +185,7 @@ describe('signing in with a wallet', () => {
       expirationTime: new Date(Date.now() + minuteMs).toISOString(),
     };
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
-    // The nonce is as old as we gave it out, whatever the message says.
+    // The age of the nonce is counted from when we issued it, whatever the message says.
     expectError(await client.post('sign-in', signed(wallet, late)), 401, 'UNAUTHENTICATED');
   });
 
@@ -214,7 +214,7 @@ describe('signing in with a wallet', () => {
     const client = await start();
     const db = await openSqlite(join(folder, 'sluice.db'));
     for (let count = 0; count < 5; count++) await client.offer();
-    // Wallets without an account, where nobody may make himself one, leave nothing behind either.
+    // Wallets without an account also leave nothing behind if sign-up is closed.
     const closed = await start({ signUp: 'closed' });
     expectError(await closed.signIn(), 403, 'FORBIDDEN');
     expect(await db.all('SELECT * FROM one_time')).toEqual([]);
@@ -368,7 +368,7 @@ describe('a session', () => {
   });
 });
 
-/** The status with which an endpoint of the interface answers a key. */
+/** The status with which an endpoint answers a key. */
 async function tryKey(key: string): Promise<number> {
   const socket = new StreamClient(`ws://127.0.0.1:${gateway.port}/api/data`, { authorization: `Bearer ${key}` });
   await until('an answer', () => socket.refused !== null || socket.closed !== null || socket.socket.readyState === socket.socket.OPEN);
@@ -476,7 +476,7 @@ describe('requests that change something', () => {
     const refused = await client.post('sign-in/nonce', {});
     expectError(refused, 429, 'RATE_LIMIT');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    // Who is told apart by a proxy that is not trusted is not told apart.
+    // An untrusted proxy cannot make clients count separately.
     expectError(await client.post('sign-in/nonce', {}, { 'x-forwarded-for': '203.0.113.9' }), 429, 'RATE_LIMIT');
   });
 
@@ -568,7 +568,7 @@ describe('API keys', () => {
     expectError(await client.post('keys', { scopes: ['read'], plan: 'enterprise' }), 403, 'FORBIDDEN');
     expectError(await client.post('keys', { scopes: ['read'], limits: { burst: 5 } }), 403, 'FORBIDDEN');
     const { id } = (await client.readMe()).body['account'] as { id: string };
-    // The rest through the store: changes are counted too.
+    // The rest is created in the store, because changes are limited too.
     const authenticator = await createAuthenticator({ store, plans: testConfig.plans, log });
     const { createApiKey } = await import('@sluice/gateway/auth/api-keys.ts');
     for (let n = 0; n < maxKeysPerAccount; n++) {

@@ -39,16 +39,16 @@ afterAll(async () => {
 describe('the dashboard while PostgreSQL is away', () => {
   it('continues after an interruption, also for calls that wait for the store', { timeout: testTimeoutMs }, async () => {
     const db = await openPostgres(await postgres.newDatabase());
-    const underWay = (wanted: number): Promise<unknown> =>
+    const underWay = (requested: number): Promise<unknown> =>
       until(
         'the calls to be under way',
-        // And the one that asks.
-        async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > wanted,
+        // And the connection that asks.
+        async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > requested,
         testTimeoutMs / 2,
       );
     const calls = [db.get('SELECT pg_sleep(60)'), db.transaction('accounts', (sql) => sql.get('SELECT pg_sleep(60)'))];
     await underWay(2);
-    // Behind the other one's lock.
+    // Behind the lock of the other one.
     calls.push(db.transaction('accounts', (sql) => sql.get('SELECT 1 AS one')));
     const outcomes = Promise.allSettled(calls);
     await underWay(3);

@@ -14,7 +14,7 @@ import { authenticatorOf, makeKey, openEmbeddedStore } from '../support/keys.ts'
 let dataDir: string;
 let store: Store;
 let authenticator: StoreAuthenticator;
-/** Another process, as far as the store can tell: a connection of its own. */
+/** Another process, from the store's view: a connection of its own. */
 let elsewhere: Store;
 
 beforeEach(async () => {
@@ -114,7 +114,7 @@ describe('the authenticator', () => {
       expect(authenticator.authenticate(newApiKey(id).key)).toBeNull();
       expect(authenticator.authenticate(newApiKey(newKeyId()).key)).toBeNull();
       expect(authenticator.authenticate('')).toBeNull();
-      // The second round meets a secret that was shown before.
+      // In the second round the secret was presented before.
       expect(authenticator.authenticate(key)).not.toBeNull();
     }
   });
@@ -145,7 +145,7 @@ describe('the authenticator', () => {
     const seconds = (performance.now() - beganAt) / 1000;
     expect(shown).toBeGreaterThan(500);
     expect(version.mock.calls.length).toBeLessThanOrEqual(20 * seconds + 2);
-    // Nobody is kept out meanwhile.
+    // Nobody is refused meanwhile.
     const { key } = await makeKey(elsewhere, request);
     await authenticator.refresh();
     expect(authenticator.authenticate(key)).not.toBeNull();
@@ -310,7 +310,7 @@ describe('the authenticator', () => {
   it('checks a known key in far less than 20 microseconds', async () => {
     const { key } = await knownKey();
     const rounds = 5_000;
-    // Processor time, the best of several: other work on the machine is not the authenticator's.
+    // Processor time, the best of several, because other work on the machine does not count.
     const costsUs = Array.from({ length: 8 }, () => {
       const before = process.cpuUsage();
       for (let round = 0; round < rounds; round++) authenticator.authenticate(key);

@@ -61,13 +61,13 @@ test('values that were removed are freed by the collections of young objects', (
     }
   };
   pass(0, 64);
-  // Among the old objects.
+  // It is among the old objects now.
   collect({ type: 'major' });
   collect({ type: 'major' });
   const before = process.memoryUsage().heapUsed;
   pass(64, 2_000);
   collect({ type: 'minor' });
   collect({ type: 'minor' });
-  // 80 MB have passed; a Map in its place still holds some 20 of them.
+  // 80 MB have passed; a Map would still hold some 20 of them.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(10e6);
 });

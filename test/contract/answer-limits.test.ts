@@ -17,7 +17,7 @@ afterEach(() => {
 
 interface Node {
   readonly url: string;
-  /** Methods that it was asked for. */
+  /** Methods that were called. */
   readonly calls: string[];
 }
 
@@ -40,7 +40,7 @@ async function node(answer: (call: { readonly id: number; readonly method: strin
 const hash = '11111111111111111111111111111111';
 const blockhash = { context: { slot: 1 }, value: { blockhash: hash, lastValidBlockHeight: 151 } };
 const honest = (): Promise<Node> => node(({ id }, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id, result: blockhash })));
-/** A true answer, made 60 MB long by what nobody reads. */
+/** A valid answer that unused fields make 60 MB long. */
 const padded = (id: number): string =>
   `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(blockhash)},"x":[${'[1,2,3],'.repeat(7_500_000)}0]}`;
 const nested = (id: number, depth: number): string => `{"jsonrpc":"2.0","id":${id},"result":${'['.repeat(depth)}${']'.repeat(depth)}}`;
@@ -76,7 +76,7 @@ describe('an endpoint that answers more than allowed', () => {
     const lines: object[] = [];
     logRests([liar.url, other.url], { error: (data, event) => lines.push({ ...data, event }) });
     const rpc = createRpc([liar.url, other.url], { timeoutMs: 5_000 });
-    // The flood is made before: only what is done with it is measured.
+    // The flood is created before, so that only its handling is measured.
     expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
     for (let i = 0; i < 5; i++) expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
     expect([liar.calls.length, other.calls.length]).toEqual([1, 6]);

@@ -35,7 +35,7 @@ async function isDown(recorder: Recorder): Promise<void> {
   await recorder.until(() => recorder.seen.findLast(({ kind }) => kind === 'link')?.kind === 'link' && !lastLink(recorder));
 }
 
-/** Anything else is a fault. */
+/** Any other error is a fault. */
 function refusedMeanwhile(error: unknown): undefined {
   if (!(error instanceof BusError) || error.code !== 'UNAVAILABLE') throw error;
 }
@@ -44,7 +44,7 @@ function lastLink(recorder: Recorder): boolean | undefined {
   return recorder.seen.flatMap((seen) => (seen.kind === 'link' ? [seen.up] : [])).at(-1);
 }
 
-/** Redis comes back without what was written after `size`, and somebody who knows nothing of that writes on. */
+/** Redis restarts without what was written after `size`, and a publisher that does not know this continues. */
 async function loseEnd(redis: TestRedis, size: number, count: number): Promise<Bus> {
   const file = await fileOf(redis);
   await redis.kill();
@@ -83,7 +83,7 @@ describe('a Redis that starts again', () => {
     expect(late.texts).toEqual(recorder.texts);
     expect([late.subscriber.epoch, after.subscriber.epoch]).toEqual([epoch, epoch]);
     expect(after.texts.slice(-35)).toEqual(recorder.texts.slice(5));
-    // The bus asks by a connection of its own, which may come back later than those of subscribers; until then it refuses.
+    // The bus uses its own connection, which may reconnect later than those of subscribers; until then it refuses.
     const tail = await until('the connection of the bus', () => bus.tail(35).catch(refusedMeanwhile));
     expect(tail.map(({ json }) => Buffer.from(json).toString())).toEqual(recorder.texts.slice(5));
   });
@@ -154,7 +154,7 @@ describe('a Redis that starts again', () => {
     await redis.command('FLUSHALL');
     await publish(5, 'c');
     await first.until(() => first.texts.at(-1) === 'c4');
-    // All that is left is what was before the flush, and somebody writes on before anybody else is there.
+    // Only entries from before the flush are left, and a publisher continues before anyone else has connected.
     await first.subscriber.close();
     await loseEnd(redis, size, 20);
     const second = await record(await (await connect(redis.url)).subscriber());
@@ -266,7 +266,7 @@ describe('a Redis that starts again', () => {
     const redis = await open({});
     const bus = await connect(redis.url);
     const memory = /master_replid:(\w+)/.exec(await redis.command('INFO', 'replication'))![1]!;
-    // As named by a server whose clock is ahead.
+    // An epoch that a server with a fast clock named.
     const ahead = `${(Date.now() + 60_000).toString(32).padStart(9, '0')}abc`;
     await redis.command('SET', '{sluice}:epochs', `${ahead} ${memory}`);
     const publishers = await Promise.all(Array.from({ length: 6 }, async () => (await connect(redis.url)).publisher()));
@@ -278,7 +278,7 @@ describe('a Redis that starts again', () => {
       await recorder.until(() => recorder.texts.at(-1) === `q${at}.9`);
     }
     expect([recorder.faults, recorder.entries.at(-1)!.offset]).toEqual([[], 60]);
-    // For the log that was flushed, and perhaps once more for what the first publisher had stored.
+    // Once for the log that was flushed, and perhaps once more for what the first publisher had stored.
     expect(recorder.lost.length).toBeLessThanOrEqual(2);
   });
 

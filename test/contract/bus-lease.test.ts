@@ -9,7 +9,7 @@ import { startProxy, type SteppingProxy } from './bus-proxy.ts';
 import { entries, entry, record } from './bus-recorder.ts';
 
 const fenced = { name: 'BusError', code: 'FENCED' };
-/** From the end of a holder to the next: its lease runs out, and the next asks. */
+/** Time between the end of a holder and the next one: the lease expires, and the next one asks. */
 const takeoverMs = 2_000;
 
 const implementations = [
@@ -91,7 +91,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await untilHeld(waiting);
     await expect(bound.publish([entry('late')])).rejects.toMatchObject(fenced);
     await waiting.close();
-    // Held again by its own process: another holding.
+    // Granted again to the same process: another holding.
     const again = bus.lease('one');
     await untilHeld(again);
     await expect(bound.publish(entries(300, 'later'))).rejects.toMatchObject(fenced);
@@ -116,7 +116,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await (await other.publisher({ lease: next })).setStatus('mark', { slot: 3 }, 60_000);
     await expect(bound.setStatus('mark', { slot: 4 }, 60_000)).rejects.toMatchObject(fenced);
     await next.close();
-    // Held again by its own process: another holding.
+    // Granted again to the same process: another holding.
     const again = bus.lease('one');
     await untilHeld(again);
     await expect(bound.setStatus('mark', { slot: 5 }, 60_000)).rejects.toMatchObject(fenced);
@@ -139,7 +139,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await expect(bound.publish([entry('c', ['trades:x'])])).rejects.toMatchObject(fenced);
     await until(lease, () => lease.held && lease.fence > fence);
     await (await bus.publisher({ lease })).publish([entry('d', ['trades:x'])]);
-    // Over Redis what begins an epoch is refused itself.
+    // On Redis, the call that starts an epoch is itself refused.
     expect((await bus.tail(10)).map(textOf)).toEqual(overflow.status === 'fulfilled' ? ['b', 'd'] : ['d']);
   });
 
@@ -221,7 +221,9 @@ describe('a lease in Redis', () => {
     return bus;
   }
 
-  /** A connection that can be frozen: what it sends or gets then waits. It also freezes by itself when `before` says so. */
+  /**
+   * A connection that can be frozen: everything that it sends or receives then waits. It also freezes by itself if `before` returns true.
+   */
   async function openFreezable(
     redis: TestRedis,
     before: () => Promise<boolean> = async () => false,
@@ -240,7 +242,7 @@ describe('a lease in Redis', () => {
     return { bus: await connect(proxy.url), proxy, freeze, thaw };
   }
 
-  /** A process of its own that holds the lease and publishes; resolves when it does. */
+  /** A separate process that holds the lease and publishes; resolves when it does. */
   async function holdInChild(redis: TestRedis): Promise<{ child: ChildProcess; fence: number; refused: Promise<string> }> {
     const main = fileURLToPath(new URL('lease-child.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', main, redis.url], { cwd: fileURLToPath(new URL('..', import.meta.url)) });
@@ -312,7 +314,7 @@ describe('a lease in Redis', () => {
   it('a batch counts as stored if it was stored before the lease was lost, even if its answer was lost', async () => {
     const { redis, bus } = await open();
     let armed = false;
-    // The first piece after the batch was stored: at the latest its answer, which then never comes.
+    // The first bytes after the batch was stored, at the latest its answer, which then never arrives.
     const slow = await openFreezable(redis, async () => {
       if (!armed || (await redis.command('GET', '{sluice}:offset')) !== '$1\r\n2\r\n') return false;
       armed = false;

@@ -10,7 +10,7 @@ import { candleIntervals, marketLimits, type CandleInterval, type Market } from 
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import { candlesOf } from '../market/brute-force.ts';
-import { chainSteps, ToldChain } from '../market/told-chain.ts';
+import { chainSteps, RandomChain } from '../market/random-chain.ts';
 import { someS, tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
 import { formCluster } from '../support/redis-cluster.ts';
@@ -154,7 +154,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     await fc.assert(
       fc.asyncProperty(chainSteps, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), async (steps, cuts) => {
         const mint = freshMint();
-        const chain = new ToldChain(mint, steps);
+        const chain = new RandomChain(mint, steps);
         for (let at = 0, cut = 0; at < chain.entries.length; cut++) {
           const count = cuts[cut % cuts.length]!;
           const keeper = new Keeper({ ...first, pools: new InProcessPoolDirectory(), log: silentLog });

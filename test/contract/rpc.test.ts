@@ -13,7 +13,7 @@ type Reply = { readonly status?: number; readonly text: string } | 'hang' | 'cut
 interface Node {
   readonly url: string;
   readonly calls: Call[];
-  /** Waited before each answer. */
+  /** Pause before each answer. */
   delayMs: number;
   reply(call: Call): Reply;
 }
@@ -26,7 +26,7 @@ afterEach(() => {
   }
 });
 
-/** A node of our own on a free port: what it answers is decided call by call. */
+/** A node on a free port; the test decides each answer. */
 async function node(reply: (call: Call) => Reply): Promise<Node> {
   const calls: Call[] = [];
   const self = { url: '', calls, delayMs: 0, reply };
@@ -122,7 +122,7 @@ describe('createRpc', () => {
       const other = await node((call) => ok(call, call.method === 'getSlot' ? 2 : 'found'));
       const rpc = createRpc([without.url, other.url], { timeoutMs: 2000 });
       expect(await rpc.call('getTransaction', ['x']), String(code)).toBe('found');
-      // For all else it stays the first.
+      // For everything else it stays first.
       expect(await rpc.call('getSlot', []), String(code)).toBe(1);
     }
   });
@@ -177,7 +177,7 @@ describe('createRpc', () => {
     const beganAtMs = performance.now();
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect(performance.now() - beganAtMs).toBeLessThan(280);
-    // Its timeout counts although nobody waits for it.
+    // Its timeout counts although nobody waits for it any more.
     await expect.poll(() => rpc.health()).toMatchObject([{ failures: 1, resting: true }, { failures: 0 }]);
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect([hanging.calls.length, healthy.calls.length]).toEqual([1, 2]);

@@ -13,7 +13,7 @@ import { happened, happenedKinds } from '../support/happened.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 /** From SIGKILL of the leader to its successor. */
 const takeoverMs = 2_000;
@@ -115,7 +115,7 @@ describe('two ingest processes on one Redis', () => {
       const frames = client.frames(topics[kind]);
       expect(seqs(frames)).toEqual(run(1, frames.length));
     }
-    const ids = recorder.entries.flatMap((entry) => toldBy(entry).map(({ id }) => id));
+    const ids = recorder.entries.flatMap((entry) => eventsOfEntry(entry).map(({ id }) => id));
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
     expect([recorder.faults, recorder.lost]).toEqual([[], []]);
   }

@@ -18,11 +18,11 @@ import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
-import { standStill } from '../support/standing-chain.ts';
+import { freezeChain } from '../support/frozen-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
 import { happened } from '../support/happened.ts';
 import { startRedis } from '../support/redis.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 const key = 'sluice_test_reads';
 const slots = 300;
@@ -59,7 +59,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     closers.push(() => market.close());
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: (entry) => void events.push(...toldBy(entry)),
+      onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
       onLost: () => {
         throw new Error('Entries were lost.');
       },
@@ -78,7 +78,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       if (slot === 100) for (const mint of tradedMints().slice(0, 20)) await info(mint);
     }
     await allTold();
-    const stop = await standStill(bus, ingest);
+    const stop = await freezeChain(bus, ingest);
     closers.push(async () => stop());
     late = await startTestGateway({ config, bus, market });
     closers.push(() => late.close());

@@ -13,7 +13,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'test/simnet': ['shared/src'],
   test: ['shared/src', 'ingest/src', 'gateway/src', 'cli', 'compile'],
 };
-/** A scanner that finds nothing finds no fault either: so many modules there are at least. */
+/** The smallest plausible number of modules. A scanner that finds nothing would also find no fault. */
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   'shared/src': 50,
   'ingest/src': 21,
@@ -23,7 +23,7 @@ const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   test: 160,
 };
 
-/** Each outside library is touched in one place. `test` may use all. */
+/** Each outside library is used in one place. `test` may use all of them. */
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
@@ -61,7 +61,7 @@ const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/codec
 const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
-/** Nothing but these reaches custody. */
+/** Only these may import custody. */
 const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/orders/', 'cli/', 'test/'];
 
 export const boundaries: HouseCheck = {
@@ -127,7 +127,7 @@ function isPure(path: string): boolean {
   return pureFolders.some((folder) => path.startsWith(folder));
 }
 
-/** Folders beside the venues that hold what several of them use. */
+/** Folders beside the venues with code that several of them use. */
 const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);
 
 function venueOf(path: string): string | null {

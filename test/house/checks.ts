@@ -8,7 +8,7 @@ import { productDependencies, reach } from './reach.ts';
 import { deadCode, format, lint, types } from './tools.ts';
 import { words } from './words.ts';
 
-/** The rules of the house, run by `pnpm check` and before the suites. */
+/** The house rules, run by `pnpm check` and before the suites. */
 export const houseChecks: readonly HouseCheck[] = [
   types,
   lint,

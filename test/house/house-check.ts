@@ -1,4 +1,4 @@
-/** A rule of the house that a program can see. Gives every place where it is broken; none means that it holds. */
+/** A house rule that a program can check. Returns every violation; an empty list means that the rule holds. */
 export interface HouseCheck {
   readonly name: string;
   run(root: string): Promise<readonly string[]>;

@@ -26,7 +26,7 @@ const folderOfPackage: Readonly<Record<string, string>> = {
   test: 'test',
 };
 
-/** Every import, export-from, dynamic import, require and module named by `new URL` of a file, comments left out. */
+/** Every import, export-from, dynamic import, require and module named by `new URL` of a file; comments are ignored. */
 export function importsOf(file: SourceFile): readonly Import[] {
   const code = file.text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '');
   const specifiers = forms.flatMap((form) => [...code.matchAll(form)].map((match) => match[2] ?? ''));

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { HouseCheck } from './house-check.ts';
 import { productPackages, readManifest, type Manifest } from './product-packages.ts';
 
-/** Permissive ones; with any of these a package may be part of what runs. */
+/** Permissive licences; a package with one of them may be part of what runs. */
 const permissive: ReadonlySet<string> = new Set([
   'MIT',
   'MIT-0',
@@ -19,7 +19,7 @@ const permissive: ReadonlySet<string> = new Set([
 ]);
 const fewestPackages = 30;
 
-/** No copyleft and nothing unknown among the packages that run, all the way down. */
+/** Among the packages that run, at every depth, none has a copyleft or unknown licence. */
 export const licences: HouseCheck = {
   name: 'licences of what runs',
   async run(root) {
@@ -33,7 +33,7 @@ export const licences: HouseCheck = {
   },
 };
 
-/** By folder: every package that a `dependencies` of ours leads to. Optional ones for other platforms are not installed. */
+/** By folder: every package that our `dependencies` lead to. Optional packages for other platforms are not installed. */
 function runtimePackages(root: string): ReadonlyMap<string, Manifest> {
   const found = new Map<string, Manifest>();
   const queue = productPackages.map((folder) => join(root, folder));
@@ -63,7 +63,7 @@ function licenceOf({ license, licenses }: Manifest): string {
   return license?.type ?? (licenses ?? []).map((one) => one.type ?? '').join(' OR ');
 }
 
-/** An SPDX expression: of `OR` one side must do, of `AND` both. */
+/** An SPDX expression: one side of `OR` must be permissive, both sides of `AND`. */
 export function isPermissive(expression: string): boolean {
   const bare = expression.replaceAll(/[()]/g, ' ').trim();
   if (bare.includes(' OR ')) return bare.split(' OR ').some(isPermissive);

@@ -3,7 +3,7 @@ import type { HouseCheck } from './house-check.ts';
 import { productPackages, readManifest } from './product-packages.ts';
 import { place, sourceFiles } from './source-files.ts';
 
-/** Scripts that run the product, and the words by which Node.js is made to load, translate or preload something else than what it is given. */
+/** Scripts that run the product, and options that make Node.js load, translate or preload other code. */
 const productScripts = ['start', 'sluice', 'ingest', 'gateway', 'build', 'generate'];
 const productFiles =
   /^(run\.mjs|(shared|ingest|gateway)\/src\/.*\.ts|cli\/.*\.ts|compile\/.*\.mjs|test\/simnet\/(?!.*\.test\.ts|support\/).*\.ts)$/;
@@ -11,7 +11,7 @@ const loader =
   /\b(tsx|ts-node|jiti|swc-node)\b|(?<![\w-])--(import|require|loader|experimental-loader|experimental-strip-types)\b|\bmodule\.register\(/;
 const fewestFiles = 300;
 
-/** The product runs plain JavaScript: what a loader compiles, and keeps in a folder that others can write, is none of it. */
+/** The product runs plain JavaScript. A loader would compile it into a folder that others can write. */
 export const noLoader: HouseCheck = {
   name: 'no process of the product uses a loader',
   async run(root) {

@@ -4,13 +4,13 @@ import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { HouseCheck } from './house-check.ts';
 import { sourceFiles, type SourceFile } from './source-files.ts';
 
-/** A test that has the error produced: its file, and how its title reads there. */
+/** A test that produces the error: its file, and its title there. */
 interface Evidence {
   readonly file: string;
   readonly title: string;
 }
 
-/** `nothing yet`: no code gives this error; as soon as some does, a test has to stand here. */
+/** `nothing yet`: no code returns this error. As soon as some code does, a test must be listed here. */
 const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
   INVALID_REQUEST: { file: 'test/conformance/http-endpoints.test.ts', title: 'names each wrong part of %s' },
   INVALID_MINT: { file: 'test/e2e/quote.test.ts', title: 'mints that are none, and coins that no venue trades' },
@@ -33,7 +33,7 @@ const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
   SLOW_CONSUMER: { file: 'test/conformance/stream.test.ts', title: 'closes a client that does not read with 4008' },
 };
 
-/** Every error that a client can meet is produced by a test; one without a test is not given by any code either. */
+/** Every error that a client can receive is produced by a test. An error without a test must not be returned by any code. */
 export const producedErrors: HouseCheck = {
   name: 'errors against tests',
   async run(root) {

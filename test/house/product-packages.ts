@@ -12,10 +12,10 @@ export interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Folders of the packages that `pnpm start` installs. They equal `packages` in pnpm-workspace.yaml, with the root. */
+/** Folders of the packages that `pnpm start` installs. With the root, they equal `packages` in pnpm-workspace.yaml. */
 export const productPackages = ['.', 'shared', 'ingest', 'gateway', 'test/simnet'] as const;
 
-/** The folder in `productPackages` that holds this file of the product. */
+/** The folder in `productPackages` that contains this file of the product. */
 export function packageOf(path: string): string {
   return productPackages.find((folder) => path.startsWith(`${folder}/`)) ?? '.';
 }

@@ -10,7 +10,7 @@ const productFolders = ['shared/src/', 'ingest/src/', 'gateway/src/', 'cli/'];
 /** Runs before anything is compiled. */
 const compiler = /^(run\.mjs|compile\/.*\.mjs)$/;
 
-/** A module that no command reaches is dead, or serves its tests alone. */
+/** A module that no command reaches is dead, or is used by its tests alone. */
 export const reach: HouseCheck = {
   name: 'every module is reached from a command',
   async run(root) {
@@ -63,7 +63,7 @@ export function dependencyFaults(files: readonly SourceFile[], declared: Readonl
   });
 }
 
-/** Paths of the modules that these import, directly or through others, and their own. */
+/** Paths of these modules and of all modules that they import, directly or indirectly. */
 function reachedFrom(starts: readonly string[], files: ReadonlyMap<string, SourceFile>): ReadonlySet<string> {
   const reached = new Set<string>();
   const queue = [...starts];

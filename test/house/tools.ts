@@ -5,7 +5,7 @@ import type { HouseCheck } from './house-check.ts';
 
 const timeoutMs = 3 * 60_000;
 
-/** A check that is a program of one of our packages: it holds where the program ends with 0. */
+/** A check by a program of one of our packages. It passes if the program exits with 0. */
 function tool(name: string, packageName: string, program: string, args: readonly string[]): HouseCheck {
   return {
     name,

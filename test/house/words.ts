@@ -50,7 +50,7 @@ const rules: readonly Rule[] = [
 
 const fewestFiles = 100;
 
-/** Words and calls that must not stand in the project. */
+/** Words and calls that the project must not contain. */
 export const words: HouseCheck = {
   name: 'forbidden words and calls',
   async run(root) {

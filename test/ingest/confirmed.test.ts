@@ -103,7 +103,10 @@ describe('an endpoint that confirms a fork of its own', () => {
     }
   };
 
-  /** A trade that the last of so many endpoints tells; then the first says that the next slot passed it by, and confirms that one. */
+  /**
+   * A trade that the last of several endpoints reports. Then the first endpoint reports that the next slot skipped it, and confirms that
+   * slot.
+   */
   async function lie(count: number) {
     const nodes: ScriptedNode[] = [];
     const accounts = new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
@@ -123,7 +126,7 @@ describe('an endpoint that confirms a fork of its own', () => {
       const { endpoints, leads } = ingest.stats();
       return leads && endpoints.every(({ state, slot }) => state === 'up' && slot > 1_000);
     });
-    // From here on slots are told by the test.
+    // From here on the test reports the slots.
     for (const node of nodes) node.tellsSlots = false;
     const at = Math.max(...nodes.map(({ slot }) => slot)) + 1;
     const tell = (slot: number, parent: number, ...tellers: readonly ScriptedNode[]): void => {
@@ -134,7 +137,7 @@ describe('an endpoint that confirms a fork of its own', () => {
     confirm(at - 1, ...nodes);
     await confirmedBy(at - 1);
     nodes.at(-1)!.logs(head.signature, readLogsLines(frame, head)!, { slot: at });
-    await until('it is told', () => ingest.stats().events.trades === 1);
+    await until('it is published', () => ingest.stats().events.trades === 1);
     const [liar, ...honest] = nodes as [ScriptedNode, ...ScriptedNode[]];
     tell(at + 1, at - 1, liar);
     confirm(at + 1, liar);

@@ -15,7 +15,7 @@ import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { recordingLog, type LogLine } from './harness.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 /** As on the network. */
 const slotMs = 400;
@@ -65,7 +65,7 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds, market: Marke
   const events: StreamEvent[] = [];
   const subscriber = await bus.subscriber();
   await subscriber.start({
-    onEntry: (entry) => void events.push(...toldBy(entry)),
+    onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
     onLost: ({ from, to, reason }) => {
       throw new Error(`Entries ${from} to ${to} were lost: ${reason}.`);
     },

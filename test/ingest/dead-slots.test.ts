@@ -26,7 +26,7 @@ const receivedUs = 1_791_485_924_000_000;
 const curveTrade = (solAmount: bigint): Buffer => curveBuy({ solAmount });
 const poolTrade = (baseAmount: bigint): Buffer => poolBuy({ baseAmount });
 
-/** Answers nothing before it is opened. */
+/** Answers nothing until it is opened. */
 function gate(): { readonly opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -102,12 +102,12 @@ describe('what waits for a slot that dies', () => {
     expect(harness.pipeline.oldestWaitingSlot()).toBe(others.length > 0 ? alive : Number.POSITIVE_INFINITY);
     open();
     const expected = others.map((_slot, index) => `${signatureOf(`other ${index}`)}:0`);
-    await until('the others to be told', () => tradesOf(harness).length === expected.length);
-    // Its line is closed: what comes now is told at once, behind what waited.
+    await until('the others to be published', () => tradesOf(harness).length === expected.length);
+    // Its line is closed: new events are published at once, after those that waited.
     await until('the pool to be known', () => {
-      const told = tradesOf(harness).length;
+      const items = tradesOf(harness).length;
       trade(`later ${performance.now()}`, alive);
-      return tradesOf(harness).length === told + 1;
+      return tradesOf(harness).length === items + 1;
     });
     expect(tradesOf(harness).slice(0, expected.length)).toEqual(expected);
     expect(tradesOf(harness).some((id) => id.includes(signatureOf('first of the dead')))).toBe(false);
@@ -124,19 +124,19 @@ describe('what waits for a slot that dies', () => {
       dead: deadSlots,
       ts: { received: 1, published: 0 },
     });
-    const typesOf = (told: readonly LogItem[]): string[] => told.map(({ type }) => type);
+    const typesOf = (items: readonly LogItem[]): string[] => items.map(({ type }) => type);
     expect(typesOf(contents.admit([event(alive)]))).toEqual(['trade']);
-    // The same transaction in the other slot waits for the verdict, and is neither told nor taken back with it.
+    // The same transaction in the other slot waits for the verdict, and is neither published nor retracted with it.
     expect(contents.admit([event(dead)])).toEqual([]);
     expect(typesOf(contents.admit([verdict([], [dead])]))).toEqual(['slots']);
     expect(typesOf(contents.admit([verdict([alive], [])]))).toEqual(['slots']);
     expect(contents.open).toBe(0);
 
-    // The other way round the one that stands is taken back, and the one that waited told behind the verdict.
+    // In the opposite case the published event is retracted, and the one that waited is published after the verdict.
     const other = new PublishedSlots([], true);
     other.admit([event(dead), event(alive)]);
-    const told = other.admit([verdict([alive], [dead])]);
-    expect(typesOf(told)).toEqual(['retract', 'slots', 'trade']);
-    expect(told.at(-1)).toMatchObject({ slot: alive });
+    const items = other.admit([verdict([alive], [dead])]);
+    expect(typesOf(items)).toEqual(['retract', 'slots', 'trade']);
+    expect(items.at(-1)).toMatchObject({ slot: alive });
   });
 });

@@ -34,7 +34,7 @@ describe('a queue that overflows', () => {
     expect(first).toEqual({ ...verdictOf([], [], 1_029), lost: { from: 1_000, to: 1_029, signatures } });
     expect(namesOf(rest)).toEqual(['1030', '1031']);
     expect(queue.length).toBe(most - 2);
-    // What was said is not said again.
+    // Each drop is reported once.
     expect(namesOf(queue.take(1))).toEqual(['1032']);
   });
 
@@ -45,7 +45,7 @@ describe('a queue that overflows', () => {
     queue.push(verdictOf([10], [9], 2));
     expect(fill(queue, 100, most)).toBe(1);
     expect(queue.take(1)).toEqual([{ ...verdictOf([7, 8, 10], [6, 9], 9), lost: { from: 9, to: 9, signatures: ['signature 9'] } }]);
-    // Where verdicts alone had to go nothing is missing.
+    // If only verdicts were dropped, no event is missing.
     queue.take(most);
     queue.push(verdictOf([11], [], 3));
     expect(fill(queue, 200, most)).toBe(0);
@@ -68,7 +68,7 @@ describe('a queue that overflows', () => {
     const taken = queue.take(10);
     expect(namesOf(taken.slice(0, 2))).toEqual(['slots', '1002']);
     fill(queue, 60_000, 10);
-    // The telling goes itself, and the nine events that were taken with it.
+    // The report itself is dropped, with the nine events that it covers.
     expect(queue.putBack(taken)).toBe(9);
     const [news] = queue.take(1) as [SlotNews];
     expect(news.lost).toMatchObject({ from: 1_000, to: 1_011 });

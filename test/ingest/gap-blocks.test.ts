@@ -22,7 +22,7 @@ interface Gap {
   readonly missing: readonly Listed[];
 }
 
-/** A chain with some twenty trades in each slot, and all that its node lists. */
+/** A chain with some twenty trades in each slot, and a node that lists them all. */
 async function createGap(slots: number): Promise<Gap> {
   const simnet = await startSimnet({ seed: 5, autoStart: false, market: { tradesPerSecond: 60 } });
   closers.push(() => simnet.close());

@@ -31,7 +31,7 @@ export interface Harness {
   readonly solUsd: SolUsdFeed;
 }
 
-/** A log that keeps its lines. */
+/** A log that stores its lines. */
 export function recordingLog(lines: LogLine[]): Logger {
   const at =
     (level: string) =>
@@ -43,7 +43,7 @@ export function recordingLog(lines: LogLine[]): Logger {
   return log as unknown as Logger;
 }
 
-/** The pipeline on accounts and answers of the test's choice, its output recorded. */
+/** The pipeline with accounts and answers that the test chooses; its output is recorded. */
 export function createHarness(
   options: {
     readonly accounts?: ReadonlyMap<string, unknown>;
@@ -52,7 +52,7 @@ export function createHarness(
     readonly venues?: readonly Venue[];
     readonly solUsd?: SolUsd;
     readonly giveUpAfterMs?: number;
-    /** Takes the events in place of `events`. */
+    /** Receives the events instead of `events`. */
     readonly publish?: (event: PublishableEvent) => void;
   } = {},
 ): Harness {
@@ -69,7 +69,7 @@ export function createHarness(
     if (answer === 'silence' || 'error' in answer) throw new Error('not answered');
     return answer.result;
   }
-  /** One endpoint: its answer stands, accepted or not. */
+  /** One endpoint: its answer counts, whether `accept` accepts it or not. */
   const rpc: Rpc = {
     call: async (method, params, _signal, accept) => {
       calls.push({ method, params });

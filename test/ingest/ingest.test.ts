@@ -24,7 +24,7 @@ import {
 } from './pump-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 interface Running {
   readonly ingest: Ingest;
@@ -51,7 +51,7 @@ async function ingestOn(bus: Bus, ...sources: readonly ScriptedNode[]): Promise<
   const lines: LogLine[] = [];
   const subscriber = await bus.subscriber();
   await subscriber.start({
-    onEntry: (entry) => void events.push(...toldBy(entry)),
+    onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
     onLost: () => {
       throw new Error('The in-process bus lost entries.');
     },
@@ -74,10 +74,10 @@ const up =
   () =>
     ingest.stats().endpointsUp === count;
 
-/** Logs of a buy of a coin of its own. */
+/** Logs of a buy of a new coin. */
 const buyLogs = (name: string): string[] => routedTradeLogs(curveBuy({ mint: keyOf(name) }));
 
-/** Both nodes tell it for the same slot, as nodes do. */
+/** Both nodes report it for the same slot, as nodes do. */
 const send = (to: ScriptedNode, name: string): void => to.logs(signatureOf(name), buyLogs(name), { slot: 1_000 });
 const tradesOf = ({ events }: Running): string[] => events.filter((event) => event.type === 'trade').map((event) => event.id);
 const tradeOf = (name: string): string => `${signatureOf(name)}:3.0`;
@@ -197,7 +197,7 @@ describe('endpoints', () => {
     for (const [index, name] of names.entries()) {
       const [first, second] = index % 2 === 0 ? [a, b] : [b, a];
       send(first, name);
-      await until('told', () => tradesOf(started).includes(tradeOf(name)));
+      await until('published', () => tradesOf(started).includes(tradeOf(name)));
       send(second, name);
     }
     await until('all repeats seen', () => started.ingest.stats().sightings.repeated === names.length);
@@ -236,7 +236,7 @@ describe('endpoints', () => {
     source.tellsSlots = true;
     await until('back', up(started));
     send(source, 'after');
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
     expect(started.lines.filter(({ name, data }) => name === 'endpoint_state' && data['reason'] === 'no slot')).toHaveLength(1);
   });
 
@@ -263,7 +263,7 @@ describe('endpoints', () => {
     refusing = false;
     await until('up', up(started));
     send(source, 'a');
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
   });
 
   it('that close at once are retried with growing pauses', async () => {
@@ -278,7 +278,7 @@ describe('endpoints', () => {
     closing = false;
     await until('up', up(started));
     send(source, 'a');
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
   });
 
   it('may send logs under any subscription, but no account under an unknown id', async () => {
@@ -294,7 +294,7 @@ describe('endpoints', () => {
         params: { result: { context: { slot: 1 }, value: accountJson(whirlpoolProgram, whirlpoolBytes(1)) }, subscription: 12_345 },
       }),
     );
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
     await until('counted', () => started.ingest.stats().notifications.unasked === 1);
     expect(started.ingest.stats().solUsd).toBeNull();
   });
@@ -325,7 +325,7 @@ describe('endpoints', () => {
     for (const socket of source.subscriptions.keys() as Iterable<WebSocket>) socket.send(Buffer.from([0, 255, 3]), { binary: true });
     await until('dropped', () => started.lines.some(({ name }) => name === 'endpoint_dropped'));
     send(other, 'after');
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
     expect([source.connections, other.connections]).toEqual([1, 1]);
     const { endpoints } = started.ingest.stats();
     expect(endpoints.map(({ drops, faults }) => [drops, faults])).toEqual([
@@ -345,7 +345,7 @@ describe('endpoints', () => {
     await until('connected anew', () => source.connections === 2);
     await until('up', up(started));
     send(source, 'after');
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
   });
 
   it('are not logged with their addresses, which may contain keys', async () => {
@@ -367,7 +367,7 @@ describe('endpoints', () => {
     send(b, 'unseen by the first');
     await until('leading', () => second.ingest.stats().leads);
     send(b, 'after');
-    await until('told', () => tradesOf(second).length === 2);
+    await until('published', () => tradesOf(second).length === 2);
     expect(tradesOf(second)).toEqual(['unseen by the first', 'after'].map(tradeOf));
     expect(first.ingest.stats().leads).toBe(false);
   });
@@ -377,7 +377,7 @@ describe('endpoints', () => {
     const started = await ingestOf(source);
     await until('subscribed', up(started));
     send(source, 'last');
-    await until('told', () => tradesOf(started).length === 1);
+    await until('published', () => tradesOf(started).length === 1);
     await started.ingest.close();
     await until('closed', () => source.subscriptions.size === 0);
   });

@@ -8,7 +8,7 @@ import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
 
-/** As on the network; the clock moves by it with every slot and stands still otherwise. */
+/** As on mainnet. The clock advances by this with every slot, and not otherwise. */
 const slotMs = 400;
 
 let bus: Bus;
@@ -20,7 +20,7 @@ afterEach(close);
 let endPauses: () => void;
 
 function open(): void {
-  // Nothing is done because time passed: a round of the gap filler is made where a test asks for it.
+  // Nothing happens because time passed: the test starts each round of the gap filler.
   vi.useFakeTimers({ toFake: ['performance', 'Date'] });
   endPauses = holdPauses();
   bus = createInProcessBus();
@@ -44,7 +44,7 @@ async function leads(head: MortalHead): Promise<void> {
   await untilTurn('it leads, and all is in the log', () => head.publisher.leads && head.publisher.buffered === 0);
 }
 
-/** A follower at `confirmed`, as a gateway hands out one topic: what is decided, up to the first event that is not. */
+/** A follower at `confirmed`, for one topic, as a gateway serves it: everything that is decided, up to the first event that is not. */
 class ConfirmedFollower {
   readonly passed: string[] = [];
   readonly #slots = new ConfirmedSlots();
@@ -62,12 +62,12 @@ class ConfirmedFollower {
     }
   }
 
-  /** Slot of the first event that waits; null where none does. */
+  /** Slot of the first event that waits; null if none does. */
   get waitsFor(): number | null {
     return this.#waiting[0]?.slot ?? null;
   }
 
-  /** What passed, and what is sure to pass once the events of newer slots that are before it in the log are decided. */
+  /** What passed, and what will certainly pass once the events of newer slots that precede it in the log are decided. */
   get decided(): readonly string[] {
     const behind = this.#waiting.filter(({ slot, processed }) => !processed || this.#slots.fateOfSlot(slot) === 'pass');
     return [...this.passed, ...behind.map(({ id }) => id)];
@@ -80,8 +80,8 @@ async function followedFrom(first: number): Promise<ConfirmedFollower> {
   return follower;
 }
 
-/** Trades that were published and not withdrawn since. */
-async function standing(): Promise<string[]> {
+/** Trades that were published and not retracted since. */
+async function publishedTrades(): Promise<string[]> {
   const ids = new Set<string>();
   for (const entry of await bus.tail(32_768)) {
     const said = readRecord(entry);
@@ -111,7 +111,7 @@ describe('a follower at `confirmed`', () => {
     for (const heard of [slot(1, 0), slot(2, 1), logs(2, 7)]) first.hear(heard);
     await leads(first);
     await first.kill(0);
-    // The next one begins behind that slot. What happened in it lands once more.
+    // The next leader starts after that slot. Its transaction lands again.
     block(3, 1, 7);
     const second = join();
     await leads(second);
@@ -124,7 +124,7 @@ describe('a follower at `confirmed`', () => {
     const follower = await followedFrom(0);
     expect(follower.waitsFor).toBe(null);
     expect(follower.passed.toSorted()).toEqual([tradeOf(7), tradeOf(8)].toSorted());
-    expect((await standing()).toSorted()).toEqual([tradeOf(7), tradeOf(8)].toSorted());
+    expect((await publishedTrades()).toSorted()).toEqual([tradeOf(7), tradeOf(8)].toSorted());
   });
 
   it('does not wait for a slot that two endpoints contradict each other about: it is omitted, and reported as lost', async () => {
@@ -162,7 +162,7 @@ describe('a follower at `confirmed`', () => {
     await head.round();
     await leads(head);
     // Each round also looks at the 24 slots before the watermark.
-    expect(await standing()).toEqual(tradesIn(chain.upTo(40).slice(10)));
+    expect(await publishedTrades()).toEqual(tradesIn(chain.upTo(40).slice(10)));
   });
 
   it('misses nothing that a process had read and not stored when it ended: its watermark reflects the log', async () => {
@@ -187,7 +187,7 @@ describe('a follower at `confirmed`', () => {
     block(1, 0, 1);
     chain.confirmed = 1;
     const head = join();
-    // It asks before it subscribes; by the time that it leads the chain has gone on.
+    // It asks before it subscribes, and the chain continues until it leads.
     await turns(4);
     for (let at = 2; at <= 6; at++) block(at, at - 1, at);
     chain.confirmed = 5;
@@ -200,7 +200,7 @@ describe('a follower at `confirmed`', () => {
 
 describe('over any chain with forks, any drops and delays, and any kills of leaders', () => {
   const [slots, calmSlots] = [36, 6];
-  /** In these the last round finds a trade that belongs behind events of slots that are not confirmed. */
+  /** In these seeds the last round finds a trade that belongs after events of unconfirmed slots. */
   const lateStories = [156_828_606, 1_520_037_663];
 
   /** Numbers from 0 up to `below`, all from one seed. */
@@ -244,10 +244,10 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
       return heads.find((head) => !head.dead && head.publisher.leads);
     }
 
-    /** Who dies and who joins. */
+    /** Which process dies and which one joins. */
     async #cast(): Promise<void> {
       const leader = this.#leader();
-      // Where nobody has noted where the stream begins, it begins anew.
+      // If the start of the stream is not stored, the stream starts again.
       const hasBegun = (await bus.statuses()).length > 0;
       if (leader !== undefined && hasBegun && this.#roll(6) === 0) await leader.kill(this.#roll(7));
       if (heads.every(({ dead }) => dead) || (heads.filter(({ dead }) => !dead).length < 2 && this.#roll(3) === 0)) join();
@@ -276,8 +276,12 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
     #hear(at: number, calm: boolean): void {
       const { parent, transactions } = chain.blocks.get(at)!;
       for (const head of heads) {
-        const told: Heard[] = [slot(at, parent), ...transactions.map((transaction) => logs(at, transaction)), confirmed(chain.confirmed)];
-        for (const heard of told) {
+        const reports: Heard[] = [
+          slot(at, parent),
+          ...transactions.map((transaction) => logs(at, transaction)),
+          confirmed(chain.confirmed),
+        ];
+        for (const heard of reports) {
           const luck = calm ? 9 : this.#roll(10);
           if (luck < 2) continue;
           if (luck === 2 && heard.kind === 'logs') this.#late.push({ head, at: at + 1 + this.#roll(8), heard });
@@ -295,18 +299,18 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
     { timeout: 240_000 },
     async () => {
       await fc.assert(
-        // Another number is another story, not a simpler one.
+        // Another number is another sequence, not a simpler one, so shrinking does not help.
         fc
           .asyncProperty(fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 })), async (story) => {
             await new Story(story).tell();
-            const wanted = tradesIn(chain.upTo(chain.confirmed)).toSorted();
+            const expected = tradesIn(chain.upTo(chain.confirmed)).toSorted();
             const follower = await followedFrom(0);
             expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
-            expect(follower.decided.toSorted()).toEqual(wanted);
+            expect(follower.decided.toSorted()).toEqual(expected);
             const unconfirmed = new Set([...chain.blocks.keys()].filter((at) => at > chain.confirmed).flatMap((at) => tradesIn([at])));
-            const left = (await standing()).filter((id) => wanted.includes(id) || !unconfirmed.has(id));
-            expect(left.toSorted()).toEqual(wanted);
-            // Whoever comes to read the log in its middle waits for nothing either.
+            const left = (await publishedTrades()).filter((id) => expected.includes(id) || !unconfirmed.has(id));
+            expect(left.toSorted()).toEqual(expected);
+            // A reader that starts in the middle of the log waits for nothing either.
             const { length } = await bus.tail(32_768);
             for (let from = 0; from < length; from += 7) {
               expect((await followedFrom(from)).waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);
@@ -316,7 +320,7 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
             await close();
             open();
           }),
-        // The same stories in each run of the gate; LIVENESS_SEED tells others.
+        // The gate always uses the same seeds; LIVENESS_SEED selects others.
         { numRuns: 100, seed: Number(process.env['LIVENESS_SEED'] ?? 1), examples: lateStories.map((story) => [story]) },
       );
     },

@@ -6,14 +6,14 @@ import { buyFrames, logsFrame, routedTradeLogs, signatureOf } from './pump-frame
 
 const signature = signatureOf('a transaction');
 
-/** What `readLogs` makes of lines. */
+/** The result of `readLogs` for lines. */
 function reading(logs: readonly string[]): unknown {
   const events: string[] = [];
   const outcome = readLogs(logs, (program, path, data) => events.push(`${program} ${path} ${Buffer.from(data).toString('hex')}`));
   return { events, outcome };
 }
 
-/** The quick reader's answer for a frame. */
+/** The result of the fast reader for a frame. */
 function quick(frame: Buffer): { signature: string; slot: number; lines: string[] | null } | 'failed' | null {
   const head = readLogsHead(frame);
   if (head === null) return null;

@@ -12,7 +12,7 @@ import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { logsSighting } from './sightings.ts';
 
-/** Turns of the event loop that anything takes at most: nothing here waits for a clock. */
+/** The most turns of the event loop that anything may take; nothing here waits for a clock. */
 const maxTurns = 5_000;
 
 export async function turns(count: number): Promise<void> {
@@ -36,7 +36,7 @@ export interface ChainBlock {
   readonly transactions: readonly number[];
 }
 
-/** Blocks on any fork; those up to the confirmed one are read by RPC. */
+/** Blocks on any fork; those up to the confirmed one can be read by RPC. */
 export class ForkingChain {
   readonly blocks = new Map<number, ChainBlock>();
   confirmed = 0;
@@ -84,14 +84,14 @@ export type Heard =
   | { readonly kind: 'logs'; readonly slot: number; readonly transaction: number }
   | { readonly kind: 'confirmed'; readonly slot: number };
 
-/** An ingest process without its sockets that can be killed between any two entries that it writes. */
+/** An ingest process without sockets that can be killed between any two entries that it writes. */
 export class MortalHead {
   readonly publisher: Publisher;
   readonly continuity: Continuity;
   readonly #pipeline: Pipeline;
   readonly #ended = new AbortController();
   #lease: Lease | null = null;
-  /** Entries that it still writes; null while it is well. */
+  /** How many more entries it writes; null if it is not going to be killed. */
   #entriesLeft: number | null = null;
   #stalled = false;
   dead = false;
@@ -146,7 +146,7 @@ export class MortalHead {
     }
   }
 
-  /** One round of the gap filler, whole or not. */
+  /** One round of the gap filler, complete or not. */
   async round(): Promise<void> {
     const ended = (): number => this.continuity.stats.gaps.rounds + this.continuity.stats.gaps.failedRounds;
     const before = ended();
@@ -156,12 +156,12 @@ export class MortalHead {
     });
   }
 
-  /** From now on the bus does not answer what it writes. */
+  /** From now on the bus does not answer its writes. */
   stall(): void {
     this.#stalled = true;
   }
 
-  /** Of what it writes next, the first so many entries come into the log; then nothing of it is heard any more. */
+  /** Of its next writes, this many entries are stored; the rest is lost. */
   async kill(entries: number): Promise<void> {
     this.#entriesLeft = entries;
     await turns(4);

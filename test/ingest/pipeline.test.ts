@@ -281,7 +281,7 @@ describe('pools', () => {
   it('publish the reserves after the trade, with the virtual part', async () => {
     const harness = createHarness({ accounts: known });
     take(harness, amm(ammBuy({ virtualQuote: 500n })));
-    await until('told', () => harness.events.length === 2);
+    await until('published', () => harness.events.length === 2);
     expect((harness.events[0] as TradeEvent).reserves).toEqual({
       virtualBase: '999000000',
       virtualQuote: '2002004500',
@@ -297,7 +297,7 @@ describe('pools', () => {
     ]);
     const harness = createHarness({ accounts, solUsd });
     take(harness, amm(ammBuy({ baseAmount: 1_000_000_000n, quoteAmount: 50_000_000n, baseBefore: 11_000_000_000n, supply: 123n })));
-    await until('told', () => harness.events.length === 2);
+    await until('published', () => harness.events.length === 2);
     const [trade, price] = harness.events as [TradeEvent, PriceEvent];
     expect(trade).toMatchObject({
       side: 'sell',
@@ -325,7 +325,7 @@ describe('pools', () => {
     ]);
     const harness = createHarness({ accounts, solUsd });
     take(harness, amm(ammBuy()));
-    await until('told', () => harness.events.length === 2);
+    await until('published', () => harness.events.length === 2);
     const trade = harness.events[0] as TradeEvent;
     expect(trade).toMatchObject({ solAmount: null, quoteUiAmount: 2, quoteDecimals: 6 });
     expect(trade.priceUsd).toBe(trade.priceQuote);
@@ -341,7 +341,7 @@ describe('pools', () => {
     ]);
     const harness = createHarness({ accounts, solUsd });
     take(harness, amm(ammBuy()));
-    await until('told', () => harness.events.length === 2);
+    await until('published', () => harness.events.length === 2);
     expect(harness.events[0]).toMatchObject({ quoteUiAmount: 2_000, priceSol: null, priceUsd: null, marketCapSol: null, solAmount: null });
   });
 
@@ -382,7 +382,7 @@ describe('pools', () => {
       },
     });
     take(harness, amm(ammBuy()));
-    await until('told', () => harness.events.length === 2);
+    await until('published', () => harness.events.length === 2);
     expect(harness.pipeline.counts.lostEvents).toBe(0);
   });
 

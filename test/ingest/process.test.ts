@@ -9,7 +9,7 @@ import { startRedis } from '../support/redis.ts';
 import { recordingLog, until } from './harness.ts';
 import { keyOf, routedTradeLogs, signatureOf, tradeEventBytes } from './pump-frames.ts';
 import { startScriptedNode } from './scripted-node.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 interface Child {
-  /** Everything on stderr so far. */
+  /** All of stderr so far. */
   text(): string;
   readonly lines: Record<string, unknown>[];
   readonly exit: Promise<unknown[]>;
@@ -49,7 +49,7 @@ function run(settings: Record<string, string>): Child {
   return { text: () => all, lines, exit, signal: (name) => void child.kill(name) };
 }
 
-/** Names of the settings that the process complains about before it ends. */
+/** Names of the settings that the process reports before it ends. */
 function faultsOf(child: Child): string[] {
   expect(child.text()).toMatch(/^These settings are wrong:$/m);
   return Array.from(child.text().matchAll(/^ {2}([A-Z_]+): /gm), ([, name]) => name!);
@@ -67,7 +67,7 @@ describe('the ingest process', () => {
     const events: StreamEvent[] = [];
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: (entry) => void events.push(...toldBy(entry)),
+      onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
       onLost: () => undefined,
     });
     const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });

@@ -25,7 +25,7 @@ const idOf = ({ json }: Pick<BusEntry, 'json'>): string => (JSON.parse(Buffer.fr
 const lossesOf = ({ batches }: ScriptedPublisher): unknown[] =>
   batches.flat().flatMap(({ topics, json }) => readVerdict({ topics: topics.map((topic) => ({ topic, seq: 0 })), json })?.lost ?? []);
 
-/** What the bus takes is what the test says. */
+/** The test decides what the bus accepts. */
 class ScriptedPublisher implements BusPublisher {
   readonly batches: (readonly BusEntry[])[] = [];
   readonly taken: string[] = [];
@@ -49,7 +49,7 @@ class ScriptedPublisher implements BusPublisher {
 
 const open: Publisher[] = [];
 
-/** A publisher on a bus, which may be shared; it leads unless another does already. */
+/** A publisher on a bus, which may be shared. It leads unless another one does. */
 function startOn(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>): { publisher: Publisher; lines: LogLine[] } {
   const lines: LogLine[] = [];
   const publisher = new Publisher(bus, recordingLog(lines));
@@ -195,7 +195,7 @@ describe('a fenced publisher', () => {
 describe('two publishers', () => {
   const idsOn = async (bus: Bus): Promise<string[]> => (await bus.tail(1_000)).map(idOf);
 
-  /** Two on one bus, the first leading; each is handed its own copy of every event, as two processes would. */
+  /** Two on one bus, of which the first leads. Each gets its own copy of every event, like two processes. */
   async function startTwo() {
     const bus = createInProcessBus();
     const leader = startOn(bus);
@@ -213,7 +213,7 @@ describe('two publishers', () => {
     const events = someEvents(40);
     push(events.slice(0, 20), leader.publisher);
     await settled();
-    // The second has seen some that were published, and some that never will be by the first.
+    // The second has seen some events that were published, and some that the first will never publish.
     push(events.slice(10, 30), standby.publisher);
     await expect(idsOn(bus)).resolves.toEqual(events.slice(0, 20).map(({ id }) => id));
     await leader.publisher.withdraw();
@@ -270,12 +270,12 @@ describe('two publishers', () => {
     push(events.slice(0, 10), leader.publisher, standby.publisher);
     await settled();
     push(events.slice(10), leader.publisher, standby.publisher);
-    // The events are handed over only after this: the lead is lost first.
+    // The events are sent only after this: the lead is lost first.
     void leader.publisher.withdraw();
     await until('published', () => standby.publisher.counts.published === 20);
     expect(leader.publisher.counts.dropped).toBe(0);
     await expect(idsOn(bus)).resolves.toEqual(events.map(({ id }) => id));
-    // And back again: what is still kept is known.
+    // And back again: the retained events are known.
     leader.publisher.stand();
     await standby.publisher.close(1_000);
     await until('leading', () => leader.publisher.leads && leader.publisher.buffered === 0);
@@ -307,7 +307,7 @@ describe('two publishers', () => {
     expect(await takeOver(100)).toBe(1);
     expect(asked).toEqual([2_002, 32_768, 2_002, 32_768]);
     asked.length = 0;
-    // All that is complete was told and decided: what of it comes again is a repeat.
+    // Everything that is complete was published and decided, so a repeated event is a duplicate.
     expect(await takeOver(100 + 3_000 - 1_500)).toBe(1);
     expect(asked).toEqual([2_002]);
     await bus.close();
@@ -319,7 +319,7 @@ describe('two publishers', () => {
     const text = { name: '', symbol: '', uri: '', description: null, image: null, twitter: null, telegram: null, website: null };
     const at = (id: string, slot: number, type: string = event.type): PublishableEvent =>
       ({ ...event, ...text, type, id, slot, ts: { received: 1, published: 0 } }) as PublishableEvent;
-    // A document comes when it comes: seconds after its token, among events of later slots.
+    // A document may arrive seconds after its token, among events of later slots.
     const [old, recent] = [at('old.metadata', 100, 'tokenMetadata'), at('recent.metadata', 2_500, 'tokenMetadata')];
     const creations = [at('old', 100, 'newToken'), at('recent', 2_500, 'newToken')] as const;
     const trades = Array.from({ length: 3_000 }, (_, index) => at(`t${index}`, 100 + index));
@@ -328,7 +328,7 @@ describe('two publishers', () => {
     standby.publisher.stand(async () => 2_000);
     await leader.publisher.withdraw();
     await until('leading', () => standby.publisher.leads);
-    // As of a process that was blind for a while: it kept what it saw before. What is read late was missing.
+    // Like a process that saw nothing for a while: it retains what it saw before. An event that is read late was missing.
     const late = { ...at('late', 300), commitment: 'confirmed', late: true } as PublishableEvent;
     push([trades[0]!, old, recent, late], standby.publisher);
     await until('published', () => standby.publisher.buffered === 0);

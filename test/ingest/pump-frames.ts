@@ -19,7 +19,7 @@ import { accountDiscriminators, eventDiscriminators, feeProgram, programId } fro
 
 const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';
 
-/** 32 bytes that follow from a name: the same coin and trader in every run. */
+/** 32 bytes derived from a name, so that coins and traders are the same in every run. */
 export function keyOf(name: string): Uint8Array {
   return createHash('sha256').update(name).digest();
 }
@@ -120,7 +120,7 @@ export interface PumpCreation {
   readonly symbol: string;
   readonly uri: string;
   readonly timestamp: number;
-  /** Null for a layout from before the event told it. */
+  /** Null for a layout that is older than this field. */
   readonly tokenProgram: Uint8Array | null;
   readonly mayhem?: boolean;
 }
@@ -147,7 +147,7 @@ export function createEventBytes(creation: PumpCreation): Buffer {
     .done();
 }
 
-/** BondingCurve of 125 bytes, as `create_v2` makes it. */
+/** BondingCurve of 125 bytes, as `create_v2` creates it. */
 export function curveAccountBytes(virtualToken = initialVirtualToken, virtualSol = initialVirtualSol, mayhem = false): Buffer {
   const realToken = virtualToken - (initialVirtualToken - initialRealToken);
   return new Writer()
@@ -183,7 +183,7 @@ export function migrationEventBytes(migration: {
   readonly quoteAmount: bigint;
   readonly fee: bigint;
   readonly timestamp: number;
-  /** SOL where it is not given. */
+  /** SOL by default. */
   readonly quoteMint?: Uint8Array;
 }): Buffer {
   return new Writer()
@@ -217,7 +217,7 @@ export interface AmmTrade {
   readonly baseBefore: bigint;
   readonly quoteBefore: bigint;
   readonly virtualQuote?: bigint;
-  /** 0 for a layout that does not tell it. */
+  /** 0 for a layout without this field. */
   readonly supply?: bigint;
   readonly timestamp: number;
 }
@@ -243,7 +243,7 @@ export function ammTradeEventBytes(trade: AmmTrade): Buffer {
   return writer.u64(0n, 0n, 0n, 0n, virtualQuote, 0n).u8(0).u64(supply, 0n, 0n).done();
 }
 
-/** PostCompleteBuyEvent by the IDL of 2026-10: the part of a buy behind its curve's end, and the reserves of the pool to be. */
+/** PostCompleteBuyEvent by the IDL of 2026-10: the part of a buy after its curve's end, and the reserves of the future pool. */
 export function postCompleteBuyEventBytes(buy: {
   readonly mint: Uint8Array;
   readonly curve: Uint8Array;
@@ -333,7 +333,7 @@ export function poolAccountBytes(
   return data;
 }
 
-/** Token account of 165 bytes, as both token programs have it. */
+/** Token account of 165 bytes, in the layout of both token programs. */
 export function tokenAccountBytes(mint: Uint8Array, owner: Uint8Array, amount: bigint): Buffer {
   const data = Buffer.alloc(165);
   data.set(mint, 0);
@@ -343,7 +343,7 @@ export function tokenAccountBytes(mint: Uint8Array, owner: Uint8Array, amount: b
   return data;
 }
 
-/** An initialized mint of 82 bytes, as both token programs have it. */
+/** An initialized mint of 82 bytes, in the layout of both token programs. */
 export function mintAccountBytes(decimals: number, supply: bigint): Buffer {
   const data = Buffer.alloc(82);
   data.writeBigUInt64LE(supply, 36);
@@ -352,7 +352,7 @@ export function mintAccountBytes(decimals: number, supply: bigint): Buffer {
   return data;
 }
 
-/** Whirlpool of SOL and USDC at a price, as far as the price is read. */
+/** Whirlpool of SOL and USDC at a price, with the fields from which the price is read. */
 export function whirlpoolBytes(usdPerSol: number, liquidity = 1_000_000n): Buffer {
   const data = Buffer.alloc(whirlpoolLength);
   data.set(whirlpoolDiscriminator, 0);
@@ -369,7 +369,7 @@ export function whirlpoolBytes(usdPerSol: number, liquidity = 1_000_000n): Buffe
   return data;
 }
 
-/** Log lines of one program around its own, as the runtime writes them. */
+/** Log lines of one program around its inner lines, as the runtime writes them. */
 export function invoked(program: string, depth: number, lines: readonly string[], units = 2170): string[] {
   return [
     `Program ${program} invoke [${depth}]`,
@@ -415,7 +415,7 @@ export function routedTradeLogs(event: Uint8Array): string[] {
   ];
 }
 
-/** A `logsNotification` as an RPC node frames it. */
+/** A `logsNotification` in the form of an RPC node. */
 export function logsFrame(signature: string, slot: number, logs: readonly string[], subscription = 1, err: unknown = null): string {
   return JSON.stringify({
     jsonrpc: '2.0',
@@ -424,10 +424,10 @@ export function logsFrame(signature: string, slot: number, logs: readonly string
   });
 }
 
-/** Slot of the first of `buyFrames`; 32 buys stand in each. */
+/** Slot of the first of `buyFrames`; each slot has 32 buys. */
 export const firstBuySlot = 454_631_564;
 
-/** `count` buys, each of its own coin by its own trader, with reserves as the curve's formula gives them. */
+/** `count` buys, each of another coin by another trader, with reserves by the curve's formula. */
 export function buyFrames(count: number, label = 'buy'): Buffer[] {
   const frames: Buffer[] = [];
   for (let index = 0; index < count; index++) {

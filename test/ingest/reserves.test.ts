@@ -107,7 +107,7 @@ describe('a boosted pool', () => {
     take(harness, ammProgram, [ammBuy()]);
     const parts = { mint, pool, virtualQuote: 400_000_000_000n, realQuote: 2_600_000_000_000n, timestamp };
     const signature = take(harness, ammProgram, [boostBuyEventBytes({ ...parts, burned: 1_000_000_000n, realBase: 500_000_000n })]);
-    await until('all was told', () => harness.events.length === 3);
+    await until('all was published', () => harness.events.length === 3);
     expect(lastPrice(harness)).toMatchObject({
       id: `${signature}:0.price`,
       source: 'account',
@@ -151,7 +151,7 @@ describe('the account of a pool', () => {
       },
     });
     take(harness, ammProgram, [ammBuy()]);
-    await until('the trade was told', () => harness.events.length === 2);
+    await until('the trade was published', () => harness.events.length === 2);
     harness.calls.length = 0;
     return { harness, accounts };
   }
@@ -165,7 +165,7 @@ describe('the account of a pool', () => {
     accounts.set(addressOf('base vault'), vaultJson(mint, pool, 500_000_000n));
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, 1_700_000_000_000n));
     changed(harness, 300_000_000_000n, 101);
-    await until('it was told', () => harness.events.length === 3);
+    await until('it was published', () => harness.events.length === 3);
     expect(harness.calls).toMatchObject([
       { method: 'getMultipleAccounts', params: [[poolAddress, addressOf('base vault'), addressOf('quote vault')], {}] },
     ]);
@@ -182,7 +182,7 @@ describe('the account of a pool', () => {
     const { harness, accounts } = await traded();
     changed(harness, 5n, 100);
     expect(harness.calls).toEqual([]);
-    // Waiting fees were swept out of the vault: what left it came back to the virtual part.
+    // Waiting fees were swept out of the vault; the same amount was added to the virtual part.
     const { virtualQuote, realBase } = lastPrice(harness).reserves!;
     accounts.set(poolAddress, poolJson(1_000n));
     accounts.set(addressOf('base vault'), vaultJson(mint, pool, BigInt(realBase)));
@@ -233,7 +233,7 @@ describe('the account of a curve whose coin is unknown', () => {
           : undefined,
     });
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 32_000_000_000n), 7);
-    await until('it was told', () => harness.events.length === 1);
+    await until('it was published', () => harness.events.length === 1);
     expect(lastPrice(harness)).toMatchObject({ mint: mintAddress, poolAddress: curveAddress, priceSol: 3.2e-8, marketCapSol: 32, slot: 7 });
     expect(harness.calls.every(({ params }) => params[0] === curveAddress)).toBe(true);
   });

@@ -3,28 +3,28 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';
 
-/** What a call is answered with: a result, a JSON-RPC error, or nothing at all. */
+/** The answer to a call: a result, a JSON-RPC error, or no answer. */
 export type Answer = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } } | 'silence';
 
 export interface ScriptedNode {
   readonly httpUrl: string;
   readonly wsUrl: string;
-  /** Methods and parameters that were called over HTTP, in order. */
+  /** Methods and parameters of the HTTP calls, in order. */
   readonly calls: { readonly method: string; readonly params: readonly unknown[] }[];
-  /** Subscriptions of the connections that are open. */
+  /** Subscriptions of the open connections. */
   readonly subscriptions: ReadonlyMap<WebSocket, ReadonlyMap<number, { readonly method: string; readonly params: readonly unknown[] }>>;
   /** Connections accepted so far. */
   readonly connections: number;
-  /** Answers calls over HTTP; the default knows the genesis hash and no account. */
+  /** Answers HTTP calls; by default with the genesis hash and no accounts. */
   onCall: (method: string, params: readonly unknown[]) => Answer | Promise<Answer>;
   /** Answers subscriptions; undefined: with the next id, as a node does. */
   onSubscribe: ((method: string, params: readonly unknown[], socket: WebSocket) => Answer | undefined) | null;
-  /** Slots are told every 50 ms while true. */
+  /** While true, slots are reported every 50 ms. */
   tellsSlots: boolean;
   slot: number;
-  /** Sends bytes to every connection as they are. */
+  /** Sends bytes unchanged to every connection. */
   send(frame: string | Buffer): void;
-  /** A notification to every connection that subscribed to `method`, under the id it was given. */
+  /** Sends a notification to every connection that subscribed to `method`, with the id of its subscription. */
   notify(method: string, subscribeMethod: string, result: unknown, only?: (params: readonly unknown[]) => boolean): void;
   logs(signature: string, logs: readonly string[], options?: { readonly err?: unknown; readonly slot?: number }): void;
   account(address: string, owner: string, data: Uint8Array): void;
@@ -45,7 +45,7 @@ export function accountJson(owner: string, data: Uint8Array): unknown {
   };
 }
 
-/** Accounts by address, as `getMultipleAccounts` and `getAccountInfo` answer from them. */
+/** Accounts by address, for answers to `getMultipleAccounts` and `getAccountInfo`. */
 export function accountAnswers(accounts: ReadonlyMap<string, unknown>, slot = 1): (method: string, params: readonly unknown[]) => Answer {
   return (method, params) => {
     if (method === 'getGenesisHash') return { result: genesisHashOf('scripted') };
@@ -59,7 +59,7 @@ export function accountAnswers(accounts: ReadonlyMap<string, unknown>, slot = 1)
   };
 }
 
-/** A node whose every word is scripted: JSON-RPC over HTTP and PubSub on one port of the loopback. */
+/** A node with scripted answers: JSON-RPC over HTTP and PubSub on one port of the loopback. */
 export async function startScriptedNode(): Promise<ScriptedNode> {
   const server = createServer();
   const sockets = new WebSocketServer({ server });

@@ -10,7 +10,7 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 /** A minute at 200 ms a slot: several coins complete and migrate. */
 const slots = 300;
@@ -37,12 +37,12 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   const events: StreamEvent[] = [];
   const subscriber = await bus.subscriber();
   await subscriber.start({
-    onEntry: (entry) => void events.push(...toldBy(entry)),
+    onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
     onLost: ({ from, to, reason }) => {
       throw new Error(`Entries ${from} to ${to} were lost: ${reason}.`);
     },
   });
-  // The same node under two names is two endpoints.
+  // The same node under two names counts as two endpoints.
   const also = (url: string): string[] => (second ? [url, url.replace('127.0.0.1', 'localhost')] : [url]);
   const config = {
     rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) },
@@ -55,13 +55,13 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   return { simnet, ingest, events, lines };
 }
 
-/** Every coin is worth its price times the supply that its mint shows, whatever its program says. Nothing was burned yet. */
+/** Every coin is worth its price times the supply that its mint shows, in all programs. Nothing was burned yet. */
 function expectTrueValues({ simnet, events }: Running): void {
   const supplies = new Map<string, number>();
   for (const event of events) {
     if (event.type === 'retract' || event.type === 'order' || event.type === 'tokenMetadata' || event.type === 'candle') continue;
     const mint = simnet.chain.account(event.mint);
-    if (mint === null) continue; // the market has forgotten an old coin
+    if (mint === null) continue; // the market has dropped an old coin
     const supply = Buffer.from(mint.data).readBigUInt64LE(36);
     supplies.set(event.mint, Number(supply / 1_000_000n));
     if (event.type === 'newToken') expect(event.supply).toBe(supply.toString());
@@ -81,14 +81,14 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
   const all = happened(simnet);
   expect(all.filter(({ kind }) => kind === 'trade').length).toBeGreaterThan(300);
   for (const type of happenedKinds) {
-    const wanted = all.filter(({ kind }) => kind === type);
-    const told = (): string[] => events.filter((event) => event.type === type).map((event) => event.id);
-    expect(wanted.length).toBeGreaterThan(0);
-    await until(`every ${type}`, () => told().length >= wanted.length);
-    expect(told().toSorted()).toEqual(wanted.map(({ id }) => id).toSorted());
-    // What must be fetched comes later; all else in the order of the chain.
-    const late = new Set(wanted.filter(({ cut }) => cut).map(({ id }) => id));
-    if (ordered) expect(told().filter((id) => !late.has(id))).toEqual(wanted.map(({ id }) => id).filter((id) => !late.has(id)));
+    const expected = all.filter(({ kind }) => kind === type);
+    const publishedIds = (): string[] => events.filter((event) => event.type === type).map((event) => event.id);
+    expect(expected.length).toBeGreaterThan(0);
+    await until(`every ${type}`, () => publishedIds().length >= expected.length);
+    expect(publishedIds().toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
+    // Events that must be fetched arrive later; all others in chain order.
+    const late = new Set(expected.filter(({ cut }) => cut).map(({ id }) => id));
+    if (ordered) expect(publishedIds().filter((id) => !late.has(id))).toEqual(expected.map(({ id }) => id).filter((id) => !late.has(id)));
   }
   expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
   for (const event of events) {
@@ -126,7 +126,7 @@ describe('a whole simulated chain', () => {
     running.simnet.control.duplicate({ share: 0.3 });
     await expectWhole(running, false);
     const { completed, incomplete } = running.ingest.stats().pipeline;
-    // Of the 25, those that failed are of no interest.
+    // Of the 25, the failed ones are ignored.
     expect(incomplete).toBeGreaterThan(10);
     expect(completed).toBe(incomplete);
   });

@@ -38,7 +38,7 @@ describe('the slot of the chain', () => {
       chain.judge([slot, 460_000_000], 2);
       expect(chain.slot).toBe(slot);
     }
-    // An hour without anybody.
+    // An hour without any report.
     chain.judge([460_019_000, 460_000_000], 3_600_002);
     expect(chain.slot).toBe(460_019_000);
   });
@@ -195,12 +195,12 @@ describe('an endpoint that reports impossible slots', () => {
     expect(ingest.stats().slot).toBeLessThan(100_000);
     expect(ingest.stats().endpoints[1]).toMatchObject({ state: 'up' });
     expect(ingest.stats().solUsd).toMatchObject({ price: expect.closeTo(150, 6) as number });
-    // The same transaction, told by the other one.
+    // The same transaction, reported by the other endpoint.
     honest.logs(signatureOf('liar'), routedTradeLogs(curveBuy()));
-    await until('the trade was told', () => ingest.stats().events.trades === 1);
+    await until('the trade was published', () => ingest.stats().events.trades === 1);
     honest.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
-    await until('the price was told', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
-    // What it tells from now on counts again.
+    await until('the price was published', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
+    // Its later reports count again.
     expect(ingest.stats().endpoints[0]!.slot).toBe(900_000_000);
     liar.tellsSlots = true;
     await until('the liar is back', () => ingest.stats().endpoints[0]!.slot < 100_000);

@@ -2,7 +2,10 @@ import { ammTradeEventBytes, keyOf, tradeEventBytes, type AmmTrade, type PumpTra
 
 const someTimestamp = 1_791_485_924;
 
-/** Events of trades for tests that are about something else: each names only what matters to it. The first purchase on a curve, for one SOL. */
+/**
+ * Trades for tests about something else; each test sets only the fields that matter to it. This one is the first buy on a curve, for one
+ * SOL.
+ */
 export function curveBuy(parts: Partial<PumpTrade> = {}): Buffer {
   return tradeEventBytes({
     mint: keyOf('coin'),
@@ -17,7 +20,7 @@ export function curveBuy(parts: Partial<PumpTrade> = {}): Buffer {
   });
 }
 
-/** A small purchase in a pool. */
+/** A small buy in a pool. */
 export function poolBuy(parts: Partial<AmmTrade> = {}): Buffer {
   return ammTradeEventBytes({
     side: 'buy',

@@ -37,7 +37,7 @@ function sold(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {})
 
 let serial = 0;
 
-/** Takes a transaction that was received `afterMs` from now. */
+/** Processes a transaction that was received `afterMs` from now. */
 function take(harness: Harness, program: string, events: readonly Buffer[], afterMs = 0): void {
   const logs = invoked(program, 1, events.map(dataLine));
   harness.pipeline.takeNew(
@@ -55,7 +55,7 @@ function last<T extends StreamEvent['type']>(harness: Harness, type: T): Extract
   return found as Extract<StreamEvent, { type: T }>;
 }
 
-/** Tokens by which an event multiplied its price. */
+/** The supply by which an event multiplied its price. */
 const worth = ({ marketCapSol, priceSol }: TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent): number =>
   Math.round(marketCapSol! / priceSol!);
 
@@ -136,7 +136,7 @@ describe('the supply of a mayhem coin', () => {
     ]);
     const harness = createHarness({ accounts });
     take(harness, ammProgram, [sold({ supply: 10n ** 15n })]);
-    await until('the trade was told', () => harness.events.length === 2);
+    await until('the trade was published', () => harness.events.length === 2);
     expect(worth(last(harness, 'trade'))).toBe(1_300_000_000);
   });
 });
@@ -161,7 +161,7 @@ describe('the supply of other coins', () => {
       const harness = createHarness({ accounts });
       const trade = sold({ supply: flipped ? 777n : 0n });
       take(harness, ammProgram, [trade]);
-      await until('the trade was told', () => harness.events.length === 2);
+      await until('the trade was published', () => harness.events.length === 2);
       expect(worth(last(harness, 'trade'))).toBe(5_000);
       accounts.set(mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 4_000_000_000n)));
       take(harness, ammProgram, [trade]);

@@ -16,7 +16,7 @@ import { createHarness, recordingLog, until } from './harness.ts';
 import { buyFrames } from './pump-frames.ts';
 import { logsSighting } from './sightings.ts';
 
-/** Transactions of coins of their own, a trade and its price each. */
+/** Transactions of different coins, each with a trade and its price. */
 const transactions = buyFrames(8).map((frame) => {
   const head = readLogsHead(frame)!;
   return { signature: head.signature, logs: readLogsLines(frame, head)! };
@@ -31,7 +31,7 @@ afterEach(async () => {
   await Promise.all(buses.splice(0).map((bus) => bus.close()));
 });
 
-/** No node answers: what these processes know they were told. */
+/** No node answers: these processes know only what the test reports. */
 const silent: Rpc = { call: () => Promise.reject(new Error('not answered')) };
 
 /** An ingest process without its sockets. */
@@ -64,7 +64,7 @@ class Head {
     heads.push(this);
   }
 
-  /** As an endpoint tells it. */
+  /** As an endpoint reports it. */
   take(message: Message): void {
     const { slot } = message;
     if (message.kind === 'slot') this.#continuity.slot(slot, message.parent);
@@ -80,7 +80,7 @@ class Head {
 
   async lead(): Promise<void> {
     this.publisher.stand();
-    await until('leading, and all told', () => this.publisher.leads && this.publisher.buffered === 0);
+    await until('leading, and all published', () => this.publisher.leads && this.publisher.buffered === 0);
     await this.publisher.flushed(ended.signal);
   }
 }
@@ -91,7 +91,7 @@ type Message =
   | { readonly kind: 'confirmed'; readonly slot: number };
 
 const slot = (at: number, parent: number): Message => ({ kind: 'slot', slot: at, parent });
-const told = (transaction: number, at: number): Message => ({ kind: 'published', slot: at, transaction });
+const reported = (transaction: number, at: number): Message => ({ kind: 'published', slot: at, transaction });
 const confirmed = (at: number): Message => ({ kind: 'confirmed', slot: at });
 
 async function busWith(entries: readonly BusEntry[]): Promise<Bus> {
@@ -104,7 +104,7 @@ async function busWith(entries: readonly BusEntry[]): Promise<Bus> {
 const entriesOf = async (bus: Bus): Promise<BusEntry[]> =>
   (await bus.tail(32_768)).map(({ topics, json, msgpack }) => ({ topics: topics.map(({ topic }) => topic), json, msgpack }));
 
-/** What the log says of the trade of each transaction, in order: the slot that it is told for, or that it is taken back. */
+/** The log's entries about the trade of each transaction, in order: the slot for which it is published, or its retraction. */
 async function sayings(bus: Bus): Promise<Map<string, (number | 'retract')[]>> {
   const found = new Map<string, (number | 'retract')[]>();
   for (const entry of await bus.tail(32_768)) {
@@ -122,7 +122,7 @@ const trades = ((): string[] => {
 })();
 const tradeOf = (transaction: number): string => trades[transaction]!;
 
-/** What one process put into the log, alone. */
+/** What one process alone wrote into the log. */
 async function logOf(messages: readonly Message[]): Promise<BusEntry[]> {
   const bus = await busWith([]);
   const head = new Head(bus);
@@ -136,8 +136,8 @@ async function logOf(messages: readonly Message[]): Promise<BusEntry[]> {
   return entries;
 }
 
-/** The log after a process that saw `before` as it stood by took over from one that left `log`, and then saw `after`. */
-async function taken(log: readonly BusEntry[], before: readonly Message[], after: readonly Message[]): Promise<Bus> {
+/** The log after a takeover: the new process saw `before`, the old one left `log`, and then the new one saw `after`. */
+async function afterTakeover(log: readonly BusEntry[], before: readonly Message[], after: readonly Message[]): Promise<Bus> {
   const bus = await busWith(log);
   const head = new Head(bus);
   for (const message of before) head.take(message);
@@ -147,7 +147,7 @@ async function taken(log: readonly BusEntry[], before: readonly Message[], after
   return bus;
 }
 
-/** Slot 2 and slot 3 follow on slot 1; one of them dies. */
+/** Slots 2 and 3 both follow slot 1; one of them dies. */
 const fork = [slot(1, 0), confirmed(1), slot(2, 1), slot(3, 1)] as const;
 const lives = (at: number): Message[] => [slot(4, at), confirmed(4)];
 
@@ -157,15 +157,15 @@ describe('a transaction that the old leader published for one slot and the new l
     { at: 2, living: 3, says: [2, 'retract', 3] },
     { at: 3, living: 2, says: [3, 'retract', 2] },
     { at: 3, living: 3, says: [3] },
-  ])('told for $at, alive in $living', async ({ at, living, says }) => {
-    const log = await logOf([...fork, told(0, at)]);
-    const bus = await taken(log, [...fork, told(0, 5 - at)], lives(living));
+  ])('published for $at, alive in $living', async ({ at, living, says }) => {
+    const log = await logOf([...fork, reported(0, at)]);
+    const bus = await afterTakeover(log, [...fork, reported(0, 5 - at)], lives(living));
     expect((await sayings(bus)).get(tradeOf(0))).toEqual(says);
   });
 
   it('is published for the other slot if it is already known which one lives', async () => {
-    const log = await logOf([...fork, told(0, 2)]);
-    const bus = await taken(log, [...fork, told(0, 3), ...lives(3)], []);
+    const log = await logOf([...fork, reported(0, 2)]);
+    const bus = await afterTakeover(log, [...fork, reported(0, 3), ...lives(3)], []);
     expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract', 3]);
   });
 });
@@ -173,7 +173,7 @@ describe('a transaction that the old leader published for one slot and the new l
 describe('a transaction on three forks', () => {
   it('is published for the one that lives', async () => {
     const says = async (living: number): Promise<unknown> => {
-      const heard = [...fork, slot(4, 1), told(0, 2), told(0, 3), told(0, 4), slot(5, living), confirmed(5)];
+      const heard = [...fork, slot(4, 1), reported(0, 2), reported(0, 3), reported(0, 4), slot(5, living), confirmed(5)];
       return (await sayings(await busWith(await logOf(heard)))).get(tradeOf(0));
     };
     await expect(says(2)).resolves.toEqual([2]);
@@ -184,30 +184,30 @@ describe('a transaction on three forks', () => {
 
 describe('an event that the old leader retracted', () => {
   it('is not published again by the new leader, which did not know it', async () => {
-    const log = await logOf([...fork, told(0, 2), told(1, 2), ...lives(3)]);
-    const bus = await taken(log, [...fork, told(0, 2), told(1, 2)], [told(2, 4), ...lives(3)]);
+    const log = await logOf([...fork, reported(0, 2), reported(1, 2), ...lives(3)]);
+    const bus = await afterTakeover(log, [...fork, reported(0, 2), reported(1, 2)], [reported(2, 4), ...lives(3)]);
     expect([...(await sayings(bus)).values()]).toEqual([[2, 'retract'], [2, 'retract'], [2, 'retract'], [2, 'retract'], [4], [4]]);
   });
 
   it('and published for another slot remains, although the new leader knows only the first slot', async () => {
-    const log = await logOf([...fork, told(0, 2), told(0, 3), ...lives(3)]);
-    const bus = await taken(log, [...fork, told(0, 2)], [...lives(3), told(0, 3)]);
+    const log = await logOf([...fork, reported(0, 2), reported(0, 3), ...lives(3)]);
+    const bus = await afterTakeover(log, [...fork, reported(0, 2)], [...lives(3), reported(0, 3)]);
     expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract', 3]);
   });
 });
 
 describe('an event that the old leader left on a dead fork', () => {
   it('is retracted if the new leader knew that the slot died, and never saw the transaction', async () => {
-    const log = await logOf([...fork, told(0, 2), told(1, 3)]);
-    const bus = await taken(log, [...fork, ...lives(3)], []);
+    const log = await logOf([...fork, reported(0, 2), reported(1, 3)]);
+    const bus = await afterTakeover(log, [...fork, ...lives(3)], []);
     expect((await sayings(bus)).get(tradeOf(0))).toEqual([2, 'retract']);
     expect((await sayings(bus)).get(tradeOf(1))).toEqual([3]);
   });
 
   it('is retracted wherever the log ends', async () => {
-    const all = await logOf([...fork, told(0, 2), told(1, 2), told(0, 3), ...lives(3)]);
+    const all = await logOf([...fork, reported(0, 2), reported(1, 2), reported(0, 3), ...lives(3)]);
     for (let length = 0; length <= all.length; length++) {
-      const bus = await taken(all.slice(0, length), [...fork, told(0, 2), told(0, 3)], lives(3));
+      const bus = await afterTakeover(all.slice(0, length), [...fork, reported(0, 2), reported(0, 3)], lives(3));
       const says = await sayings(bus);
       expectAlternating(says);
       expect(says.get(tradeOf(0))!.at(-1)).toBe(3);
@@ -226,7 +226,7 @@ function expectAlternating(says: ReadonlyMap<string, readonly (number | 'retract
 describe('over any chain with forks, any order of the reports to two processes, and any end of the first', () => {
   const slots = 8;
   const share = fc.integer({ min: 0, max: 99 });
-  /** A slot follows the one before it, or an earlier one. */
+  /** A slot follows the previous one, or an earlier one. */
   const parents = fc.array(fc.integer({ min: 1, max: 2 }), { minLength: slots, maxLength: slots });
   const hearing = fc.array(fc.record({ delay: fc.integer({ min: 0, max: 6 }), lost: share }), { minLength: 64, maxLength: 64 });
   const landings = fc.array(fc.array(fc.integer({ min: 2, max: slots }), { minLength: 1, maxLength: 3 }), { minLength: 4, maxLength: 8 });
@@ -235,12 +235,12 @@ describe('over any chain with forks, any order of the reports to two processes, 
     await fc.assert(
       fc.asyncProperty(parents, landings, hearing, hearing, share, share, async (steps, landed, first, second, killedAt, takenAt) => {
         const chain = chainOf(steps);
-        const wanted = landed.map((at) => landedOnce(at, chain.living));
-        const log = await logOf(heard(chain, wanted, first).messages);
-        const successor = heard(chain, wanted, second);
+        const expected = landed.map((at) => landedOnce(at, chain.living));
+        const log = await logOf(heard(chain, expected, first).messages);
+        const successor = heard(chain, expected, second);
         const cut = log.slice(0, Math.round((log.length * killedAt) / 99));
         const inTime = Math.round((successor.messages.length * takenAt) / 99);
-        const bus = await taken(cut, successor.messages.slice(0, inTime), successor.messages.slice(inTime));
+        const bus = await afterTakeover(cut, successor.messages.slice(0, inTime), successor.messages.slice(inTime));
         const says = await sayings(bus);
         expectAlternating(says);
         for (const said of says.values()) {
@@ -269,13 +269,13 @@ describe('over any chain with forks, any order of the reports to two processes, 
     return { parentOf, living };
   }
 
-  /** A transaction lands once on the chain that lives, and any number of times elsewhere. */
+  /** A transaction lands once on the living chain, and any number of times elsewhere. */
   function landedOnce(at: readonly number[], living: ReadonlySet<number>): number[] {
     const [first, ...others] = at.filter((one) => living.has(one));
     return [...new Set(at)].filter((one) => one === first || !others.includes(one));
   }
 
-  /** What a process hears, and of which transactions it heard in the slots where they live. */
+  /** The reports that a process receives, and the transactions that it saw in the slots in which they live. */
   function heard({ parentOf, living }: Chain, landed: readonly (readonly number[])[], hears: readonly { delay: number; lost: number }[]) {
     const timed: { at: number; message: Message }[] = [];
     const saw = new Map<number, number>();
@@ -286,7 +286,7 @@ describe('over any chain with forks, any order of the reports to two processes, 
       for (const at of ats) {
         const { delay, lost } = hears[draws++ % hears.length]!;
         if (lost < 20) continue;
-        timed.push({ at: at + 0.1 + delay, message: told(transaction, at) });
+        timed.push({ at: at + 0.1 + delay, message: reported(transaction, at) });
         if (living.has(at)) saw.set(transaction, at);
       }
     }

@@ -24,14 +24,14 @@ import {
 import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 import { logsSighting } from './sightings.ts';
 
 const mint = keyOf('coin');
 const curve = addressBytes(bondingCurveAddress(addressOf('coin')));
 const trader = keyOf('trader');
 const receivedUs = 1_791_485_924_000_000;
-/** Virtual token reserves at which a curve holds no real tokens any more. */
+/** Virtual token reserves at which a curve has no real tokens left. */
 const emptyCurve = 279_900_000_000_000n;
 
 const first = curveBuy({ solAmount: 1n });
@@ -48,7 +48,7 @@ const creation = createEventBytes({
   tokenProgram: addressBytes(token2022Program),
 });
 
-/** One top-level pump instruction an event, as `wholeTransaction` has them. */
+/** One top-level pump instruction for each event, as in `wholeTransaction`. */
 const whole = (...events: readonly Buffer[]): string[] => events.flatMap((event) => invoked(pumpProgram, 1, [dataLine(event)]));
 const cut = (...events: readonly Buffer[]): string[] => [...whole(...events), 'Log truncated'];
 
@@ -319,7 +319,7 @@ describe('two endpoints', () => {
     const events: StreamEvent[] = [];
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: (entry) => void events.push(...toldBy(entry)),
+      onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
       onLost: () => {
         throw new Error('The in-process bus lost entries.');
       },
@@ -335,7 +335,7 @@ describe('two endpoints', () => {
 
   const trades = (events: readonly StreamEvent[]): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
 
-  /** Both nodes tell of one slot, as nodes do. */
+  /** Both nodes report one slot, as nodes do. */
   function logs(node: ScriptedNode, name: string, lines: readonly string[]): void {
     const result = { context: { slot: 1_000 }, value: { signature: signatureOf(name), err: null, logs: lines } };
     node.notify('logsNotification', 'logsSubscribe', result, (params) => (params[0] as { mentions: string[] }).mentions[0] === pumpProgram);
@@ -344,14 +344,14 @@ describe('two endpoints', () => {
   it('complete each other: the first omitted or garbled its lines, in either form of frame', async () => {
     const { a, b, ingest, events } = await start();
     const bad = [`Program ${pumpProgram} invoke [1]`, 'Program data: %%%%', `Program ${pumpProgram} success`];
-    // The escaped line is left to the parser.
+    // The line with an escape is left to the parser.
     const escaped = ['Program x"y', ...bad];
     for (const [index, lines] of [[], bad, escaped, whole()].entries()) {
       const before = ingest.stats().sightings.new;
       logs(a, `t${index}`, lines);
       await until('heard', () => ingest.stats().sightings.new === before + 1);
       logs(b, `t${index}`, index === 2 ? ['Program x"y', ...whole(first)] : whole(first));
-      await until('told', () => trades(events).length === index + 1);
+      await until('published', () => trades(events).length === index + 1);
       logs(b, `t${index}`, whole(first));
     }
     await until('repeats', () => ingest.stats().sightings.repeated === 4);
@@ -391,7 +391,7 @@ describe('two endpoints', () => {
     }
     expect(trades(events)).toHaveLength(2 * answers.length);
     b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(poolBuy({ pool }))]));
-    await until('told', () => trades(events).includes(`${signatureOf('amm')}:0`));
+    await until('published', () => trades(events).includes(`${signatureOf('amm')}:0`));
     expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, completedByOthers: 0 });
   });
 
@@ -400,11 +400,11 @@ describe('two endpoints', () => {
     const pool = accountJson(ammProgram, poolAccountBytes(keyOf('token'), addressBytes(wrappedSolMint)));
     const mintAccount = accountJson(tokenProgram, mintAccountBytes(6, 10n ** 15n));
     const wrong = accountJson(tokenProgram, new Uint8Array(3));
-    // Each has one of the two in a form that can be used.
+    // Each endpoint returns one of the two in a usable form.
     a.onCall = accountAnswers(new Map(accountsOf(pool, wrong)), 1_000);
     b.onCall = accountAnswers(new Map(accountsOf(wrong, mintAccount)), 1_000);
     b.logs(signatureOf('amm'), invoked(ammProgram, 1, [dataLine(poolBuy())]));
-    await until('told', () => trades(events).length === 1);
+    await until('published', () => trades(events).length === 1);
     expect(ingest.stats().pipeline.lostEvents).toBe(0);
   });
 

@@ -10,7 +10,7 @@ interface WholeTransactionJson {
   readonly meta: Record<string, unknown>;
 }
 
-/** getTransaction's answer: one top-level pump instruction a given event, each with its self-CPI. */
+/** An answer of getTransaction with one top-level pump instruction for each event, each with its self-CPI. */
 export function wholeTransaction(signature: string, events: readonly Buffer[], slot = 100): WholeTransactionJson {
   const keys = [addressOf('payer'), programId, eventAuthority];
   return {

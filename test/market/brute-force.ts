@@ -2,14 +2,14 @@ import type { Bucket } from '@sluice/shared/market/market.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 
 /**
- * Candles of one mint's trades (in log order), read off the list of them: for each interval those that fall into it, first,
- * last, greatest and least. All trades are taken for those of one pool.
+ * Candles of one mint's trades (in log order), computed directly from the list: for each interval the first, last, highest and lowest
+ * price. All trades count as those of one pool.
  */
 export function candlesOf(trades: readonly TradeEvent[], seconds: number): Bucket[] {
   const starts = [...new Set(trades.map((trade) => startOf(trade, seconds)))].sort((a, b) => a - b);
-  const standing = standingPrices(trades);
+  const priceAfter = priceAfterEach(trades);
   return starts.flatMap((startS) => {
-    const inside = trades.flatMap((trade, index) => (startOf(trade, seconds) === startS ? [{ trade, at: standing[index]! }] : []));
+    const inside = trades.flatMap((trade, index) => (startOf(trade, seconds) === startS ? [{ trade, at: priceAfter[index]! }] : []));
     const prices = inside.flatMap(({ at }) => (at.quote === null ? [] : [at.quote]));
     const usd = inside.flatMap(({ at }) => (at.quote === null || at.usd === null ? [] : [at.usd]));
     if (prices.length === 0) return [];
@@ -44,11 +44,11 @@ function worth({ quoteUiAmount, priceQuote }: TradeEvent, price: number | null):
   return price === null || priceQuote === null ? 0 : quoteUiAmount * (price / priceQuote);
 }
 
-/** The price after each trade; where it has none, the one that stood. */
-function standingPrices(trades: readonly TradeEvent[]): { readonly quote: number | null; readonly usd: number | null }[] {
-  let stands: { readonly quote: number | null; readonly usd: number | null } = { quote: null, usd: null };
+/** The price after each trade, or the previous price if it has none. */
+function priceAfterEach(trades: readonly TradeEvent[]): { readonly quote: number | null; readonly usd: number | null }[] {
+  let last: { readonly quote: number | null; readonly usd: number | null } = { quote: null, usd: null };
   return trades.map(({ priceQuote, priceUsd }) => {
-    if (priceQuote !== null) stands = { quote: priceQuote, usd: priceUsd };
-    return stands;
+    if (priceQuote !== null) last = { quote: priceQuote, usd: priceUsd };
+    return last;
   });
 }

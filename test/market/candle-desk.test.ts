@@ -18,7 +18,7 @@ function traded(desk: CandleDesk, nowMs: number, ...seconds: readonly number[]):
   desk.note(ledger.take(events), nowMs);
 }
 
-/** What is due, as `<seconds after the start>` and `closed`; taken as published. */
+/** Candles that are due, as `<seconds after the start>` and `closed`; they count as published. */
 function publish(desk: CandleDesk, nowMs: number): (readonly [number, boolean])[] {
   const due = desk.due(100, nowMs);
   desk.published(due, nowMs);
@@ -74,7 +74,7 @@ describe('the publication of candles', () => {
     expect(noted(1_200)).toBeUndefined();
     traded(desk, 1_300, 200);
     expect(noted(1_300)).toBe(180);
-    // Nothing is open any more: from the next one on.
+    // Nothing is open any more, so it starts with the next candle.
     expect(noted(100_000)).toBe(240);
   });
 

@@ -59,7 +59,7 @@ describe('a log that lost its end', () => {
     await until('30', async () => (await counted(market)) === 30, 20_000);
     await until('checkpoint', async () => (await market.checkpoint())?.offset === 30);
     const file = await fileOf(redis);
-    // Just renewed, so that the lease outlives the restart.
+    // The lease was just renewed, so that it outlives the restart.
     const before = file.size;
     await until('renewal', () => file.size > before);
     const { size } = file;
@@ -71,11 +71,11 @@ describe('a log that lost its end', () => {
     file.cutTo(size);
     await redis.restart();
     way.letGo();
-    // A successor finds that the log lacks them, and publishes them.
+    // A new leader finds that the log lacks them, and publishes them.
     const next = await busOf(redis.url);
     await (await next.publisher()).publish(lost);
     await until('all', async () => (await counted(market)) >= 40, 20_000);
-    // What is counted twice comes with it, or in a round after it.
+    // A double count would show with it, or in a round after it.
     await sleep(1_000);
     expect(await counted(market)).toBe(40);
   });
@@ -95,7 +95,7 @@ describe('a log that lost its end', () => {
     await redis.kill();
     await redis.restart();
     await until('bus', async () => (await redis.command('GET', '{sluice}:offset')).includes('60'));
-    // As one whose market lives longer than the end of the log.
+    // As if the market had lived longer than the end of the log.
     await redis.command('SET', '{sluice}:market:checkpoint', `${epoch} ${offset + 1}`);
     await until('a state', () =>
       bus.tail(1).then(
@@ -124,7 +124,7 @@ describe('a log that lost its end', () => {
     await redis.command('DEBUG', 'CHANGE-REPL-ID');
     publisher.push(events[1]!);
     await until('fenced', () => !publisher.leads);
-    // A replica in its place that has not heard of the end of the holding.
+    // A replica replaces it that has not heard that the holding ended.
     const key = '{sluice}:lease:ingest';
     const wasGone = (await redis.command('GET', key)).includes('$-1');
     await redis.command('SET', key, String(fence), 'PX', '1500');

@@ -7,7 +7,7 @@ import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { addressOf, entryOf, migrationEvent } from '../support/stream-events.ts';
 import { candlesOf } from './brute-force.ts';
 import { StoredMarket } from './stored-market.ts';
-import { chainSteps, ToldChain } from './told-chain.ts';
+import { chainSteps, RandomChain } from './random-chain.ts';
 import { someS, tradeOf } from './trades.ts';
 
 const mint = addressOf(1);
@@ -16,10 +16,10 @@ const allTime = [0, 0xffff_ffff, 100_000] as const;
 
 const migration = migrationEvent(mint, { pool: 'pump-amm', poolAddress: pool, blockTime: someS + 1, priceQuote: 0.5 });
 const completion = tradeOf({ mint, atS: someS, price: 0.5, depthSol: 85, completes: true });
-/** A buyer's first trade behind it moves the price far less than a tenth of what the curve held. */
+/** A buyer's first trade before it moves the price by far less than a tenth of the curve's depth. */
 const first = tradeOf({ mint, atS: someS + 2, price: 0.25, pool: 'pump-amm', poolAddress: pool, depthSol: 86 });
 
-/** Each batch by a keeper of its own. */
+/** A new keeper for each batch. */
 async function takeAll(batches: readonly (readonly BusEntry[])[]): Promise<StoredMarket> {
   const stored = new StoredMarket();
   for (const batch of batches) {
@@ -29,7 +29,7 @@ async function takeAll(batches: readonly (readonly BusEntry[])[]): Promise<Store
   return stored;
 }
 
-async function standing(stored: StoredMarket): Promise<{ readonly head: MintHead | null; readonly close: number | undefined }> {
+async function stateOf(stored: StoredMarket): Promise<{ readonly head: MintHead | null; readonly close: number | undefined }> {
   return { head: await stored.headOf(mint), close: (await stored.market.buckets(mint, '1s', ...allTime)).at(-1)?.close };
 }
 
@@ -40,19 +40,19 @@ describe('the changes of a mint', () => {
     const entries = [completion, migration, first].map((event) => entryOf(event));
     const cuts = [[entries], [entries.slice(0, 2), entries.slice(2)], [entries.slice(0, 1), entries.slice(1)], entries.map((one) => [one])];
     for (const batches of cuts) {
-      expect(await standing(await takeAll(batches))).toMatchObject({ head: { poolAddress: pool, curveOver: true }, close: 0.25 });
+      expect(await stateOf(await takeAll(batches))).toMatchObject({ head: { poolAddress: pool, curveOver: true }, close: 0.25 });
     }
   });
 
   it('follow a token to its pool although nobody saw the migration', async () => {
     const stored = await takeAll([[entryOf(completion)], [entryOf(first)]]);
-    expect(await standing(stored)).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
+    expect(await stateOf(stored)).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
   });
 
   it('reflect the living events in chain order, however they arrive, are divided and resumed', async () => {
     await fc.assert(
       fc.asyncProperty(chainSteps, fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.boolean())), async (steps, cuts) => {
-        const chain = new ToldChain(mint, steps);
+        const chain = new RandomChain(mint, steps);
         const stored = new StoredMarket();
         for (let at = 0, cut = 0; at < chain.entries.length; cut++) {
           const [count, restarts] = cuts[cut] ?? [7, false];

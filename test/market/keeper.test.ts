@@ -47,8 +47,8 @@ async function counted(market: Market): Promise<number> {
 const countedTo = (market: Market, trades: number): Promise<unknown> =>
   until(`${trades} trades`, async () => (await counted(market)) === trades, 20_000);
 
-/** Candles of the topic that went over the bus; `pause` where they paused. */
-function told(recorder: Recorder): string[] {
+/** Candles of the topic on the bus; `pause` where they paused. */
+function candleIds(recorder: Recorder): string[] {
   const ofTopic = recorder.entries.filter(({ topics }) => topics[0]!.topic === topic);
   return ofTopic.map((entry) => (isPause(entry) ? 'pause' : (JSON.parse(Buffer.from(entry.json).toString()) as CandleEvent).id));
 }
@@ -125,18 +125,18 @@ describe('the keeper of a market in Redis', () => {
     const startS = someS - (someS % 86_400);
     const idOf = (trades: number): string => `${mint}:1d:${startS}:${trades}`;
     await market.reportDemand([topic]);
-    await until('the candle that is there', () => told(recorder).length === 1);
+    await until('the candle that is there', () => candleIds(recorder).length === 1);
     await publish(bus, 1);
-    await until('its update', () => told(recorder).length === 2);
+    await until('its update', () => candleIds(recorder).length === 2);
     // As if the demand for it had expired.
     await redis.command('ZADD', '{sluice}:market:demand', '1', topic);
-    await until('the pause', () => told(recorder).length === 3);
+    await until('the pause', () => candleIds(recorder).length === 3);
     await publish(bus, 1);
     await countedTo(market, 4);
     expect(await market.published()).toEqual(new Map());
     await market.reportDemand([topic]);
-    await until('the candle after the pause', () => told(recorder).length === 4);
-    expect(told(recorder)).toEqual([idOf(2), idOf(3), 'pause', idOf(4)]);
+    await until('the candle after the pause', () => candleIds(recorder).length === 4);
+    expect(candleIds(recorder)).toEqual([idOf(2), idOf(3), 'pause', idOf(4)]);
   });
 
   it('continues what another keeper published, without repeating it', async () => {
@@ -144,15 +144,15 @@ describe('the keeper of a market in Redis', () => {
     const first = keep(bus, market);
     await market.reportDemand([topic]);
     await publish(bus, 2);
-    await until('the first candle', () => told(recorder).length === 1);
+    await until('the first candle', () => candleIds(recorder).length === 1);
     await until('it to be noted', async () => (await market.published()).has(topic));
     await first.close(closeWithinMs);
     await publish(bus, 3);
     keep(bus, market);
-    await until('the next candle', () => told(recorder).length === 2);
+    await until('the next candle', () => candleIds(recorder).length === 2);
     await publish(bus, 1);
-    await until('one more', () => told(recorder).length === 3);
-    const ids = told(recorder);
+    await until('one more', () => candleIds(recorder).length === 3);
+    const ids = candleIds(recorder);
     expect(ids.map((id) => id.split(':').at(3))).toEqual(['2', '5', '6']);
   });
 

@@ -7,7 +7,7 @@ import { currentHead, nothingUndecided } from '@sluice/shared/market/undecided.t
 
 const holding = { lease: { name: 'market', held: true, fence: 1 }, fence: 1 };
 
-/** The state of the market as one keeper after the other makes it of a log, without the log. */
+/** The state of the market as successive keepers compute it from a log, without a log. */
 export class StoredMarket {
   readonly market = new InProcessMarket();
   #ledger: MarketLedger | null = null;
@@ -26,7 +26,7 @@ export class StoredMarket {
     if (outcome !== 'applied') throw new Error(outcome);
   }
 
-  /** The keeper ends; the next one begins with what is stored. */
+  /** The keeper ends; the next one continues with what is stored. */
   restart(): void {
     this.#ledger = null;
   }
@@ -35,7 +35,7 @@ export class StoredMarket {
     return this.#ledger?.undecided ?? 0;
   }
 
-  /** Where a mint stands by what is stored. */
+  /** The state of a mint according to what is stored. */
   async headOf(mint: string): Promise<MintHead | null> {
     const undecided = (await this.market.undecided()).get(mint) ?? nothingUndecided;
     return currentHead((await this.market.heads([mint])).get(mint) ?? null, undecided.trades);

@@ -47,7 +47,7 @@ describe('the keeper in a thread', () => {
         published += trades;
         await publisher.publish(Array.from({ length: trades }, () => entryOf(tradeOf({ mint, atS: someS }))));
       },
-      /** Until what was published is counted, or more than that. */
+      /** Until everything that was published is counted, or more. */
       counted: async () => {
         const count = async (): Promise<number> => {
           const [hour] = await market.buckets(mint, '1h', 0, 0xffff_ffff, 10);

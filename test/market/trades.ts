@@ -3,16 +3,16 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 
-/** Some seconds of a day long ago, on no boundary of an interval. */
+/** A moment long ago that is not on the boundary of an interval. */
 export const someS = 1_795_248_017;
 
-/** A trade of `tokens` at a price of the pool after it, both with few binary digits, so that sums come out exact. */
+/** A trade of `tokens` at a price. Both have few binary digits, so that sums are exact. */
 export interface TradeShape {
   readonly mint: string;
   readonly atS: number;
   readonly tokens?: number;
   readonly price?: number | null;
-  /** USD for one SOL; null where it is not known. */
+  /** USD for one SOL; null if unknown. */
   readonly solUsd?: number | null;
   readonly side?: 'buy' | 'sell';
   readonly pool?: 'pump' | 'pump-amm';

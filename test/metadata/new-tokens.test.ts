@@ -15,7 +15,7 @@ import { goodKey, startTestGateway } from '../support/gateway.ts';
 import { StreamClient } from '../support/stream-client.ts';
 import { addressOf, entryOf, newTokenEvent } from '../support/stream-events.ts';
 import { json, localRules, startWeb, until, type Page } from './local-web.ts';
-import { toldBy } from '../support/told-events.ts';
+import { eventsOfEntry } from '../support/entry-events.ts';
 
 const closers: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -218,7 +218,7 @@ describe('on the stream', () => {
     const events: StreamEvent[] = [];
     const subscriber = await bus.subscriber();
     await subscriber.start({
-      onEntry: (entry) => void events.push(...toldBy(entry)),
+      onEntry: (entry) => void events.push(...eventsOfEntry(entry)),
       onLost: () => undefined,
     });
     const rules = localRules();

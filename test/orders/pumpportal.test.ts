@@ -77,8 +77,8 @@ describe('orders of PumpPortal clients', () => {
           expect(outcome.error === 'INVALID_MINT' || Object.keys(faults).length > 0).toBe(true);
         } else {
           read++;
-          const { priorityFeeLamports, order: wanted } = outcome.of(publicKey);
-          expect(wanted.slippageBps >= 0n && wanted.slippageBps <= 10_000n).toBe(true);
+          const { priorityFeeLamports, order: requested } = outcome.of(publicKey);
+          expect(requested.slippageBps >= 0n && requested.slippageBps <= 10_000n).toBe(true);
           expect(priorityFeeLamports === null || (priorityFeeLamports >= 0n && priorityFeeLamports <= 100_000_000n)).toBe(true);
         }
       }),

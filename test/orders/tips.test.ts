@@ -56,8 +56,8 @@ describe('messages with tips', () => {
     const room = Math.floor((maxMessageBytes - size - 49) / 33);
     const wide = (accounts: number): typeof pool => ({
       ...pool,
-      build: (wanted) => {
-        const trade = pool.build(wanted);
+      build: (requested) => {
+        const trade = pool.build(requested);
         const more = Array.from({ length: accounts }, (_, i) => ({
           address: wallet('wide', `${i}`).publicKey,
           signer: false,

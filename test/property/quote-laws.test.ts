@@ -122,13 +122,13 @@ describe('selling for an amount', () => {
     fc.assert(
       fc.property(quoteOf, size(60), (quote, amount) => {
         const at = (base: bigint): QuoteOutcome => quote({ exact: 'baseIn', amount: base });
-        ifGiven(at(amount), ({ traderQuote: wanted }) => {
+        ifGiven(at(amount), ({ traderQuote: requested }) => {
           given++;
-          const sold = sellFor({ quote }, wanted);
-          if (!sold.ok) throw new Error(`no tokens give ${wanted}, and ${amount} do: ${sold.fault}`);
+          const sold = sellFor({ quote }, requested);
+          if (!sold.ok) throw new Error(`no tokens give ${requested}, and ${amount} do: ${sold.fault}`);
           const [found, less] = [at(sold.base), at(sold.base - 1n)];
-          expect(found.ok && found.quote.traderQuote >= wanted).toBe(true);
-          expect(less.ok && less.quote.traderQuote >= wanted).toBe(false);
+          expect(found.ok && found.quote.traderQuote >= requested).toBe(true);
+          expect(less.ok && less.quote.traderQuote >= requested).toBe(false);
         });
       }),
       { ...runs, numRuns: 2_000 },
@@ -139,7 +139,7 @@ describe('selling for an amount', () => {
   it('is refused if the pool has too little, or the amount is zero', () => {
     fc.assert(
       fc.property(curveState, (state) => {
-        const quote = (wanted: QuotedTrade): QuoteOutcome => quoteCurve(state, wanted);
+        const quote = (requested: QuotedTrade): QuoteOutcome => quoteCurve(state, requested);
         expect(sellFor({ quote }, state.curve.reserves.realQuote + 1n)).toMatchObject({ ok: false });
         expect(sellFor({ quote }, 0n)).toEqual({ ok: false, fault: 'too_small' });
       }),
@@ -183,8 +183,8 @@ describe('quotes', () => {
   it('parts add up, reserves are never negative, and the product never falls', () => {
     let given = 0;
     fc.assert(
-      fc.property(quoteOf, trade, (quote, wanted) => {
-        ifGiven(quote(wanted), (got) => {
+      fc.property(quoteOf, trade, (quote, requested) => {
+        ifGiven(quote(requested), (got) => {
           given++;
           const { fees, before, after, side, baseAmount, quoteAmount, traderQuote } = got;
           const { protocol, creator, lp, cashback, holderRewards } = fees;
@@ -193,10 +193,10 @@ describe('quotes', () => {
           expect(got.buyback.amount).toBeLessThanOrEqual(protocol.amount);
           for (const reserve of Object.values(after)) expect(reserve).toBeGreaterThanOrEqual(0n);
           expect(after.virtualBase * after.virtualQuote).toBeGreaterThanOrEqual(before.virtualBase * before.virtualQuote);
-          expect(side).toBe(wanted.exact === 'baseIn' ? 'sell' : 'buy');
-          if (wanted.exact === 'quoteIn') expect(traderQuote).toBeLessThanOrEqual(wanted.amount);
-          if (wanted.exact === 'baseIn') expect(baseAmount).toBe(wanted.amount);
-          if (wanted.exact === 'baseOut') expect(got.cut ? baseAmount < wanted.amount : baseAmount === wanted.amount).toBe(true);
+          expect(side).toBe(requested.exact === 'baseIn' ? 'sell' : 'buy');
+          if (requested.exact === 'quoteIn') expect(traderQuote).toBeLessThanOrEqual(requested.amount);
+          if (requested.exact === 'baseIn') expect(baseAmount).toBe(requested.amount);
+          if (requested.exact === 'baseOut') expect(got.cut ? baseAmount < requested.amount : baseAmount === requested.amount).toBe(true);
         });
       }),
       runs,
@@ -264,18 +264,18 @@ describe('quotes', () => {
 
   it('bounds are never looser than the slippage allows, and include the quoted amounts', () => {
     fc.assert(
-      fc.property(quoteOf, trade, fc.bigInt({ min: 10n, max: 5_000n }), (quote, wanted, slippageBps) => {
-        ifGiven(quote(wanted), (got) => {
-          const { minOut, maxIn } = slippageBounds(wanted, got, slippageBps);
+      fc.property(quoteOf, trade, fc.bigInt({ min: 10n, max: 5_000n }), (quote, requested, slippageBps) => {
+        ifGiven(quote(requested), (got) => {
+          const { minOut, maxIn } = slippageBounds(requested, got, slippageBps);
           const [given, gotten] = got.side === 'buy' ? [got.traderQuote, got.baseAmount] : [got.baseAmount, got.traderQuote];
           expect(minOut * 10_000n).toBeGreaterThanOrEqual(gotten * (10_000n - slippageBps));
           expect(minOut).toBeLessThanOrEqual(gotten);
           expect(minOut).toBeGreaterThan(0n);
           expect(maxIn).toBeGreaterThanOrEqual(given);
           expect(maxIn).toBeLessThanOrEqual(maxU64);
-          if (wanted.exact === 'baseOut') expect(maxIn * 10_000n).toBeLessThanOrEqual(given * (10_000n + slippageBps));
-          else expect(maxIn).toBe(wanted.amount);
-          if (wanted.exact === 'baseOut') expect(minOut).toBe(gotten);
+          if (requested.exact === 'baseOut') expect(maxIn * 10_000n).toBeLessThanOrEqual(given * (10_000n + slippageBps));
+          else expect(maxIn).toBe(requested.amount);
+          if (requested.exact === 'baseOut') expect(minOut).toBe(gotten);
         });
       }),
       runs,

@@ -59,8 +59,8 @@ function tradeAtRandom(chain: SimChain, coin: QuotedCoin, random: ReturnType<typ
   const exact = (['quoteIn', 'baseOut', 'baseIn'] as const)[random.below(3)]!;
   const held = tokensOf(chain, coin);
   const digits = exact === 'quoteIn' ? (coin.quoteMint === usdcMint ? 8 : 10) : 13;
-  const wanted = BigInt(1 + random.below(999)) * 10n ** BigInt(random.below(digits - 2));
-  const amount = exact === 'baseIn' && wanted > held ? held : wanted;
+  const requested = BigInt(1 + random.below(999)) * 10n ** BigInt(random.below(digits - 2));
+  const amount = exact === 'baseIn' && requested > held ? held : requested;
   const trade = { exact, amount };
   const outcome = pool.quote(trade);
   if (!outcome.ok) return false;

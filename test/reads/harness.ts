@@ -16,7 +16,7 @@ import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { Chain } from '../simnet/chain.ts';
 import { entryOf } from '../support/stream-events.ts';
 
-/** An account as a node tells it. */
+/** An account as a node reports it. */
 export interface ToldAccount {
   owner: string;
   lamports: number;
@@ -24,7 +24,7 @@ export interface ToldAccount {
   executable: boolean;
 }
 
-/** A node that answers from a chain, and lies as the test says. */
+/** A node that answers from a chain, and lies if the test tells it to. */
 export class ScriptedNode implements Rpc {
   calls = 0;
   away = false;
@@ -63,7 +63,7 @@ export class ScriptedNode implements Rpc {
 
 const leading = { leads: true, endpointsUp: 1, simulated: true, slot: 0 };
 
-/** A book on a scripted node, with a log and a record of the market in the test's hand. */
+/** A book with a scripted node, and with a log and a record of the market that the test controls. */
 export class BookHarness {
   readonly node: ScriptedNode;
   readonly reader: RpcAccountReader;
@@ -112,7 +112,7 @@ export class BookHarness {
     this.ingest({});
   }
 
-  /** What the leading ingest tells of itself. */
+  /** The status that the leading ingest process reports. */
   ingest(value: Readonly<Record<string, unknown>>, atMs = Date.now()): void {
     const status: BusStatus = {
       name: 'ingest:test',
@@ -121,7 +121,7 @@ export class BookHarness {
     this.health.take([status], atMs);
   }
 
-  /** One more entry of the log. */
+  /** Adds one entry to the log. */
   tell(event: StreamEvent, topics?: string[]): LogEntry {
     const { json, msgpack, topics: names } = entryOf(event, ...(topics === undefined ? [] : [topics]));
     const numbered = names.map((topic) => {

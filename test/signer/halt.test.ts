@@ -31,7 +31,7 @@ function toldWithin(halt: Halt, halted: boolean): Promise<number> {
 }
 
 /** As a machine does that has no time for this process. */
-function standStill(ms: number): void {
+function freezeChain(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
@@ -112,10 +112,10 @@ describe('the kill switch of a gateway', () => {
     const told: boolean[] = [];
     gateway.onChange((halted) => told.push(halted));
     for (let stall = 0; stall < 2; stall++) {
-      standStill(maxHaltAgeMs + 200);
+      freezeChain(maxHaltAgeMs + 200);
       expect(gateway.halted).toBe(true);
       expect(await gateway.standing()).toBe('running');
-      standStill(maxHaltAgeMs + 200);
+      freezeChain(maxHaltAgeMs + 200);
       await vi.waitUntil(() => !gateway.halted);
     }
     expect(told).toEqual([]);
@@ -126,7 +126,7 @@ describe('the kill switch of a gateway', () => {
     const gateway = haltOf({ read: async () => stored, set: async () => false });
     await gateway.read();
     stored = { ...running, halted: true };
-    standStill(maxHaltAgeMs + 200);
+    freezeChain(maxHaltAgeMs + 200);
     expect(await gateway.standing()).toBe('halted');
   });
 });

@@ -5,7 +5,7 @@ import { chromium, type BrowserContext } from 'playwright-core';
 
 const programs = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** As root a browser has no sandbox; the rest keeps it from asking anybody but the gateway. */
+/** A browser that runs as root has no sandbox. The other options keep it from contacting anything but the gateway. */
 const args = [
   '--headless',
   '--no-sandbox',
@@ -22,7 +22,7 @@ export interface Chromium {
   close(): Promise<void>;
 }
 
-/** A real Chromium with a profile of its own, which is gone afterwards. */
+/** A real Chromium with its own profile, which is deleted afterwards. */
 export async function startChromium(viewport = { width: 1200, height: 900 }): Promise<Chromium> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-chromium-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -31,7 +31,7 @@ export async function startChromium(viewport = { width: 1200, height: 900 }): Pr
       executablePath: findProgram(),
       args,
       viewport,
-      // What it keeps beside its profile goes there too.
+      // Its files outside the profile go there too.
       env: { PATH: process.env['PATH'] ?? '', HOME: folder, LANG: 'C.UTF-8' },
     });
     const close = async (): Promise<void> => {

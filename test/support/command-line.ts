@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { programs } from '../../compile/programs.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-/** By address, for the commands run in folders of their own, so that no `.env` of the developer reaches them. */
+/** File URLs, because commands run in folders of their own, so that no `.env` of the developer is read. */
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const timeoutMs = 60_000;
 
@@ -21,11 +21,11 @@ export interface CommandOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** The user, by number, that it runs as; only root may say so. */
+  /** The number of the user that runs it; requires root. */
   readonly user?: number;
 }
 
-/** Nothing of the developer's own settings, only what a process needs to run. */
+/** Only the settings that a process needs to run, and none of the developer's. */
 function environment({ env = {} }: CommandOptions): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NO_COLOR: '1', ...env };
@@ -49,8 +49,8 @@ export function nodeFlags(program: string): string[] {
 }
 
 /**
- * Arguments of Node.js that run a program of the project: `cli/start.ts`, say, compiled, as its users run it; one of the tests has no users,
- * and no script, and runs from its source. `flags` are other ones than those of the script.
+ * Arguments of Node.js that run a program of the project. A program such as `cli/start.ts` runs compiled, as users run it. A program of the
+ * tests has no script in package.json, and runs from its source. `flags` replace those of the script.
  */
 export function nodeArguments(program: string, flags?: readonly string[]): string[] {
   if (program.startsWith('test/')) return [...(flags ?? []), '--import', tsx, join(root, program)];
@@ -67,7 +67,7 @@ export function startProgram(program: string, args: readonly string[], options: 
   });
 }
 
-/** Runs it to its end. */
+/** Runs a program to its end. */
 export function runProgram(program: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = startProgram(program, args, options);

@@ -14,7 +14,7 @@ import type {
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
 
-/** Fees by kind, as tests write them out; each in the quote coin. */
+/** Fees by kind in the form that tests write; each in the quote coin. */
 export interface FeesByKind {
   readonly protocol: FeePart;
   readonly creator: FeePart;
@@ -30,7 +30,7 @@ interface Flags {
   readonly holderReward: boolean;
 }
 
-/** A trade as tests write it out: its reserves, which the price must follow from, and its fees by kind. */
+/** A trade in the form that tests write: with its reserves, from which the price must follow, and its fees by kind. */
 export type PlainTrade = Omit<VenueTrade, 'fees' | 'feeTotal' | 'reserves' | 'priceQuote' | 'priceBase' | 'depth'> & {
   readonly reserves: PoolReserves;
   readonly fees: FeesByKind;
@@ -55,7 +55,7 @@ function feesByKind(fees: readonly Fee[], total: bigint): FeesByKind {
   };
 }
 
-/** A quote as tests write it out: of a pool with reserves, its fees by kind. */
+/** A quote in the form that tests write, of a pool with reserves; its fees by kind. */
 export type PlainQuote = Omit<Quote, 'fees' | 'feeTotal' | 'before' | 'after' | 'priceQuote' | 'priceBase'> & {
   readonly fees: FeesByKind;
   readonly buyback: FeePart;
@@ -106,13 +106,13 @@ export function decodeEvent(venue: Venue, data: Uint8Array): PlainDecoded {
   return { kind: 'decoded', event: plainEvent(event) };
 }
 
-/** The same by the id of the program; undefined if it is no venue. */
+/** The same with the id of the program; undefined if it is not a venue. */
 export function decodeWith(programId: string, data: Uint8Array): PlainDecoded | undefined {
   const venue = venueByProgram.get(programId);
   return venue === undefined ? undefined : decodeEvent(venue, data);
 }
 
-/** Decodes an account of pump or PumpSwap; without what follows from its other fields. */
+/** Decodes an account of pump or PumpSwap; without fields that follow from others. */
 export function decodeAccount(venue: Venue, data: Uint8Array): unknown {
   const decoded: DecodedAccount = venue.decodeAccount(data);
   if (decoded.kind !== 'decoded') return decoded;

@@ -3,5 +3,5 @@ import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
 
-/** Collects all garbage of this thread, at once. What objects held outside the heap is given back a little later. */
+/** Collects all garbage of this thread at once. Memory outside the heap is released a little later. */
 export const collectGarbage = runInNewContext('gc') as () => void;

@@ -35,7 +35,7 @@ export const testConfig: Config = {
   logLevel: 'silent',
 };
 
-/** Keys by hand: what a test says is valid, until it says otherwise. */
+/** A set of keys that the test controls. */
 export class TestKeys implements Authenticator {
   readonly #principals = new Map<string, Principal>();
   readonly #listeners = new Set<Parameters<Authenticator['onRevoked']>[0]>();
@@ -94,7 +94,7 @@ export class TestKeys implements Authenticator {
 export const goodKey = 'sluice_test_streams';
 export const scopelessKey = 'sluice_test_without_scope';
 
-/** The same for all gateways of a test, as that of a shared pepper is. */
+/** The same for all gateways of a test, as if they shared a pepper. */
 export const testSealKey = new Uint8Array(32).fill(7);
 
 export interface TestGateway {
@@ -115,15 +115,15 @@ export interface TestGatewayOptions {
   readonly routes?: GatewayOptions['routes'];
   readonly endpoints?: GatewayOptions['endpoints'];
   readonly limiter?: GatewayOptions['limiter'];
-  /** In place of the keys by hand. */
+  /** Replaces the keys that the test controls. */
   readonly authenticator?: Authenticator;
   readonly market?: GatewayOptions['market'];
   readonly metadata?: GatewayOptions['metadata'];
-  /** Where orders are, beside the keys by hand. */
+  /** The store of orders, beside the keys that the test controls. */
   readonly store?: GatewayOptions['store'];
 }
 
-/** A gateway on real sockets, with a bus of this process unless one is given. */
+/** A gateway on real sockets, with a bus in this process unless one is given. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const log = createLog({ level: 'silent', name: 'test' });
   const bus = options.bus ?? (await createBus({ redisUrls: null, log }));
@@ -166,7 +166,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 
 type Maybe<T> = T | undefined | false;
 
-/** Waits until `check` gives something other than undefined or false; fails after `timeoutMs` with what was waited for. */
+/** Waits until `check` returns something other than undefined or false. After `timeoutMs` it fails and names what it waited for. */
 export async function until<T>(what: string, check: () => Maybe<T> | Promise<Maybe<T>>, timeoutMs = 10_000): Promise<T> {
   const endMs = performance.now() + timeoutMs;
   for (;;) {

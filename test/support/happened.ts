@@ -20,7 +20,7 @@ interface Happened {
   readonly cut: boolean;
 }
 
-/** What happened by the instructions of every transaction, in the order of the chain: what a reader must have been told, and nothing else. */
+/** What happened according to the instructions of every transaction, in chain order: exactly what readers must receive. */
 export function happened(simnet: Simnet): Happened[] {
   const all: Happened[] = [];
   for (const { dead, transactions } of simnet.oracle.slots()) {
@@ -34,7 +34,7 @@ export function happened(simnet: Simnet): Happened[] {
   return all;
 }
 
-/** What happened by the instructions of one transaction. */
+/** What happened according to the instructions of one transaction. */
 export function happenedIn(record: TransactionRecord): Happened[] {
   const { signature } = record;
   const decoded = decodeTransaction(record.wire);

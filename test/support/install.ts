@@ -3,18 +3,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 
-/** A server or program that suites drive and that no package registry of JavaScript has. */
+/** A server or program that suites use and that the npm registry does not have. */
 interface Tool {
   readonly name: string;
-  /** Any of these in PATH will do. */
+  /** One of these names must be in PATH. */
   readonly programs: readonly string[];
-  /** Where distributions put it outside PATH. */
+  /** Where distributions install it outside PATH. */
   readonly folders?: readonly string[];
   /** Debian package. */
   readonly aptPackage: string;
-  /** The helper in `test/` through which suites use it: installed only where that file is there. */
+  /** The helper in `test/` through which suites use it. It is installed only if that file exists. */
   readonly helper: string;
-  /** Its tests say that they are skipped where it cannot be had. */
+  /** Its tests are reported as skipped if it cannot be installed. */
   readonly isOptional?: true;
 }
 
@@ -35,7 +35,7 @@ const attempts = 3;
 const firstPauseMs = 3000;
 const aptTimeoutMs = 5 * 60_000;
 
-/** Installs what the suites need and the machine lacks. Returns what could not be had, one sentence each. */
+/** Installs missing programs that the suites need. Returns one sentence for each that could not be installed. */
 export async function installMissing(testFolder: string, tell: (text: string) => void): Promise<readonly string[]> {
   const missing = tools.filter((tool) => existsSync(join(testFolder, tool.helper)) && !isThere(tool));
   const optional = await install(
@@ -68,10 +68,10 @@ async function install(missing: readonly Tool[], tell: (text: string) => void): 
   return missing.filter((tool) => !isThere(tool)).map((tool) => `${tool.name} could not be installed (${command}): ${fault}`);
 }
 
-/** Null: done; otherwise the end of what it said. */
+/** Null if it succeeded; otherwise the end of its output. */
 function apt(...args: readonly string[]): string | null {
   const result = spawnSync('apt-get', ['-q', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-    // RUNLEVEL=1: the package's own service is not started, the suites start servers of their own.
+    // RUNLEVEL=1 keeps the package's own service from starting; the suites start servers of their own.
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',

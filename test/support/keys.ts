@@ -9,7 +9,7 @@ export function openEmbeddedStore(dataDir: string): Promise<Store> {
   return openStore({ dataDir, databaseUrl: null });
 }
 
-/** A key of the operator's, Standard with all scopes but for what is said. */
+/** A key of the operator's: Standard plan and all scopes, unless stated otherwise. */
 export async function makeKey(store: Store, request: Partial<KeyRequest> = {}): Promise<ShownKey> {
   const made = await createApiKey(store, {
     plan: 'standard',

@@ -7,24 +7,24 @@ import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known
 import { tokenAmount } from '../simnet/programs/token-state.ts';
 import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
 import { startSimnet } from '../simnet/simnet.ts';
-import { standStill } from './standing-chain.ts';
+import { freezeChain } from './frozen-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
 
-/** A gateway behind which a simulated market has been trading, and now stands still. */
+/** A gateway with a simulated market that has traded and is now frozen. */
 export interface MarketGateway {
   readonly server: TestGateway;
-  /** Some that were traded on venues that can be quoted, those that ended on a curve first. */
+  /** Tokens that were traded on venues with quotes; those that ended on a curve come first. */
   readonly mints: readonly string[];
   /** Wallets that traded. */
   readonly wallets: readonly string[];
-  /** A wallet that still holds some of the first of these coins that has one, and a SOL or more. */
+  /** A wallet that still holds the first of these tokens that any wallet holds, and at least one SOL. */
   holder(): { readonly publicKey: string; readonly mint: string };
   /**
-   * Ends ingest, and goes on telling what it told last: a chain that is seen, and on which nothing happens. Without it a chain that
-   * stands still counts as one that nobody sees after some seconds.
+   * Ends ingest, and repeats its last status: the chain is visible, and nothing happens on it. Otherwise a frozen chain would count as
+   * unreachable after some seconds.
    */
   freeze(): Promise<void>;
-  /** Ends in the opposite order of the beginning. */
+  /** Ends everything in reverse order of the start. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
     });
     closers.push(() => subscriber.close());
     const used = { ...testConfig, ...config, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
-    // The settings' Redis counts requests; the market is in this process.
+    // Redis of the settings counts requests; the market is in this process.
     const ingest = await startIngest({ config: { ...used, redisUrls: null }, bus, market, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     const server = await startTestGateway({ ...options, config: used, bus, market });
@@ -100,7 +100,7 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
         throw new Error('nobody holds anything');
       },
       freeze: async () => {
-        const stop = await standStill(bus, ingest);
+        const stop = await freezeChain(bus, ingest);
         closers.push(async () => stop());
       },
       close,

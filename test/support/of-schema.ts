@@ -13,7 +13,7 @@ interface Shape {
 }
 
 const number = fc.oneof(
-  // No event has a negative zero, which JSON cannot write.
+  // No negative zero, which JSON cannot write.
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
   fc.integer({ min: 0, max: 2 ** 32 }),
   fc.constantFrom(0, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 1e-12),
@@ -23,10 +23,10 @@ const integer = fc.oneof(
   fc.nat(),
   fc.constantFrom(-1, -32, -33, -128, -129, -32_768, -32_769, -(2 ** 31), -(2 ** 31) - 1),
 );
-/** Texts of one pattern. A few are enough, and making them takes long. */
+/** Texts of one pattern. A few are enough, because creating them is slow. */
 const textsPerPattern = 20;
 
-/** Values that a schema allows, with the fields of objects in the order of the schema. */
+/** Values that a schema allows, with the fields of objects in the schema's order. */
 export function ofSchema(schema: object): fc.Arbitrary<unknown> {
   const { type, const: constant, enum: values, anyOf, items, pattern, properties = {}, required = [] } = schema as Shape;
   if (constant !== undefined) return fc.constant(constant);

@@ -8,7 +8,7 @@ import { maker, setUp, type QuotedCoin } from './quoted-trades.ts';
 
 let coins = 0;
 
-/** A coin of SPL Token, made by the older instruction, with whatever the trader needs to trade it. */
+/** A coin of SPL Token, created by the older instruction, and everything that the trader needs to trade it. */
 export async function launchOlderCoin(chain: SimChain): Promise<QuotedCoin> {
   const mint = wallet('older', `mint ${coins++}`);
   const at = key(maker.publicKey);

@@ -17,7 +17,7 @@ export const orderTerms: OrderTerms = {
   publicKey: addressOf(3),
 };
 
-/** Amounts beyond what a double holds, and one below 0. */
+/** Amounts beyond what a double can represent, and one below 0. */
 export const orderFill: OrderFill = {
   pool: 'pump',
   baseAmount: 18_446_744_073_709_551_615n,
@@ -39,10 +39,10 @@ export function signedMessage(): SignedMessage {
   };
 }
 
-/** Of the chain that orders of tests are made on, where they don't name another. */
+/** The chain of test orders, unless they name another one. */
 export const orderGenesisHash = addressOf(4);
 
-/** An order as it is stored first: with its message, about to be sent. */
+/** An order as it is stored first: with its message, ready to be sent. */
 export function newOrder(createdAtMs: number, more: Partial<NewOrder> = {}): NewOrder {
   return {
     id: newOrderId(createdAtMs),

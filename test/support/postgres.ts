@@ -7,14 +7,14 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 
-/** A real PostgreSQL of one test, on a free port of the loopback, in a directory of its own, behind a password. */
+/** A real PostgreSQL for one test, on a free port of the loopback, in its own directory, with a password. */
 export interface TestPostgres {
   readonly port: number;
-  /** Its address with the user and password of the tests; the database is an empty one that nobody has used. */
+  /** Its address with the user and password of the tests; the database is new and empty. */
   newDatabase(): Promise<string>;
   /** Ends it and removes its directory. */
   stop(): Promise<void>;
-  /** Ends it at once, as a crash would: every connection breaks. */
+  /** Ends it at once, like a crash: every connection breaks. */
   kill(): Promise<void>;
   /** Starts it again on the same port and directory, after `kill`. */
   restart(): Promise<void>;
@@ -22,11 +22,11 @@ export interface TestPostgres {
 
 const startTimeoutMs = 30_000;
 const pollMs = 20;
-/** Tries with another port, where the free one was taken in between. */
+/** Tries another port if the free one was taken meanwhile. */
 const maxStarts = 3;
 const user = 'sluice';
 
-/** Starts a PostgreSQL, ready when it lets a client in. Throws a clear error where it is not installed. */
+/** Starts a PostgreSQL that is ready for clients. Throws a clear error if it is not installed. */
 export async function startPostgres(): Promise<TestPostgres> {
   const programs = programFolder();
   const owner = unprivileged();
@@ -63,7 +63,7 @@ interface Server {
   readonly owner: Owner | null;
   readonly directory: string;
   readonly port: number;
-  /** Without a database. */
+  /** Without a database name. */
   readonly url: string;
 }
 
@@ -81,7 +81,7 @@ function handle(server: Server, first: Running): TestPostgres {
     running = null;
     if (!hasExited(child)) {
       const exited = new Promise((resolve) => child.once('exit', resolve));
-      // Its end is waited for, so until then it does keep the test process.
+      // The tests wait for its end, so until then it may keep the process alive.
       child.ref();
       child.kill(how);
       await exited;
@@ -97,7 +97,7 @@ function handle(server: Server, first: Running): TestPostgres {
       await admin.close();
       return `${server.url}/${name}`;
     },
-    // SIGINT: cuts every connection and ends cleanly. SIGQUIT: ends without a word, and recovers at the next start.
+    // SIGINT cuts every connection and ends cleanly. SIGQUIT ends at once, and the next start recovers.
     stop: async () => {
       await end('SIGINT');
       rmSync(server.directory, { recursive: true, force: true });
@@ -110,7 +110,7 @@ function handle(server: Server, first: Running): TestPostgres {
   };
 }
 
-/** Null where the process ended before it answered (its port was taken). */
+/** Null if the process ended before it answered (its port was in use). */
 async function launch({ programs, owner, directory, port, url }: Server): Promise<Running | null> {
   const settings = [
     `port=${port}`,
@@ -125,7 +125,7 @@ async function launch({ programs, owner, directory, port, url }: Server): Promis
   const child = spawn(join(programs, 'postgres'), args, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
   child.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4096)));
-  // Neither the process nor its pipe keeps the test process.
+  // Neither the process nor its pipe keeps the test process alive.
   child.unref();
   (child.stderr as Socket).unref();
   const failure: Error[] = [];
@@ -133,7 +133,7 @@ async function launch({ programs, owner, directory, port, url }: Server): Promis
   const watcher = watch(child.pid ?? 0, directory);
   const deadlineMs = performance.now() + startTimeoutMs;
   while (!hasExited(child) && failure.length === 0 && performance.now() < deadlineMs) {
-    // Our own server answers only with our password: another one on this port is not taken for it.
+    // Only our own server knows our password, so another server on this port is not mistaken for it.
     if ((await listens(port)) && (await letsIn(url))) return { child, watcher };
     await delay(pollMs);
   }
@@ -166,9 +166,9 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-/** Ends the server and removes its directory when the test process is gone, however that ended: its pipe closes. */
+/** Ends the server and removes its directory when the test process ends in any way, because its pipe then closes. */
 function watch(pid: number, directory: string): ChildProcess {
-  // What ends a whole process group must leave the watcher to its work. The server waits for its children when it is told to quit.
+  // The watcher must survive a signal to the whole process group. The server waits for its children when it is told to quit.
   const script = 'trap "" TERM INT HUP; read _; kill -QUIT "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.1; done; rm -rf "$2"';
   const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
   watcher.unref();
@@ -176,7 +176,7 @@ function watch(pid: number, directory: string): ChildProcess {
   return watcher;
 }
 
-/** Where both programs are: in PATH, or where Debian and Ubuntu put them, the newest first. */
+/** The folder of both programs: in PATH, or where Debian and Ubuntu install them; the newest version. */
 function programFolder(): string {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
@@ -189,7 +189,7 @@ function programFolder(): string {
   throw new Error('PostgreSQL is not installed (Debian and Ubuntu: apt-get install postgresql).');
 }
 
-/** PostgreSQL does not run as root; the user that its package makes will do, or nobody. Null: we are not root. */
+/** PostgreSQL does not run as root. Use the user that its package creates, or nobody. Null: we are not root. */
 function unprivileged(): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const users = readFileSync('/etc/passwd', 'utf8')

@@ -7,9 +7,9 @@ export interface RunningProgram {
   readonly child: ChildProcess;
   /** Log lines so far, oldest first. */
   readonly log: readonly LogLine[];
-  /** The first log line with this event name, now or later. Rejects when the process ends before, or after `withinMs`. */
+  /** The first log line with this event name, past or future. Rejects if the process ends before, or after `withinMs`. */
   logged(name: string, withinMs?: number): Promise<LogLine>;
-  /** SIGTERM, and the exit code. */
+  /** Sends SIGTERM, and returns the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -17,7 +17,7 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string
 
 const maxLogLines = 10_000;
 
-/** Starts `ingest/src/main.ts`, say, and reads its log. */
+/** Starts a program such as `ingest/src/main.ts`, and reads its log. */
 export function runProgram(program: string, options: CommandOptions, args: readonly string[] = []): RunningProgram {
   const child = startProgram(program, args, options);
   const log: LogLine[] = [];

@@ -6,7 +6,7 @@ export interface PromtoolRun {
   readonly output: string;
 }
 
-/** Prometheus' own checker of rules and metrics. Where it is not installed, tests that need it are skipped. */
+/** Prometheus' checker of rules and metrics. Tests that need it are skipped if it is not installed. */
 export const hasPromtool = spawnSync('promtool', ['--version']).error === undefined;
 
 export function promtool(args: readonly string[], input = ''): PromtoolRun {

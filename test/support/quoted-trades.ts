@@ -21,13 +21,13 @@ import { accountBytes } from '../simnet/support/account-bytes.ts';
 import { land } from '../simnet/support/test-chain.ts';
 import { decodeWith, type PlainEvent, type PlainTrade } from './decoded.ts';
 
-/** A chain without a market, and trades on it by one wallet: what a quote promised is what it does, or not. */
+/** A chain without a market, and trades of one wallet on it, to compare quotes with results. */
 const lamportsPerSol = 1_000_000_000n;
 const startMs = 1_790_000_000_000;
 const slotMs = 200;
 export const maker = wallet('quotes', 'maker');
 export const trader = wallet('quotes', 'trader');
-/** What is wrapped for trades on pools. */
+/** The amount of SOL that is wrapped for trades on pools. */
 const wrappedLamports = 100_000n * lamportsPerSol;
 
 export interface QuotedCoin {
@@ -50,7 +50,7 @@ function succeeded(record: TransactionRecord): TransactionRecord {
 
 let coins = 0;
 
-/** A coin of the maker's, with whatever the trader needs to trade it. */
+/** A coin of the maker's, and everything that the trader needs to trade it. */
 export function launchCoin(chain: SimChain, parts: Partial<NewCoin> = {}): QuotedCoin {
   const mint = wallet('quotes', `mint ${coins++}`);
   const coin: NewCoin = {
@@ -74,7 +74,7 @@ export function launchCoin(chain: SimChain, parts: Partial<NewCoin> = {}): Quote
   });
 }
 
-/** The first trade makes accounts; later ones are all alike. */
+/** The first trade creates accounts; later ones are equal. */
 export function setUp(chain: SimChain, coin: QuotedCoin): QuotedCoin {
   const { publicKey } = trader;
   succeeded(land(chain, [associatedTokenInstruction(publicKey, publicKey, coin.mint, coin.tokenProgram, true)], [trader]));
@@ -82,7 +82,7 @@ export function setUp(chain: SimChain, coin: QuotedCoin): QuotedCoin {
   return coin;
 }
 
-/** Migrates a completed coin, and wraps SOL to trade its pool with. */
+/** Migrates a completed coin, and wraps SOL for trades in its pool. */
 export function moveToPool(chain: SimChain, coin: QuotedCoin, boost: boolean): void {
   const { mint, tokenProgram: base, quoteMint } = coin;
   succeeded(land(chain, [unitLimitInstruction(800_000), migrateV2(mint, base, quoteMint, maker.publicKey, boost)], [maker]));
@@ -100,7 +100,7 @@ export function moveToPool(chain: SimChain, coin: QuotedCoin, boost: boolean): v
 const kinds = { quoteIn: 'buyExactQuote', baseOut: 'buy', baseIn: 'sell' } as const;
 let units = 400_000;
 
-/** Sends a trade with the bound of its instruction: least to get, or, of `baseOut`, most to pay. */
+/** Sends a trade with the bound of its instruction: the least to receive, or, for `baseOut`, the most to pay. */
 export function tradeOnChain(
   chain: SimChain,
   coin: QuotedCoin,
@@ -132,7 +132,7 @@ function instructionOf(
   return poolTrade({ pool: readPool(accountBytes(chain, poolAddress)), poolAddress, baseProgram: program, ...parts }, kind);
 }
 
-/** What the venues' events of a transaction say. */
+/** The venues' events of a transaction. */
 export function eventsOf(record: TransactionRecord): readonly PlainEvent[] {
   const events: PlainEvent[] = [];
   readLogs(record.logs, (programId, _path, data) => {

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer as it came over the wire; header names in lower case, repeated ones joined with `, `. */
+/** One answer as received; header names in lower case, repeated ones joined with `, `. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -8,7 +8,7 @@ export interface RawAnswer {
   json(): unknown;
 }
 
-/** One request, as the bytes that are sent. */
+/** One request, in the bytes that are sent. */
 export interface RawRequest {
   readonly method: string;
   readonly target: string;
@@ -18,7 +18,7 @@ export interface RawRequest {
 
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** Adds `Host` and, where there is a body and no other framing, `Content-Length`. */
+/** Adds `Host`, and `Content-Length` if there is a body without other framing. */
 export function requestBytes({ method, target, headers = {}, body }: RawRequest): Buffer {
   const pairs = Array.isArray(headers) ? (headers as readonly (readonly [string, string])[]) : Object.entries(headers);
   const has = (name: string): boolean => pairs.some(([given]) => given.toLowerCase() === name);
@@ -33,8 +33,8 @@ export function requestBytes({ method, target, headers = {}, body }: RawRequest)
 }
 
 /**
- * A connection that is kept alive: requests go out as they are, answers come back in order. What is still due when the
- * connection ends is answered with null.
+ * A persistent connection: requests are sent unchanged, answers arrive in order. Requests without an answer when the connection ends get
+ * null.
  */
 export class RawConnection {
   readonly #socket: Socket;
@@ -68,7 +68,7 @@ export class RawConnection {
     return this.#closed;
   }
 
-  /** Null where the connection ended without a whole answer. */
+  /** Null if the connection ended without a complete answer. */
   ask(request: RawRequest): Promise<RawAnswer | null> {
     return this.exchange(requestBytes(request), request.method);
   }
@@ -98,7 +98,7 @@ export class RawConnection {
       if (this.#pending.length < start + length) return;
       const body = Buffer.from(this.#pending.subarray(start, start + length));
       this.#pending = this.#pending.subarray(start + length);
-      // 100 Continue goes before the answer.
+      // 100 Continue precedes the answer.
       if (head.status < 200) continue;
       this.#due.shift();
       next.settle({ ...head, body, json: () => JSON.parse(body.toString('utf8')) });

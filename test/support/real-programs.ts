@@ -11,19 +11,19 @@ import { lamportsPerByte } from '../simnet/ledger/rent.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
 
 /**
- * The venues' real programs in the real machine, over accounts of the simulated chain. `PROGRAMS_DIR` is a folder of program
- * binaries, each named by its program id with the ending `.so`; they are not part of this repository.
+ * The venues' real programs in the real virtual machine, with accounts of the simulated chain. `PROGRAMS_DIR` is a folder of program
+ * binaries, each named `<program id>.so`; they are not part of this repository.
  */
 const folder = process.env['PROGRAMS_DIR'] ?? '';
 const needed = [pump.programId, pumpAmm.programId, feeProgram];
 const isThere = (id: string): boolean => existsSync(join(folder, `${id}.so`));
 export const programsPresent = folder !== '' && needed.every(isThere);
-/** For titles, so that a skipped suite says why. */
+/** For titles, so that a skipped suite states the reason. */
 export const programsNote = programsPresent
   ? 'the programs of PROGRAMS_DIR'
   : `SKIPPED: ${folder === '' ? 'PROGRAMS_DIR is not set' : `PROGRAMS_DIR lacks ${needed.filter((id) => !isThere(id)).join(', ')}`}`;
 
-/** The machine below its typed face: that one takes transactions of another library only. */
+/** The machine below its typed interface, which accepts only transactions of another library. */
 interface InnerMachine {
   sendVersionedTransaction(wire: Uint8Array): TransactionMetadata | FailedTransactionMetadata;
   getAccount(address: Uint8Array): { lamports(): bigint; owner(): Uint8Array; data(): Uint8Array } | null;
@@ -31,7 +31,7 @@ interface InnerMachine {
 
 export interface RealResult {
   readonly failed: boolean;
-  /** The error as the machine prints it; empty where there is none. */
+  /** The error as the machine prints it; empty if there is none. */
   readonly error: string;
   readonly logs: readonly string[];
   readonly units: number;
@@ -48,9 +48,9 @@ type Address = Stored['address'];
 const bytesOf = (address: string): Uint8Array => decodeBase58(address) ?? new Uint8Array(32);
 const unixTimestamp = 1_790_000_000n;
 const sysvars = 'Sysvar';
-/** Since 2026-10 `Global` ends with `max_curve_depth`, which the programs insist on. */
+/** Since 2026-10 `Global` ends with `max_curve_depth`, which the programs require. */
 const newestGlobalBytes = 1_088;
-/** The programs' settings as the network had them, where they are at hand. */
+/** The programs' settings as on mainnet, if they are available. */
 const settingsFixtures: ReadonlyMap<string, string> = new Map([
   [globalAddress, 'pump_global_2026-09-12'],
   [feeConfig, 'pump_fee_config_2026-10-08'],
@@ -86,7 +86,7 @@ export class RealPrograms {
     this.#svm.setAccount({ address, lamports, data, programAddress: owner, executable: false, space } as unknown as Stored);
   }
 
-  /** A blockhash that no message had yet. */
+  /** A blockhash that no message has used yet. */
   newBlockhash(): string {
     this.#svm.expireBlockhash();
     return this.#svm.latestBlockhash();

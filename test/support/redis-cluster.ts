@@ -5,15 +5,15 @@ import type { TestRedis } from './redis.ts';
 const joinTimeoutMs = 15_000;
 const migrateTimeoutMs = 10_000;
 
-/** Where the other nodes of a cluster reach one. */
+/** The ports at which the other nodes of a cluster reach this one. */
 interface Announced {
   readonly port: number;
   readonly busPort: number;
 }
 
 /**
- * Three nodes, started with `cluster`, that share the slots between them. Any more are their replicas, the first of the first and so on.
- * `announced` is for nodes that announce other ports than their own.
+ * Three nodes, started with `cluster`, that share the slots. Further nodes are replicas, the first of the first and so on. `announced` is
+ * for nodes that announce other ports than their own.
  */
 export async function formCluster(nodes: readonly TestRedis[], announced?: readonly Announced[]): Promise<void> {
   const [first] = nodes as [TestRedis];
@@ -51,7 +51,7 @@ export async function ownerOf(nodes: readonly TestRedis[], key: string): Promise
   throw new Error(`No node has the slot of ${key}.`);
 }
 
-/** Moves the slot of a key with all that is in it to another node, key by key, as resharding does. */
+/** Moves the slot of a key with its data to another node, key by key, as resharding does. */
 export async function moveSlot(nodes: readonly TestRedis[], key: string, from: TestRedis, to: TestRedis): Promise<void> {
   const [fromId, toId] = [await idOf(from), await idOf(to)];
   const slot = await asked(from, (client) => client.cluster('KEYSLOT', key));

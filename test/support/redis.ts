@@ -5,44 +5,44 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A real redis-server of one test, on a free port of the loopback, in a directory of its own. */
+/** A real redis-server for one test, on a free port of the loopback, in its own directory. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
-  /** Of the process that runs now; another after `restart`. */
+  /** The current process; another one after `restart`. */
   readonly pid: number;
   /** Ends it and removes its directory. */
   stop(): Promise<void>;
-  /** SIGKILL: nothing is saved that was not saved before. */
+  /** SIGKILL: nothing is saved beyond what was saved before. */
   kill(): Promise<void>;
   /** Starts it again on the same port and directory, after `kill`. */
   restart(): Promise<void>;
-  /** Takes so many bytes from the end of the file that it appends to, after `kill`: a disk that lost what was written last. */
+  /** Removes this many bytes from the end of its append-only file, after `kill`, like a disk that lost its last writes. */
   cutFile(bytes: number): void;
   /** SIGSTOP: connections stay open, nothing answers. */
   pause(): void;
   /** SIGCONT. */
   resume(): void;
-  /** One command over a connection of its own; the reply as text (`redis-cli` form is not needed by tests). */
+  /** One command over its own connection; returns the reply as text. */
   command(...args: readonly string[]): Promise<string>;
 }
 
 export interface TestRedisOptions {
-  /** Appends every write to a file before it is answered; default: nothing is kept. */
+  /** Appends every write to a file before the answer; by default nothing is stored. */
   readonly appendOnly?: boolean;
   /** A node that may join a cluster. */
   readonly cluster?: boolean;
-  /** Further settings, as `redis-server` takes them on its command line: `--maxmemory 10mb` is `['--maxmemory', '10mb']`. */
+  /** Further settings in the form of the command line of `redis-server`: `--maxmemory 10mb` is `['--maxmemory', '10mb']`. */
   readonly args?: readonly string[];
 }
 
-/** How long a start may take. */
+/** Time limit of a start. */
 const startTimeoutMs = 10_000;
 const pollMs = 10;
-/** Tries with another port, where the free one was taken in between. */
+/** Tries another port if the free one was taken meanwhile. */
 const maxStarts = 3;
 
-/** Signals a process that may have ended by itself. */
+/** Signals a process that may have ended already. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -51,7 +51,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Starts a Redis, ready when it answers. Throws a clear error where `redis-server` is not installed. */
+/** Starts a Redis that is ready. Throws a clear error if `redis-server` is not installed. */
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-redis-'));
   try {
@@ -67,7 +67,7 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   }
 }
 
-/** The replica has all that its primary wrote so far. */
+/** Waits until the replica has everything that its primary wrote. */
 export async function isLevel(primary: TestRedis, replica: TestRedis): Promise<boolean> {
   const offsetOf = async (redis: TestRedis, field: string): Promise<string | undefined> =>
     new RegExp(`${field}:(\\d+)`).exec(await redis.command('INFO', 'replication'))?.[1];
@@ -85,7 +85,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
   const kill = async (): Promise<void> => {
     if (!hasExited(child)) {
       const exited = new Promise((resolve) => child.once('exit', resolve));
-      // Its end is waited for, so until then it does keep the test process.
+      // The tests wait for its end, so until then it may keep the process alive.
       child.ref();
       signal(child.pid as number, 'SIGKILL');
       await exited;
@@ -100,7 +100,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
     },
     stop: async () => {
       await kill();
-      // A child that writes its file for a replica may end a moment later.
+      // A child process that writes its file for a replica may end a moment later.
       rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     },
     kill,
@@ -111,7 +111,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
     },
     cutFile: (bytes) => {
       const folder = join(directory, 'appendonlydir');
-      // Two of them while it rewrites the file; the numbers grow.
+      // Two files exist while it rewrites the file; their numbers grow.
       const [file] = readdirSync(folder)
         .filter((name) => name.endsWith('.incr.aof'))
         .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
@@ -125,7 +125,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
   };
 }
 
-/** Null where the process ended before it answered (its port was taken). */
+/** Null if the process ended before it answered (its port was in use). */
 async function launch(port: number, directory: string, options: TestRedisOptions): Promise<Running | null> {
   const args = [
     '--port',
@@ -150,7 +150,7 @@ async function launch(port: number, directory: string, options: TestRedisOptions
   };
   child.stdout.on('data', keepOutput);
   child.stderr.on('data', keepOutput);
-  // Neither the process nor its pipes keep the test process.
+  // Neither the process nor its pipes keep the test process alive.
   child.unref();
   (child.stdout as Socket).unref();
   (child.stderr as Socket).unref();
@@ -173,9 +173,9 @@ async function launch(port: number, directory: string, options: TestRedisOptions
   return null;
 }
 
-/** Ends the server and removes its directory when the test process is gone, however that ended: its pipe closes. */
+/** Ends the server and removes its directory when the test process ends in any way, because its pipe then closes. */
 function watch(pid: number, directory: string): ChildProcess {
-  // What ends a whole process group must leave the watcher to its work.
+  // The watcher must survive a signal to the whole process group.
   const script = 'trap "" TERM INT HUP; read _; kill -9 "$1"; rm -rf "$2"';
   const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
   watcher.unref();
@@ -198,7 +198,7 @@ async function answers(port: number, gaveUp: () => boolean): Promise<'ready' | '
   return 'timeout';
 }
 
-/** Sends one command and resolves with the raw reply, as far as it came in one piece that ends a line. */
+/** Sends one command and resolves with the raw reply, if it arrives in one piece that ends a line. */
 function command(port: number, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import { until } from './gateway.ts';
 import { unpack } from './msgpack.ts';
 
-/** A message of the stream, as a client without types sees it. */
+/** A message of the stream for a client without types. */
 export interface Message {
   readonly op?: string;
   readonly id?: unknown;
@@ -24,11 +24,11 @@ export interface Message {
   readonly [field: string]: unknown;
 }
 
-/** A client of the stream over a real socket; keeps every message in order. */
+/** A client of the stream over a real socket; stores every message in order. */
 export class StreamClient {
   readonly socket: WebSocket;
   readonly messages: Message[] = [];
-  /** The same messages as they came: one element a WebSocket message. */
+  /** The same messages in their original grouping: one element for each WebSocket message. */
   readonly raw: unknown[] = [];
   readonly binary: boolean[] = [];
   closed: { code: number; reason: string } | null = null;
@@ -111,7 +111,7 @@ export class StreamClient {
   }
 }
 
-/** The `seq` of frames, to compare with a run. */
+/** The `seq` of frames, for comparison with a range. */
 export const seqs = (frames: readonly Message[]): (number | undefined)[] => frames.map((frame) => frame.seq);
 /** first, first + 1, … last */
 export const run = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i);

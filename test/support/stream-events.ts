@@ -62,7 +62,7 @@ const reserves = {
   realQuote: '1999999999',
 } as const;
 
-// They give a value to each new field of the schemas, so that no test needs a change.
+// The schemas' examples give a value to each new field, so that no test needs a change.
 const tradeExample = exampleOf(TradeEvent) as unknown as TradeEvent;
 const priceExample = exampleOf(PriceEvent) as unknown as PriceEvent;
 
@@ -152,7 +152,7 @@ export function migrationEvent(mint: string, changes: Partial<MigrationEvent> = 
   };
 }
 
-/** The topics that carry an event. */
+/** The topics of an event. */
 export function candleEvent(mint: string, changes: Partial<CandleEvent> = {}): CandleEvent {
   const { signature: _, ...fields } = common(mint);
   return {

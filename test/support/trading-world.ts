@@ -28,19 +28,19 @@ import { testConfig, until } from './gateway.ts';
 import { makeKey, openEmbeddedStore } from './keys.ts';
 import { maker, trader } from './quoted-trades.ts';
 
-/** The keystore of a cluster that is set by its address. */
+/** The keystore of a cluster that is configured by its address. */
 const keystoreName = 'cluster';
 const lamports = 400_000n * 10n ** 9n;
 const rawUsdc = 10n ** 13n;
 const rawOther = 10n ** 16n;
-/** An order is final after a second and a quarter, and its blockhash lives for six. */
+/** An order is final after a second and a quarter, and its blockhash is valid for six seconds. */
 const usualSlotMs = 40;
-/** How long, and how often, a client asks again. A fifth of what answers say: the test goes on the sooner. */
+/** How long, and how often, a client asks again: a fifth of the reported times, so that tests are faster. */
 const patienceMs = 45_000;
 export const againAfterMs = 200;
 const log = createLog({ level: 'silent', name: 'test' });
 
-/** An answer over HTTP, as a client without types sees it. */
+/** An HTTP answer for a client without types. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -48,7 +48,7 @@ export interface Answered {
 }
 
 export interface Asked {
-  /** An API key; the operator's where none is given, none at all where it is empty. */
+  /** An API key. Default: the operator's. Empty: none. */
   readonly key?: string;
   readonly idempotencyKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,9 +68,9 @@ function richWallet(index: number): Keypair {
 }
 
 export interface TradingWorldOptions {
-  /** Whether the events of the chain reach the stream. */
+  /** Whether the events of the chain are published to the stream. */
   readonly ingest?: boolean;
-  /** Wallets with SOL and USDC, beside the custodial ones, by label. */
+  /** Further wallets with SOL and USDC, by label. */
   readonly funded?: readonly Keypair[];
   readonly slotMs?: number;
 }
@@ -87,11 +87,11 @@ interface WorldParts {
   readonly operatorKey: string;
 }
 
-/** A chain that runs, a store with custodial wallets and keys, and gateways that trade on it over HTTP. */
+/** A running chain, a store with custodial wallets and keys, and gateways that trade on it over HTTP. */
 export class TradingWorld {
   readonly chain: SimChain;
   readonly simnet: Simnet;
-  /** What stands between the gateways and the simulated node; remembers what it was asked. */
+  /** Sits between the gateways and the simulated node, and records the calls. */
   readonly node: TamperedNode;
   readonly store: Store;
   readonly operatorKey: string;
@@ -111,7 +111,7 @@ export class TradingWorld {
     [this.#parts, this.#closers] = [parts, closers];
   }
 
-  /** A gateway with a signing process of its own, on this world's store. */
+  /** A gateway with its own signing process, on this world's store. */
   async gateway(options: { readonly config?: Partial<Config>; readonly transport?: 'uws' | 'node' } = {}): Promise<TradingGateway> {
     const { bus, config, operatorKey } = this.#parts;
     const gateway = await startGateway({
@@ -144,7 +144,10 @@ export class TradingWorld {
     return trading;
   }
 
-  /** A custodial wallet with SOL, the operator's where no account is named; `usdc`: it has SOL, USDC and the simulated chain's other quote coin from the start. */
+  /**
+   * A custodial wallet with SOL; the operator's by default. With `usdc` it starts with SOL, USDC and the simulated chain's other quote
+   * coin.
+   */
   async wallet({ accountId = null, funds = lamports, usdc = false }: WalletOptions = {}): Promise<string> {
     const { publicKey, seed } = usdc ? richWallet(this.#rich++) : wallet('trading', `custodial ${this.#wallets++}`);
     const imported = await this.#parts.keystore.import(seed, null, accountId);
@@ -156,7 +159,7 @@ export class TradingWorld {
     return publicKey;
   }
 
-  /** A key with these scopes, of the operator's where no account is named. */
+  /** A key with these scopes; the operator's by default. */
   async key(scopes: readonly Scope[], accountId: string | null = null): Promise<string> {
     return (await makeKey(this.store, { plan: 'enterprise', scopes, accountId })).key;
   }
@@ -167,7 +170,7 @@ export class TradingWorld {
     return id;
   }
 
-  /** Messages that nodes were handed, each once, by signature. */
+  /** Messages that nodes received, each once, by signature. */
   sent(): ReadonlySet<string> {
     const wires = this.node.calls.flatMap(({ method, params }) => (method === 'sendTransaction' ? [String(params[0])] : []));
     return new Set([...new Set(wires)].map(signatureIn));
@@ -184,18 +187,18 @@ export class TradingWorld {
   }
 }
 
-/** What a landed transaction did to the wallet that paid for it, by the chain's balances. */
+/** The effect of a landed transaction on the wallet that paid for it, from the chain's balances. */
 export interface Effect {
   readonly tokens: bigint;
   /** Of a quote coin that is not SOL. */
   readonly quoteCoins: bigint;
   readonly lamports: bigint;
   readonly fee: bigint;
-  /** Rent of the accounts that were made, less what those had that were closed. */
+  /** Rent of the accounts that were created, less that of the accounts that were closed. */
   readonly rent: bigint;
 }
 
-/** Of a transaction after which none of the accounts that it made was closed. */
+/** For a transaction that closed none of the accounts that it created. */
 export function effectOf(
   chain: Pick<SimChain, 'account'>,
   record: TransactionRecord,
@@ -211,14 +214,14 @@ export function effectOf(
   const rent = accountKeys.reduce((sum, address, i) => {
     const [before, after] = [preBalances[i]!, postBalances[i]!];
     if (i === payer || (before === 0n) === (after === 0n)) return sum;
-    // What was made may have got fees, too.
+    // The created accounts may have received fees, too.
     return after === 0n ? sum - before : sum + minimumBalance(chain.account(address)!.data.length);
   }, 0n);
   const quoteCoins = quoteMint === wrappedSolMint ? 0n : tokens(quoteMint);
   return { tokens: tokens(mint), quoteCoins, lamports: postBalances[payer]! - preBalances[payer]!, fee, rent };
 }
 
-/** Of a transaction as nodes are handed it. */
+/** For a transaction in the form that nodes receive. */
 export function signatureIn(wireBase64: string): string {
   const decoded = decodeTransaction(Buffer.from(wireBase64, 'base64'));
   if (decoded.kind === 'malformed') throw new Error(decoded.reason);
@@ -248,8 +251,8 @@ export class TradingGateway {
   }
 
   /**
-   * Asks again what was refused for a moment, as clients are told to: on a machine that stood still for a second nobody knows whether
-   * trading is halted, and nodes answer late. Of an order that may be there nothing is asked again.
+   * Repeats requests that were refused temporarily, as clients are told to do. On a machine that was suspended for a second, the halt is
+   * unknown and nodes answer late. A request whose order may exist is not repeated.
    */
   async ask(path: string, body: unknown, asked: Asked = {}): Promise<Answered> {
     for (const endMs = performance.now() + patienceMs; ;) {
@@ -263,7 +266,7 @@ export class TradingGateway {
     return answered(await fetch(`http://${this.host}${path}`, { headers: this.#authorization(asked) }));
   }
 
-  /** Until it trades: its signing process, the kill switch and the chain's blockhash have all been heard of. */
+  /** Waits until it trades: the signing process, the kill switch and the chain's blockhash are known. */
   async ready(publicKey: string, mint: string): Promise<this> {
     let last: unknown = null;
     await until('the gateway to trade', async () => {
@@ -281,7 +284,7 @@ export class TradingGateway {
   }
 }
 
-/** Nothing came of it, and something may in a moment. */
+/** The request had no effect, and a later one may succeed. */
 export function isForTheMoment({ status, body }: Answered): boolean {
   const { code, details } = (body['error'] ?? {}) as { readonly code?: string; readonly details?: Readonly<Record<string, unknown>> };
   return status === 503 && (code === 'TRADING_HALTED' || code === 'UPSTREAM_UNAVAILABLE') && details?.['orderId'] === undefined;

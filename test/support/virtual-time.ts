@@ -6,8 +6,8 @@ import { vi } from 'vitest';
 const turnsPerMs = 8;
 
 /**
- * Time for tests whose parts all run in this process and talk over real sockets. It passes by itself, one millisecond for every few turns of the event
- * loop: on a slow machine a test takes longer, and sees the same. Returns the function that brings real time back.
+ * Virtual time for tests whose parts all run in this process and use real sockets. It advances by one millisecond for every few turns of
+ * the event loop, so on a slow machine a test takes longer but sees the same times. Returns the function that restores real time.
  */
 export function startVirtualTime(): () => void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'] });
@@ -30,12 +30,12 @@ export function startVirtualTime(): () => void {
   };
 }
 
-/** Pauses of `node:timers/promises` end only when their signal fires, until the function that this returns is called. */
+/** Makes pauses of `node:timers/promises` end only when their signal fires, until the returned function is called. */
 export function holdPauses(): () => void {
   return replacePause(() => () => undefined);
 }
 
-/** Fake timers leave `node:timers/promises` as it is. `begin` returns how to end a pause early. */
+/** Fake timers do not affect `node:timers/promises`. `begin` returns a function that ends a pause early. */
 function replacePause(begin: (ms: number | undefined, resolve: () => void) => () => void): () => void {
   const timers = createRequire(import.meta.url)('node:timers/promises') as { setTimeout: typeof Pause };
   const real = timers.setTimeout;

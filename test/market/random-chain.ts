@@ -6,7 +6,7 @@ import { accountTradesTopic, allTradesTopic, pricesTopic, tradesTopic } from '@s
 import { entryOf, priceEvent } from '../support/stream-events.ts';
 import { someS, tradeOf } from './trades.ts';
 
-/** One thing that a chain does, or that ingest tells of it. */
+/** One step of the chain, or of the reports about it. */
 type Step =
   | { readonly does: 'slot' }
   | { readonly does: 'trade' | 'late'; readonly back: number; readonly tokens: number; readonly price: number; readonly usd: boolean }
@@ -22,7 +22,7 @@ const tradeStep = (does: 'trade' | 'late', furthest: number): Arbitrary<Step> =>
     usd: boolean(),
   });
 
-/** Slots come, are traded in, told late, confirmed, or die; what died may land again. */
+/** Slots begin, contain trades, are read late, are confirmed, or die; transactions of a dead slot may land again. */
 export const chainSteps: Arbitrary<readonly Step[]> = array(
   oneof(
     { weight: 4, arbitrary: constant<Step>({ does: 'slot' }) },
@@ -36,8 +36,8 @@ export const chainSteps: Arbitrary<readonly Step[]> = array(
 
 const firstSlot = 380_146_000;
 
-/** A chain as it is told: what goes into the log, and what in the end is true of it. */
-export class ToldChain {
+/** A random chain: the entries of its log, and the events that are valid in the end. */
+export class RandomChain {
   readonly entries: BusEntry[] = [];
   readonly #mint: string;
   readonly #trades: TradeEvent[] = [];
@@ -46,7 +46,7 @@ export class ToldChain {
   #confirmed = firstSlot - 1;
   #tickSlot = 0;
   readonly #dead = new Set<number>();
-  /** Slots of which something was read from history: they live. */
+  /** Slots of which something was read from history, so they live. */
   readonly #certain = new Set<number>();
 
   constructor(mint: string, steps: readonly Step[]) {
@@ -54,12 +54,12 @@ export class ToldChain {
     for (const step of steps) this.#step(step);
   }
 
-  /** Trades that were not taken back, as they stand on the chain. */
+  /** Trades that were not retracted, in chain order. */
   get inChainOrder(): TradeEvent[] {
     return this.#trades.toSorted((a, b) => a.slot - b.slot);
   }
 
-  /** The same as they were told. */
+  /** The same in log order. */
   get inLogOrder(): readonly TradeEvent[] {
     return this.#trades;
   }
@@ -85,11 +85,11 @@ export class ToldChain {
         price,
         solUsd: step.usd ? 128 : null,
       });
-      this.#tell(isLate ? { ...trade, slot, commitment: 'confirmed', late: true } : { ...trade, slot });
+      this.#publish(isLate ? { ...trade, slot, commitment: 'confirmed', late: true } : { ...trade, slot });
     }
   }
 
-  #tell(trade: TradeEvent): void {
+  #publish(trade: TradeEvent): void {
     this.#trades.push(trade);
     this.entries.push(entryOf(trade));
     if (trade.slot < this.#tickSlot) return;
@@ -108,7 +108,7 @@ export class ToldChain {
     this.entries.push(verdictEntry({ alive, dead }));
   }
 
-  /** The oldest slot that is not confirmed dies: all that was told of it is taken back, the newest first. */
+  /** The oldest unconfirmed slot dies: its events are retracted, the newest first. */
   #die(relands: boolean): void {
     let slot = this.#confirmed + 1;
     while (this.#dead.has(slot)) slot++;
@@ -129,6 +129,6 @@ export class ToldChain {
     this.#tickSlot = 0;
     if (!relands || gone.length === 0) return;
     if (slot === this.#slot) this.#slot++;
-    for (const trade of gone) this.#tell({ ...trade, slot: this.#slot, blockTime: someS + Math.floor((this.#slot - firstSlot) * 0.4) });
+    for (const trade of gone) this.#publish({ ...trade, slot: this.#slot, blockTime: someS + Math.floor((this.#slot - firstSlot) * 0.4) });
   }
 }
