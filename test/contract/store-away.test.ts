@@ -25,7 +25,7 @@ test('PostgreSQL has become a copy that takes nothing: the store is away, and an
   // The first finds its connection cut, those behind it are let in, to read.
   for (let i = 0; i < 3; i++) await expect(insert(store)).rejects.toBeInstanceOf(StoreAwayError);
   await expect(store.halt.set(true, null, 0)).rejects.toBeInstanceOf(StoreAwayError);
-  expect(store.health.fault()).toBe('The store takes nothing.');
+  expect(store.health.fault()).toBe('The store refuses writes.');
   expect(store.health.failures).toBeGreaterThanOrEqual(4);
   await admin.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
   expect(await insert(store)).toMatchObject({ kind: 'stored' });

@@ -96,13 +96,13 @@ describe('the kill switch of a gateway', () => {
     const gateway = haltOf({ read: () => Promise.reject(new Error('away')), set: async () => false });
     expect(await gateway.read()).toMatchObject({ halted: true });
     expect(gateway.halted).toBe(true);
-    expect(await gateway.standing()).toBe('unknown');
+    expect(await gateway.status()).toBe('unknown');
   });
 
   it('reports an unknown state without waiting if the store does not answer', async () => {
     const gateway = haltOf({ read: () => new Promise(() => {}), set: async () => false });
     const fromMs = performance.now();
-    expect(await gateway.standing()).toBe('unknown');
+    expect(await gateway.status()).toBe('unknown');
     expect(performance.now() - fromMs).toBeLessThan(maxHaltAgeMs + 1_000);
   });
 
@@ -114,7 +114,7 @@ describe('the kill switch of a gateway', () => {
     for (let stall = 0; stall < 2; stall++) {
       freezeChain(maxHaltAgeMs + 200);
       expect(gateway.halted).toBe(true);
-      expect(await gateway.standing()).toBe('running');
+      expect(await gateway.status()).toBe('running');
       freezeChain(maxHaltAgeMs + 200);
       await vi.waitUntil(() => !gateway.halted);
     }
@@ -127,7 +127,7 @@ describe('the kill switch of a gateway', () => {
     await gateway.read();
     stored = { ...running, halted: true };
     freezeChain(maxHaltAgeMs + 200);
-    expect(await gateway.standing()).toBe('halted');
+    expect(await gateway.status()).toBe('halted');
   });
 });
 

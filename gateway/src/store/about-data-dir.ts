@@ -1,6 +1,6 @@
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 
-/** Does `work`, and throws what it throws as a fault of the setting that names the folder: `what`, and the error's message. */
+/** Runs `work`. If it throws, throws a `SettingError` about `DATA_DIR` with the text `what` and the error's message. */
 export function aboutDataDir<T>(what: string, work: () => T): T {
   try {
     return work();

@@ -1,50 +1,50 @@
 import type { PlanName } from '@sluice/shared/wire/plans.ts';
 
-/** `operator`: who runs the gateways, one account, there from the beginning. `holder`: whoever signed in with a wallet. */
+/** `operator`: the one account of the operator, which always exists. `holder`: an account that signs in with a wallet. */
 export const accountKinds = ['operator', 'holder'] as const;
 export type AccountKind = (typeof accountKinds)[number];
 
 export interface StoredAccount {
   readonly id: string;
   readonly kind: AccountKind;
-  /** Address of the wallet that signs in; of one account only. Null: by a one-time link of the operator's alone. */
+  /** Address of the wallet that signs in; no two accounts share one. Null: the account signs in only by the operator's one-time links. */
   readonly wallet: string | null;
-  /** The plan of the keys that the holder makes. */
+  /** The plan of the keys that the holder creates. */
   readonly plan: PlanName;
   readonly createdAtMs: number;
-  /** Its keys and sessions have ended, and nobody signs in to it. */
+  /** When its keys and sessions ended; nobody can sign in since. Null: enabled. */
   readonly disabledAtMs: number | null;
   readonly lastSignInAtMs: number | null;
 }
 
 export type NewAccount = Pick<StoredAccount, 'id' | 'wallet' | 'plan' | 'createdAtMs'>;
 
-/** `taken`: there is an account with this wallet, or this id. `full`: there are `maxAccounts` already. */
+/** `taken`: another account has this wallet or this id. `full`: the store holds `maxAccounts`. */
 export type AccountInsertOutcome = 'stored' | 'taken' | 'full';
 
-/** Who holds keys, and signs in to the dashboard. */
+/** The accounts that own keys and sign in to the dashboard. */
 export interface AccountTable {
-  /** Makes a holder's account. */
+  /** Creates a holder's account. */
   create(account: NewAccount): Promise<AccountInsertOutcome>;
   byId(id: string): Promise<StoredAccount | null>;
   byWallet(wallet: string): Promise<StoredAccount | null>;
-  /** Every account, disabled ones too, oldest first. */
+  /** All accounts, also disabled ones, oldest first. */
   all(): Promise<readonly StoredAccount[]>;
-  /** Gives a holder's account a plan, and its keys with it. False: no such holder's account, or disabled. */
+  /** Sets the plan of a holder's account and of its keys. False: no such account, or it is disabled. */
   setPlan(id: string, plan: PlanName): Promise<boolean>;
   /**
-   * Notes the number of a sign-in nonce that was used; of several at once with the same number, one gets it. False: the account has
-   * used this one or a later one. A number more than a day ahead of `nowMs`, from a clock that went wrong, is forgotten.
+   * Records that a sign-in nonce was used. If several calls use the same number at once, one succeeds. False: the account has used
+   * this number or a later one. A stored number more than a day ahead of `nowMs` came from a wrong clock and is ignored.
    */
   useNonce(id: string, number: number, nowMs: number): Promise<boolean>;
-  /** Ends a holder's account: its keys, sessions and links end too. False: no such holder's account, or disabled before. */
+  /** Disables a holder's account, and ends its keys, sessions and links. False: no such account, or it is disabled already. */
   disable(id: string, atMs: number): Promise<boolean>;
 }
 
-/** Microseconds by which the number of a used nonce may be ahead. */
+/** How far ahead of the clock the number of a used nonce may be, in microseconds. */
 export const maxNonceAheadUs = 24 * 3_600_000_000;
 
 export const operatorAccountId = 'operator';
 
-/** Accounts that the store takes; beyond them creating one is refused. */
+/** The most accounts that the store holds. Creating one more is refused. */
 export const maxAccounts = 100_000;

@@ -1,21 +1,21 @@
-/** How far a signing process's audit log had come when it was last noted: what is shorter now was cut. */
+/** The last recorded end of a signing process's audit log. If the log is shorter than that, somebody cut it. */
 export interface AuditHead {
-  /** Of the log, made when it was begun. */
+  /** Identifies the log; made when the log was created. */
   readonly logId: string;
   readonly lines: number;
-  /** Of the last of these lines. */
+  /** The MAC of the last of these lines. */
   readonly mac: Uint8Array;
   readonly notedAtMs: number;
-  /** The machine and folder where the log lies; null: noted by an earlier version. */
+  /** The machine and folder of the log. Null: not recorded. */
   readonly place: string | null;
 }
 
-/** Kept apart from the logs themselves, so that cutting one short is seen. */
+/** The recorded ends of the audit logs. They are stored apart from the logs, so that a shortened log is detected. */
 export interface AuditHeadTable {
-  /** Oldest note first. */
+  /** Oldest record first. */
   all(): Promise<readonly AuditHead[]>;
-  /** A note that is no further than the one that is there changes nothing. */
+  /** Records a new end. An end that is not further than the stored one changes nothing. */
   note(head: AuditHead): Promise<void>;
-  /** False: there is no note of this log. */
+  /** False: this log has no record. */
   forget(logId: string): Promise<boolean>;
 }

@@ -1,8 +1,8 @@
-/** Values by which machines that share a store find out whether they also share what lies beside it, a pepper say. */
+/** Values by which machines that share a store check whether their files agree too, for example the pepper of the API keys. */
 export interface CheckTable {
   get(name: string): Promise<Uint8Array | null>;
-  /** Stores the value where there is none yet. Returns whether it is this value that is stored. */
+  /** Stores the value if there is none. Returns whether the stored value equals this one. */
   agree(name: string, value: Uint8Array): Promise<boolean>;
-  /** False: there was none. */
+  /** False: no such value. */
   remove(name: string): Promise<boolean>;
 }

@@ -5,25 +5,25 @@ import { takeLock } from './lock.ts';
 import { makeFolder } from './make-folder.ts';
 import { readOrMakeSecret } from './secret-file.ts';
 
-/** Gateways on one data folder that keep their ids; one more has an id for this life alone. */
-const maxKept = 64;
+/** How many gateways on one data folder keep their ids across restarts. A further gateway gets a new id at each start. */
+const maxStoredIds = 64;
 
 export interface GatewayId {
   readonly id: string;
-  /** The next gateway on the data folder may have it. */
+  /** Lets the next gateway on the data folder use the id. */
   readonly release: () => void;
 }
 
 /**
- * The id under which a gateway follows orders, and which nobody else has while it lives. The next one on the same data folder has the
- * same: what was left open by a crash it takes up as its own, at once, where others wait until the hold on it has run out. Throws a
- * `SettingError` where the folder takes no files.
+ * The id under which a gateway follows orders. No other process has it at the same time. After a crash, the next gateway on the same
+ * data folder gets the same id, so it continues the open orders at once; other gateways must first wait until the claim on them has
+ * expired. Throws a `SettingError` if files cannot be written to the folder.
  */
 export function takeGatewayId(dataDir: string): GatewayId {
   const folder = join(dataDir, 'gateways');
-  return aboutDataDir(`the id of the gateway cannot be kept in ${folder}`, () => {
+  return aboutDataDir(`the id of the gateway cannot be stored in ${folder}`, () => {
     makeFolder(folder);
-    for (let slot = 0; slot < maxKept; slot++) {
+    for (let slot = 0; slot < maxStoredIds; slot++) {
       const lock = takeLock(join(folder, `${slot}.lock`));
       if (lock === null) continue;
       return { id: readOrMakeSecret(join(folder, `${slot}.id`), () => `${randomUUID()}\n`), release: () => lock.release() };

@@ -4,20 +4,20 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { HaltTable } from './halt-table.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** Where the signing processes of a data folder keep what is theirs: audit logs, the operator's policy, the mark of the halt. */
+/** The folder of the signing processes: audit logs, the operator's policy, the halt mark. */
 export function signerFolder({ dataDir, signerDir }: Pick<Config, 'dataDir'> & Partial<Pick<Config, 'signerDir'>>): string {
   return resolve(signerDir ?? join(dataDir, 'audit'));
 }
 
 /**
- * The halt as the signing processes of a folder read it themselves, before each signature: a file that is there while trading is halted.
- * The store's switch reaches the gateways of all machines, this file needs nobody's word.
+ * The halt mark: a file that exists while trading is halted. The signing processes of the folder look for it before each signature.
+ * The switch in the store reaches the gateways of all machines; the mark works even if the gateway or the store lies.
  */
 function markFile(folder: string): string {
   return join(folder, 'halted');
 }
 
-/** What cannot be looked at counts as halted. */
+/** Trading counts as halted if the mark cannot be checked. */
 export function isMarkedHalted(folder: string): boolean {
   try {
     return statSync(markFile(folder), { throwIfNoEntry: false }) !== undefined;
@@ -26,13 +26,13 @@ export function isMarkedHalted(folder: string): boolean {
   }
 }
 
-/** The store's switch, and the mark with it; trading is halted where either says so. */
+/** The switch in the store together with the mark. Trading is halted if either says so. */
 export function markedHalt(table: HaltTable, folder: string): HaltTable {
   return {
     read: async () => {
       const stored = await table.read();
       if (stored.halted || !isMarkedHalted(folder)) return stored;
-      return { ...stored, halted: true, reason: `${markFile(folder)} is there: sluice trading resume, on this machine` };
+      return { ...stored, halted: true, reason: `${markFile(folder)} exists: run sluice trading resume on this machine` };
     },
     set: async (halted, reason, atMs) => {
       const wasMarked = isMarkedHalted(folder);
@@ -45,7 +45,7 @@ export function markedHalt(table: HaltTable, folder: string): HaltTable {
         makeFolder(folder);
         writeFileSync(markFile(folder), '', { mode: 0o600, flush: true });
       } catch (error) {
-        // Halted as far as it can be, before anybody is told that it could not be whole.
+        // Halt what can be halted before the error is reported.
         await table.set(halted, reason, atMs);
         throw error;
       }

@@ -2,16 +2,19 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Store } from './store.ts';
 import { reasonOf } from './store-away.ts';
 
-/** How often the switch is looked at, milliseconds. */
+/** Pause between two reads of the switch, milliseconds. */
 const pollMs = 200;
-/** A reading older than this is not used while a newer one can be had, milliseconds. */
+/** `read` reads again if the last reading is older than this, milliseconds. */
 const freshMs = 500;
-/** Without a reading that began within so long, trading counts as halted, milliseconds. */
+/** Trading counts as halted if the last successful reading began longer ago than this, milliseconds. */
 export const maxHaltAgeMs = 1_000;
 
-/** Looks in a row that may find the reading too old before it is told: a process that stood still has read anew by its next one. */
-const staleLooks = 3;
-/** Readings that one question of where trading stands waits for: the process may stand still in the midst of one. */
+/**
+ * How many polls in a row must find the last reading too old before the halt is reported. After a pause of the process, one poll finds
+ * an old reading, and the next one a new reading.
+ */
+const maxStalePolls = 3;
+/** How many readings one call of `status` waits for. More than one, because the process may be paused during a reading. */
 const maxReadings = 3;
 
 const nsPerMs = 1_000_000n;
@@ -22,38 +25,38 @@ export interface HaltReading {
   readonly readAtNs: bigint;
 }
 
-/** `unknown`: the switch cannot be read, and trading counts as halted meanwhile. */
-export type HaltStanding = 'running' | 'halted' | 'unknown';
+/** `unknown`: the switch cannot be read; until it can, trading counts as halted. */
+export type HaltStatus = 'running' | 'halted' | 'unknown';
 
-/** The kill switch, as this process knows it. */
+/** The halt switch, as this process knows it. */
 export interface Halt {
-  /** Asks nobody. True where trading is halted, and where nothing that was read within `maxHaltAgeMs` says that it is not. */
+  /** From memory. True if trading is halted, or if the last reading is older than `maxHaltAgeMs`. */
   readonly halted: boolean;
-  /** A reading of the last moments; reads the store where there is none. Never rejects: what cannot be read is halted. */
+  /** The last reading if it is recent; otherwise reads the store. Never rejects: a switch that cannot be read counts as halted. */
   read(): HaltReading | Promise<HaltReading>;
-  /** As `halted`, but reads the store before it says so of a reading that is too old, for `maxHaltAgeMs` at most. Never rejects. */
-  standing(): HaltStanding | Promise<HaltStanding>;
-  /** Tells within a second of each turn of the switch. Returns the way to stop listening. */
+  /** From memory if the last reading is recent enough; otherwise reads the store, for at most `maxHaltAgeMs`. Never rejects. */
+  status(): HaltStatus | Promise<HaltStatus>;
+  /** Calls the listener within a second after each change of the switch. Returns a function that removes the listener. */
   onChange(listener: (halted: boolean) => void): () => void;
   close(): void;
 }
 
-/** Follows the switch in the store. It counts as halted until it was read once. */
+/** Follows the switch in the store. Trading counts as halted until the first reading. */
 export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
   const listeners = new Set<(halted: boolean) => void>();
   let last: HaltReading = { halted: true, readAtNs: 0n };
-  let why: string | null = null;
-  let told = true;
+  let lastReason: string | null = null;
+  let reported = true;
   let unreadable = false;
-  let staleFor = 0;
+  let stalePolls = 0;
   let reading: Promise<HaltReading> | null = null;
   const ageMs = (): bigint => (process.hrtime.bigint() - last.readAtNs) / nsPerMs;
   const isHalted = (): boolean => last.halted || ageMs() > maxHaltAgeMs;
-  const tell = (): void => {
-    const halted = last.halted || staleFor >= staleLooks;
-    if (halted === told) return;
-    told = halted;
-    if (halted) log.warn({ reason: last.halted ? why : 'the switch cannot be read' }, 'trading_halted');
+  const report = (): void => {
+    const halted = last.halted || stalePolls >= maxStalePolls;
+    if (halted === reported) return;
+    reported = halted;
+    if (halted) log.warn({ reason: last.halted ? lastReason : 'the switch cannot be read' }, 'trading_halted');
     else log.info({}, 'trading_resumed');
     for (const listener of listeners) listener(halted);
   };
@@ -62,36 +65,36 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
     try {
       const { halted, reason } = await store.halt.read();
       last = { halted, readAtNs };
-      why = reason;
+      lastReason = reason;
       unreadable = false;
-      staleFor = 0;
+      stalePolls = 0;
     } catch (error) {
-      // What is known stands until it is too old. Whoever asked is told that nothing is known.
+      // The last reading stays valid until it is too old, but this caller asked for a new one and gets "halted".
       if (!unreadable) log.error({ reason: reasonOf(error) }, 'halt_unreadable');
       unreadable = true;
       return { halted: true, readAtNs };
     } finally {
       reading = null;
-      tell();
+      report();
     }
     return last;
   };
   const begin = (): Promise<HaltReading> => (reading ??= readNow());
-  const readAnew = async (): Promise<HaltStanding> => {
-    let patience: NodeJS.Timeout | undefined;
-    const enough = new Promise<null>((resolve) => (patience = setTimeout(resolve, maxHaltAgeMs, null)));
+  const readStatus = async (): Promise<HaltStatus> => {
+    let timeout: NodeJS.Timeout | undefined;
+    const timedOut = new Promise<null>((resolve) => (timeout = setTimeout(resolve, maxHaltAgeMs, null)));
     try {
       for (let readings = 0; readings < maxReadings && ageMs() > maxHaltAgeMs; readings++) {
-        if ((await Promise.race([begin(), enough])) === null) break;
+        if ((await Promise.race([begin(), timedOut])) === null) break;
       }
     } finally {
-      clearTimeout(patience);
+      clearTimeout(timeout);
     }
     return ageMs() > maxHaltAgeMs ? 'unknown' : last.halted ? 'halted' : 'running';
   };
   const timer = setInterval(() => {
-    if (ageMs() > maxHaltAgeMs) staleFor++;
-    tell();
+    if (ageMs() > maxHaltAgeMs) stalePolls++;
+    report();
     void begin();
   }, pollMs).unref();
   void begin();
@@ -100,7 +103,7 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
       return isHalted();
     },
     read: () => (ageMs() <= freshMs ? last : begin()),
-    standing: () => (ageMs() > maxHaltAgeMs ? readAnew() : last.halted ? 'halted' : 'running'),
+    status: () => (ageMs() > maxHaltAgeMs ? readStatus() : last.halted ? 'halted' : 'running'),
     onChange: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -9,28 +9,28 @@ export interface StoredSecret {
   readonly endsAtMs: number | null;
 }
 
-/** What of a plan may be set for one key. */
+/** The limits of a plan that can be set for a single key. */
 export const keyLimitNames = ['requestsPerMinute', 'burst', 'connections', 'subscriptions', 'commandsPerSecond'] as const;
 export type KeyLimits = Partial<Pick<Plan, (typeof keyLimitNames)[number]>>;
 
 export interface StoredKey {
   readonly id: string;
-  /** Null: the operator's, made on the command line. */
+  /** Null: a key of the operator, created on the command line. */
   readonly accountId: string | null;
   readonly plan: PlanName;
   readonly scopes: readonly Scope[];
   readonly label: string | null;
-  /** CIDR; empty: from anywhere. */
+  /** CIDR ranges from which the key may be used. Empty: from anywhere. */
   readonly ipRanges: readonly string[];
-  /** In place of the plan's; null: the plan's. */
+  /** Limits that replace the plan's. Null: the plan's apply. */
   readonly limits: KeyLimits | null;
   readonly createdAtMs: number;
-  /** As the gateways last noted it, some ten seconds late at most. */
+  /** As last recorded by a gateway; about ten seconds late at most. */
   readonly lastUsedAtMs: number | null;
   readonly revokedAtMs: number | null;
-  /** Deleted: revoked and listed no more. Seen only in `changed`. */
+  /** Deleted: revoked and no longer listed. Only `changed` returns such keys. */
   readonly removed: boolean;
-  /** The table's version that its last change made. */
+  /** The version of the table after the last change of this key. */
   readonly version: number;
   /** Oldest first; at most `maxSecretsPerKey`. */
   readonly secrets: readonly StoredSecret[];
@@ -41,50 +41,53 @@ export type NewKey = Pick<StoredKey, 'id' | 'accountId' | 'plan' | 'scopes' | 'l
   readonly secret: NewSecret & Pick<StoredSecret, 'endsAtMs'>;
 };
 
-/** `account-full`: the holder's account has `maxKeysPerAccount` already. `no-account`: none such, or it is disabled. */
+/** `account-full`: the holder's account has `maxKeysPerAccount` keys. `no-account`: no such account, or it is disabled. */
 export type KeyInsertOutcome = 'stored' | 'store-full' | 'account-full' | 'no-account';
 
-/** Where a reader of `changed` stands. */
+/** The place up to which a reader of `changed` has read. */
 export type KeyCursor = Pick<StoredKey, 'version' | 'id'>;
 
-/** API keys as stored: hashes only, never a key. */
+/** The stored API keys. Only hashes of their secrets are stored. */
 export interface KeyTable {
-  /** Grows with every change of the table, whichever process made it; noting a use is none. Cheap: one row. */
+  /** Grows with every change of the table by any process, except `noteUses`. Reads one row. */
   version(): Promise<number>;
   /**
-   * Up to `limit` keys as they changed, the earliest change first, behind `after`: deleted ones too. Whoever has read them to
-   * the end after `version()` gave a number has seen every change up to that one.
+   * Up to `limit` keys that changed after the position `after`, also deleted ones, the earliest change first. A reader that calls
+   * `version()` and then reads to the end has seen every change up to that version.
    */
   changed(after: KeyCursor, limit: number): Promise<readonly StoredKey[]>;
-  /** Every key that is not deleted, oldest first. */
+  /** All keys that are not deleted, oldest first. */
   all(): Promise<readonly StoredKey[]>;
   /** Null: no such key, or deleted. */
   byId(id: string): Promise<StoredKey | null>;
   /** An account's keys that are not deleted, oldest first. */
   ofAccount(accountId: string): Promise<readonly StoredKey[]>;
-  /** How many are neither revoked nor deleted. */
+  /** The number of keys that are neither revoked nor deleted. */
   countLive(): Promise<number>;
   insert(key: NewKey): Promise<KeyInsertOutcome>;
   /**
-   * Adds a secret, which ends when the key was to end, and lets the older ones end at `othersEndAtMs` at the latest. Returns the
-   * key as it is then; null: no such key, or revoked, or expired.
+   * Adds a secret with the same expiry as the key, and makes the older secrets end at `othersEndAtMs` at the latest. Returns the
+   * changed key. Null: no such key, or it is revoked or expired.
    */
   addSecret(id: string, secret: NewSecret, othersEndAtMs: number): Promise<StoredKey | null>;
-  /** False: no such key, or revoked before. */
+  /** False: no such key, or it is revoked already. */
   revoke(id: string, atMs: number): Promise<boolean>;
-  /** Revokes every key that is not revoked; returns how many there were. */
+  /** Revokes all keys. Returns how many were not revoked before. */
   revokeAll(atMs: number): Promise<number>;
-  /** Revokes the key, if it is not, and lists it no more. False: no such key, or deleted before. */
+  /** Deletes the key: revokes it, and no longer lists it. False: no such key, or it is deleted already. */
   remove(id: string, atMs: number): Promise<boolean>;
-  /** Notes when keys were last used, by id, in one statement; what is known to be later stays. */
+  /** Records when keys were last used, by id, in one statement. An earlier time never replaces a later one. */
   noteUses(usedAtMs: ReadonlyMap<string, number>): Promise<void>;
 }
 
-/** Keys that the store takes, all of which a gateway holds in memory; beyond them creating one is refused. */
+/** The most keys that the store holds. A gateway has all of them in memory. Creating one more is refused. */
 export const maxKeys = 100_000;
-/** Keys of a holder's account that are not revoked. */
+/** The most keys of a holder's account that are not revoked. */
 export const maxKeysPerAccount = 20;
-/** Beyond it the oldest secret goes. */
+/** The most secrets of a key. A further one replaces the oldest. */
 export const maxSecretsPerKey = 4;
-/** Deleted keys are kept for so long, so that no gateway misses it; one that was cut off for half of it reads all keys anew. */
+/**
+ * How long a deleted key stays in the store, so that every gateway learns of the deletion. A gateway that could not read the store for
+ * half of this time reads all keys again.
+ */
 export const keepRemovedMs = 3_600_000;

@@ -7,8 +7,8 @@ export interface Lock {
 }
 
 /**
- * Takes the lock that `file` stands for; null while another process, or this one, holds it. It is SQLite's lock on a database
- * without content: the system itself lets go of it when the process ends, however it ends. Throws where the file cannot be opened.
+ * Takes the lock `file`. Null: another process, or this one, holds it. The lock is SQLite's lock on an empty database, so the system
+ * releases it when the process ends, even if it is killed. Throws if the file cannot be opened.
  */
 export function takeLock(file: string): Lock | null {
   makeFile(file);
@@ -23,7 +23,7 @@ export function takeLock(file: string): Lock | null {
   }
   return {
     release: () => {
-      // To close alone lets go only when the handle is collected.
+      // `close` alone releases the lock only when the handle is garbage-collected.
       db.exec('ROLLBACK');
       db.close();
     },

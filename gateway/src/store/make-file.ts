@@ -4,8 +4,8 @@ import { makeFolder } from './make-folder.ts';
 import { isCode } from './system-error.ts';
 
 /**
- * Makes an empty file, readable by its owner only, and the folders above it; leaves one that is there alone. (To open and close that
- * one would let go of the locks that this process has on it.) Throws the system's error where that cannot be.
+ * Creates an empty file, readable by its owner only, and the folders above it. An existing file is not opened, because closing it
+ * would release the locks that this process has on it. Throws the system's error.
  */
 export function makeFile(path: string): void {
   makeFolder(dirname(path));

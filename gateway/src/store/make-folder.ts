@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { isCode } from './system-error.ts';
 
 /**
- * Makes a folder, and those above it, for its owner only. Throws the system's error where that cannot be. (Node's own way, the
- * `recursive` of `mkdirSync`, turns for ever under a link that leads nowhere and in file systems that answer ENOENT to any `mkdir`.)
+ * Creates a folder, and those above it, accessible to its owner only. Throws the system's error. The option `recursive` of `mkdirSync`
+ * is not used: it never returns below a broken link, or in a file system that answers ENOENT to every `mkdir`.
  */
 export function makeFolder(path: string): void {
   try {

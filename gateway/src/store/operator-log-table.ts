@@ -1,14 +1,14 @@
-/** A command of the operator that read, or opened, somebody's wallets or orders. */
+/** A command by which the operator read or opened the wallets or orders of an account. */
 export interface OperatorLine {
   readonly atMs: number;
-  /** Of the system. */
+  /** The operating system's user. */
   readonly user: string;
   readonly command: string;
-  /** Whose wallets or orders. */
+  /** The account whose wallets or orders were read. */
   readonly subject: string;
 }
 
-/** Lines that are stored; the oldest go first. */
+/** The most lines stored. The oldest are deleted first. */
 export const maxOperatorLines = 100_000;
 
 export interface OperatorLogTable {

@@ -1,31 +1,33 @@
 import type { IdempotencyUse } from '../orders/model/idempotency.ts';
 import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../orders/model/order.ts';
 
-/** What may leave the wallet by an order, counted against the wallet's day (UTC, by `createdAtMs`). */
+/** The most that an order can take from the wallet. It counts towards the wallet's day (UTC, by `createdAtMs`). */
 export interface SpendReservation {
   readonly wallet: string;
   readonly lamports: bigint;
-  /** All reservations of the day together, this one too; null: without a limit. */
+  /** The limit for all reservations of the day together, including this one. Null: no limit. */
   readonly dayLimitLamports: bigint | null;
 }
 
 export interface OrderInsert {
   readonly idempotency: IdempotencyUse | null;
   readonly spend: SpendReservation | null;
-  /** The gateway that follows it to its end. */
+  /** The gateway that follows the order to its end. */
   readonly followedBy: string;
 }
 
-/** What an `Idempotency-Key` stands for. `in_progress`: its order has not been sent yet, nor refused. */
+/**
+ * What is known about an `Idempotency-Key`. `fresh`: unused. `replay`: it has an order. `in_progress`: its order is neither sent nor
+ * refused yet. `mismatch`: it was used with a different request.
+ */
 export type IdempotencyOutcome =
   | { readonly kind: 'fresh' }
   | { readonly kind: 'replay' | 'in_progress'; readonly order: StoredOrder }
   | { readonly kind: 'mismatch' };
 
 /**
- * `stored`: it was. Everything else stored nothing. `known`: the same owner's order with this very signature is there already, or, of
- * an order of kind `lightning`, anybody's of that kind.
- * `over_day_limit`: the wallet's day has no room for it.
+ * All outcomes but `stored` stored nothing. `known`: the owner already has an order with this signature; for an order of kind
+ * `lightning`, any owner's order of that kind counts. `over_day_limit`: the reservation would exceed the wallet's day limit.
  */
 export type InsertOutcome =
   | { readonly kind: 'stored'; readonly order: StoredOrder }
@@ -34,33 +36,33 @@ export type InsertOutcome =
   | { readonly kind: 'over_day_limit'; readonly spentLamports: bigint; readonly limitLamports: bigint };
 
 export interface Advance {
-  /** As it was stored when the change was made for it: what does not change is believed without a look. */
+  /** The stored order that the change was computed from. Values that do not change are taken from it without reading them again. */
   readonly order: OpenOrder;
   readonly change: OrderChange;
   readonly atMs: number;
 }
 
-/** `stale`: the order has changed since; as it is now. */
+/** `stale`: the stored order was changed meanwhile; `order` is the current one. */
 export type AdvanceOutcome = { readonly kind: 'advanced' | 'stale'; readonly order: OpenOrder } | { readonly kind: 'no_such_order' };
 
-/** One change of an order; never changed itself. */
+/** One change of an order. Events are never modified. */
 export interface StoredOrderEvent {
   readonly version: number;
   readonly state: OrderState;
   readonly atMs: number;
-  /** What else it brought, by name: `signed`, `fill`, `error`, `timing`. */
+  /** What was set beside the state: `signed`, `fill`, `error`, `timing`. */
   readonly changed: readonly string[];
 }
 
 export interface OrderPage {
   readonly owner: string;
-  /** Id of an order: only older ones. Null: from the newest. */
+  /** Id of an order: the page holds only older ones. Null: from the newest. */
   readonly before: string | null;
   readonly state: OrderState | null;
   readonly limit: number;
 }
 
-/** A gateway, and the chain that its nodes are of: it follows no orders of another. */
+/** A gateway and the chain of its nodes. It follows orders of that chain only. */
 export interface FollowingGateway {
   readonly gatewayId: string;
   readonly genesisHash: string;
@@ -68,59 +70,60 @@ export interface FollowingGateway {
 
 export interface FollowClaim extends FollowingGateway {
   readonly nowMs: number;
-  /** Until then nobody takes from it what it follows. */
+  /** Until this time no other gateway takes over its orders. */
   readonly untilMs: number;
-  /** Orders taken over at most. */
+  /** The most orders to take over. */
   readonly limit: number;
 }
 
-/** Orders as stored: each change is there wholly or not at all, and outlives the machine's power once a call has resolved. */
+/** The stored orders. Each change is atomic, and durable (also after a power failure) once its call has resolved. */
 export interface OrderTable {
-  /** What an `Idempotency-Key` stands for at this moment; stores nothing. */
+  /** Reads what is known about an `Idempotency-Key`. Stores nothing. */
   lookUp(owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome>;
   /**
-   * Stores an order, its `Idempotency-Key` and what it reserves of the wallet's day, all at once. Of several inserts with one key,
-   * over all gateways, one stores. Throws RangeError where the order begins in a state that none begins in.
+   * Stores an order, its `Idempotency-Key` and its reservation in one transaction. Of several inserts with the same key, by all
+   * gateways together, one succeeds. Throws RangeError if no order of this kind may begin in this state.
    */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
   /**
-   * Changes each of these orders that is still of the version given, at the cost of about one; on a throw none. Gives the wallet's day
-   * back what an order reserved that ends without a trade (`expired`, or `failed`, whose fee the signing process alone goes on
-   * counting). At most `maxAdvances`. Throws RangeError for a step that `mayFollow` does not allow.
+   * Changes each of these orders that still has the given version, in one transaction; if it throws, none is changed. If an order ends
+   * without a trade (`expired` or `failed`), its reservation is released; the fee of a failed one is still counted by the signing
+   * process. At most `maxAdvances`. Throws RangeError for a change of state that `mayFollow` does not allow.
    */
   advanceAll(advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]>;
   byId(id: string): Promise<StoredOrder | null>;
-  /** Oldest first: of one owner there is one at most. */
+  /** Oldest first; at most one per owner. */
   bySignature(signature: string): Promise<readonly StoredOrder[]>;
   /** Newest first. */
   page(page: OrderPage): Promise<readonly StoredOrder[]>;
   /** Every change of an order, oldest first. */
   events(id: string): Promise<readonly StoredOrderEvent[]>;
-  /** Open orders of its chain that a gateway follows, by id, behind `after` (null: from the first). */
+  /** Open orders that the gateway follows, in order of id, after the id `after` (null: from the first). */
   openOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
   /** As `openOf`, without reading whole orders. */
   openIdsOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly Pick<StoredOrder, 'id' | 'createdAtMs'>[]>;
-  /** Open orders, whoever followed them, of other chains or of one that nobody can tell. */
+  /** The number of open orders, of all gateways, whose chain is another one or unknown. */
   countOpenElsewhere(genesisHash: string): Promise<number>;
   /**
-   * Holds what the gateway follows for longer, and takes over open orders of its chain from gateways whose hold has run out, oldest first; returns
-   * those. Compares times of several machines: a clock that is wrong by more than the hold makes two gateways follow one order,
-   * which costs work and no harm, as both have the same message. Forgets what is older than it is kept for.
+   * Extends the claim of a gateway on its orders, and takes over open orders of its chain from gateways whose claims have expired,
+   * oldest first; returns those. It compares times of several machines: if a clock is wrong by more than the length of a claim, two
+   * gateways follow one order. That is wasted work but no harm, because both send the same message. Deletes what is past its
+   * retention time.
    */
   claim(claim: FollowClaim): Promise<readonly StoredOrder[]>;
-  /** The gateway ends: others may take what it follows at once. */
+  /** Ends the gateway's claim, so that others can take over its orders at once. */
   release(gatewayId: string): Promise<void>;
-  /** Reserved of a wallet's day (UTC) that `atMs` lies in. */
+  /** The sum of a wallet's reservations on the day (UTC) that contains `atMs`. */
   spentLamports(wallet: string, atMs: number): Promise<bigint>;
 }
 
-/** An `Idempotency-Key` is kept for so long, and while its order is open. */
+/** How long an `Idempotency-Key` is stored; longer if its order is still open. */
 export const keepIdempotencyMs = 24 * 3_600_000;
-/** Orders that ended are kept for so long. */
+/** How long an order is stored after it ended. */
 export const keepOrdersMs = 400 * 24 * 3_600_000;
-/** Orders, and keys, that one `claim` forgets at most. */
+/** The most orders, and the most keys, that one `claim` deletes. */
 export const maxForgotten = 1_000;
-/** Changes of one `advanceAll`. */
+/** The most changes of one `advanceAll`. */
 export const maxAdvances = 1_000;
-/** Rows that one call reads at most, whatever its `limit`. */
+/** The most rows that one call reads, whatever its `limit`. */
 export const maxOrderRows = 1_000;

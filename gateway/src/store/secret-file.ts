@@ -4,12 +4,12 @@ import { dirname } from 'node:path';
 import { makeFolder } from './make-folder.ts';
 import { isCode } from './system-error.ts';
 
-/** The content of `file`; where there is none, `content` is written to it first, readable by its owner only. */
+/** The content of `file`. If the file does not exist, it is created with `content` first, readable by its owner only. */
 export function readOrMakeSecret(file: string, content: () => string): string {
-  const there = readIfThere(file);
-  if (there !== null) return there;
+  const existing = readIfThere(file);
+  if (existing !== null) return existing;
   makeFolder(dirname(file));
-  // Written whole under another name and then linked: of two processes at once, one wins and both read the same.
+  // The file is written completely under another name and then linked. Of two processes at once, one wins and both read its content.
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, content(), { mode: 0o600, flag: 'wx', flush: true });
   try {
@@ -22,7 +22,7 @@ export function readOrMakeSecret(file: string, content: () => string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** The content of `file`, trimmed; null where there is none. */
+/** The content of `file`, trimmed. Null: no such file. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim();

@@ -1,4 +1,4 @@
-/** Somebody who signed in to the dashboard. The store knows hashes of what the browser holds. */
+/** A session of the dashboard. The store holds only hashes of the browser's token and CSRF token. */
 export interface StoredSession {
   readonly tokenHash: Uint8Array;
   readonly accountId: string;
@@ -10,17 +10,17 @@ export interface StoredSession {
 
 export interface SessionTable {
   /**
-   * Begins a session, which is the account's last sign-in. An account has `maxSessionsPerAccount`: beyond them the oldest ends.
-   * False: no such account, or disabled.
+   * Creates a session, and records it as the account's last sign-in. If the account has more than `maxSessionsPerAccount`, the oldest
+   * ends. False: no such account, or it is disabled.
    */
   create(session: Omit<StoredSession, 'lastSeenAtMs'>): Promise<boolean>;
-  /** Null: none such, or it has ended. */
+  /** Null: no such session, or it has expired. */
   byTokenHash(tokenHash: Uint8Array, nowMs: number): Promise<StoredSession | null>;
-  /** Notes that it was used, and when it ends now. False: none such. */
+  /** Records the last use and the new expiry. False: no such session. */
   touch(tokenHash: Uint8Array, seenAtMs: number, expiresAtMs: number): Promise<boolean>;
-  /** False: none such. */
+  /** False: no such session. */
   remove(tokenHash: Uint8Array): Promise<boolean>;
-  /** Returns how many there were. */
+  /** Returns how many sessions ended. */
   removeAllOf(accountId: string): Promise<number>;
 }
 

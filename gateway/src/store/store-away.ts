@@ -1,11 +1,11 @@
-/** The store does not answer: whoever asked may ask again. What a call was doing is done wholly or not at all, and it is not known which. */
+/** The store does not answer, and the call may be repeated. The failed call took effect completely or not at all; which is unknown. */
 export class StoreAwayError extends Error {
   constructor(cause: unknown) {
     super(reasonOf(cause), { cause });
   }
 }
 
-/** What is wrong, in words; a server that has several addresses fails on each of them. */
+/** The message of an error. A connection to a server with several addresses fails with one error for each of them. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);

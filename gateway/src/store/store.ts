@@ -28,11 +28,11 @@ import { walletTable } from './sql/wallets.ts';
 import { reasonOf } from './store-away.ts';
 import type { WalletTable } from './wallet-table.ts';
 
-/** What outlives a process. Several processes may hold the same store open at once. Methods reject with a `StoreAwayError` where it does not answer. */
+/** The durable data. Several processes can open the same store. Methods reject with a `StoreAwayError` if the store does not answer. */
 export interface Store {
-  /** Where secrets beside the store lie: the pepper of the API keys, simnet's passphrase. */
+  /** The folder of the secrets that are not in the store: the pepper of the API keys, simnet's passphrase. */
   readonly dataDir: string;
-  /** Null: it is in `dataDir`. */
+  /** Null: the store is a file in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly keys: KeyTable;
   readonly wallets: WalletTable;
@@ -48,13 +48,13 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** `signerDir`: where the signing processes look for the halt's mark, where that is not under the data folder. */
+/** `signerDir`: where the signing processes look for the halt mark, if not under the data folder. */
 export type StorePlace = Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<Config, 'signerDir'>>;
 
 /**
- * Opens the store: PostgreSQL at `databaseUrl`, or else SQLite under `dataDir`; makes its tables where there are none. Rejects with
- * a `SettingError` where it cannot be opened, or a newer version has written it. `inBackground`: nobody waits for the thread that opens
- * it, which does what has to be done in a file now and then.
+ * Opens the store: PostgreSQL at `databaseUrl` if given, otherwise SQLite under `dataDir`. Creates missing tables. Rejects with a
+ * `SettingError` if the store cannot be opened or was written by a newer version. `inBackground`: no request waits for the calling
+ * thread, so it does the periodic checkpoints of the SQLite file.
  */
 export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, inBackground = false): Promise<Store> {
   const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir, inBackground) : await openShared(databaseUrl));
@@ -87,7 +87,7 @@ async function openEmbedded(dataDir: string, inBackground: boolean): Promise<Dat
 
 async function openShared(url: string): Promise<Database> {
   try {
-    // Its client is loaded only where it is used: a command on the embedded store is the quicker for it.
+    // Loaded only when needed, so that commands on the embedded store start faster.
     const { openPostgres } = await import('./sql/postgres.ts');
     return await migrated(await openPostgres(url));
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Whether it is the system's error of this code, `ENOENT` say. */
+/** Whether the error has this code, for example `ENOENT`. */
 export function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

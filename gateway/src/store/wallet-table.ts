@@ -1,12 +1,12 @@
 export interface StoredKeystore {
   readonly salt: Uint8Array;
-  /** A known text under the passphrase's key: tells a wrong passphrase. */
+  /** A known text encrypted under the passphrase's key. It shows whether a passphrase is right. */
   readonly proof: Uint8Array;
 }
 
 export interface StoredWallet {
   readonly publicKey: string;
-  /** Whose keys may trade with it; null: the operator's. */
+  /** The account whose keys may trade with the wallet. Null: the operator's. */
   readonly accountId: string | null;
   readonly label: string | null;
   readonly imported: boolean;
@@ -14,20 +14,20 @@ export interface StoredWallet {
   readonly createdAtMs: number;
 }
 
-/** Custodial wallets as stored: sealed, never a secret in the clear. */
+/** The stored custodial wallets. Their seeds are always sealed. */
 export interface WalletTable {
   keystore(name: string): Promise<StoredKeystore | null>;
-  /** False: another process made it first. */
+  /** False: another process created it first. */
   insertKeystore(name: string, keystore: StoredKeystore, atMs: number): Promise<boolean>;
   /** Oldest first. */
   list(keystore: string): Promise<readonly StoredWallet[]>;
-  /** Public keys of an account's wallets, oldest first and at most `limit`; those of no account are the operator's. */
+  /** Public keys of an account's wallets, oldest first, at most `limit`. Wallets without an account belong to the operator. */
   publicKeysOf(keystore: string, accountId: string, limit: number): Promise<readonly string[]>;
   /** Null: the keystore has no such wallet. */
   byPublicKey(keystore: string, publicKey: string): Promise<StoredWallet | null>;
-  /** False: the keystore has this wallet, or `maxWallets` of them, already. Rejects where there is no such account. */
+  /** False: the keystore has this wallet, or `maxWallets`. Rejects if there is no such account. */
   insert(keystore: string, wallet: StoredWallet): Promise<boolean>;
 }
 
-/** Wallets of one keystore; beyond them a new one is refused. */
+/** The most wallets of one keystore. A further one is refused. */
 export const maxWallets = 10_000;

@@ -16,9 +16,9 @@ const haltUnknown: Refusal = { ...halted, message: 'The store does not answer in
 export const tooManyOpen: Refusal = { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
 
 /** Null if trading is not halted. */
-export async function refusedByHalt(halt: Pick<Halt, 'standing'>): Promise<Refusal | null> {
-  const standing = await halt.standing();
-  return standing === 'running' ? null : standing === 'halted' ? halted : haltUnknown;
+export async function refusedByHalt(halt: Pick<Halt, 'status'>): Promise<Refusal | null> {
+  const status = await halt.status();
+  return status === 'running' ? null : status === 'halted' ? halted : haltUnknown;
 }
 
 /** The refusal for an error of a node or of the store. Throws any other error again: it is a bug. */

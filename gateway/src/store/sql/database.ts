@@ -1,42 +1,42 @@
 export type SqlValue = string | number | null | Uint8Array;
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Statements in the SQL that SQLite and PostgreSQL share; values stand as `?`. */
+/** Runs statements in the SQL that SQLite and PostgreSQL share. Each `?` stands for a value. */
 export interface Sql {
-  /** The first row; null where there is none. */
+  /** The first row. Null: no rows. */
   get(sql: string, ...values: readonly SqlValue[]): Promise<SqlRow | null>;
   all(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   /** Returns how many rows changed. */
   run(sql: string, ...values: readonly SqlValue[]): Promise<number>;
 }
 
-/** What transactions keep others out of. */
+/** What a transaction locks. Transactions of one area run one after the other. */
 export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders' | 'operator log';
 
-/** A database that several processes share. Every method rejects where it does not answer in time. */
+/** A database that several processes share. All methods reject if it does not answer in time. */
 export interface Database extends Sql {
   readonly dialect: Dialect;
   /**
-   * Runs `work` while nobody else, in whatever process, runs a transaction of this area; what others have written is seen, and
-   * a throw undoes all of it. `work` awaits nothing but `sql`. With a `key`, only transactions of this area with the same key are
-   * kept out for certain, and rows that others change are waited for one by one.
+   * Runs `work` in a transaction. No process runs another transaction of this area meanwhile. `work` sees what earlier ones committed;
+   * if it throws, everything is rolled back. `work` may await only `sql`. With a `key`, only transactions of the area with the same key
+   * are certain to wait; others may run at the same time, and wait only for rows that both change.
    */
   transaction<T>(area: Area, work: (sql: Sql) => Promise<T>, key?: string): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Where the two differ. */
+/** The differences between SQLite and PostgreSQL. */
 export interface Dialect {
-  /** Statements of a layout, as they are written for SQLite, one by one. */
+  /** Splits a layout script, written for SQLite, into statements for this database. */
   layout(script: string): readonly string[];
-  /** A table of `key` and `value`, both text, made of a JSON object that is given as one value. */
+  /** An expression that turns a JSON object, given as one value, into a table with the text columns `key` and `value`. */
   readonly jsonPairs: string;
 }
 
 /** The bytes of a BLOB column. */
 export function blob(value: unknown): Uint8Array {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  // A copy: what a driver hands over may be a view of something larger.
+  // Copied, because a driver may return a view of a larger buffer.
   if (value instanceof Uint8Array) return new Uint8Array(value);
   throw new TypeError('expected a BLOB column');
 }
@@ -59,7 +59,7 @@ export function integerOrNull(value: unknown): number | null {
   return value === null ? null : integer(value);
 }
 
-/** The one number of a `SELECT count(*) AS count …`. */
+/** The result of a `SELECT count(*) AS count …`. */
 export async function countOf(sql: Sql, statement: string, ...values: readonly SqlValue[]): Promise<number> {
   return integer((await sql.get(statement, ...values))?.['count']);
 }

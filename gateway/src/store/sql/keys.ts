@@ -15,10 +15,10 @@ import {
 } from '../key-table.ts';
 import { blob, countOf, integer, integerOrNull, text, textOrNull, type Database, type Sql, type SqlRow } from './database.ts';
 
-/** Revoked keys are listed for so long, then forgotten when one is made. */
+/** How long a revoked key is listed. It is deleted when a key is created after that. */
 const keepRevokedMs = 30 * 24 * 3_600_000;
-/** All keys of a holder's account that are not forgotten yet: making and deleting without end does not fill the store. */
-const maxKeptKeysPerAccount = 5 * maxKeysPerAccount;
+/** The most rows of a holder's account, including revoked and deleted keys, so that a holder who creates and deletes keys cannot fill the store. */
+const maxStoredKeysPerAccount = 5 * maxKeysPerAccount;
 
 const select = `SELECT k.*, s.number, s.hash, s.created_at_ms AS secret_created_at_ms, s.ends_at_ms FROM`;
 const withSecrets = 'LEFT JOIN api_key_secrets s ON s.key_id = k.id';
@@ -69,13 +69,13 @@ export function keyTable(db: Database): KeyTable {
       if (usedAtMs.size === 0) return;
       const note = `UPDATE api_keys SET last_used_at_ms = CAST(used.value AS BIGINT) FROM ${db.dialect.jsonPairs} AS used
                     WHERE api_keys.id = used.key AND coalesce(last_used_at_ms, 0) < CAST(used.value AS BIGINT)`;
-      // In turn with the changes: two that take the same rows in different orders would wait for each other.
+      // In the same area as the changes: two statements that lock the same rows in different orders would deadlock.
       await db.transaction('accounts', (sql) => sql.run(note, JSON.stringify(Object.fromEntries(usedAtMs))));
     },
   };
 }
 
-/** Within a transaction of the area `accounts`: the version for what it changes. */
+/** The version for the changes of one transaction. Call it within a transaction of the area `accounts`. */
 export async function nextKeyVersion(sql: Sql): Promise<number> {
   await sql.run("UPDATE versions SET value = value + 1 WHERE name = 'api_keys'");
   return integer((await sql.get("SELECT value FROM versions WHERE name = 'api_keys'"))?.['value']);
@@ -118,7 +118,7 @@ async function insertKey(sql: Sql, version: number, key: NewKey): Promise<KeyIns
 async function isFull(sql: Sql, accountId: string): Promise<boolean> {
   const count = 'SELECT count(*) AS count FROM api_keys WHERE account_id = ?';
   if ((await countOf(sql, `${count} AND revoked_at_ms IS NULL`, accountId)) >= maxKeysPerAccount) return true;
-  return (await countOf(sql, count, accountId)) >= maxKeptKeysPerAccount;
+  return (await countOf(sql, count, accountId)) >= maxStoredKeysPerAccount;
 }
 
 async function addSecret(sql: Sql, version: number, id: string, secret: NewSecret, othersEndAtMs: number): Promise<StoredKey | null> {
@@ -139,7 +139,7 @@ async function addSecret(sql: Sql, version: number, id: string, secret: NewSecre
   return keyById(sql, id);
 }
 
-/** When the last of them ends; null: one does not end by itself. */
+/** When the last secret expires. Null: one of them does not expire. */
 function endOfSecretsMs(secrets: readonly StoredSecret[]): number | null {
   const ends = secrets.map((secret) => secret.endsAtMs);
   return ends.includes(null) ? null : Math.max(0, ...ends.filter((end) => end !== null));
@@ -156,7 +156,7 @@ async function insertSecret(sql: Sql, keyId: string, secret: StoredSecret): Prom
   );
 }
 
-/** One key for each run of rows with the same id; each row has one of its secrets. */
+/** Builds one key from each run of rows with the same id. Each row holds one of its secrets. */
 function readKeys(rows: readonly SqlRow[]): readonly StoredKey[] {
   const keys: StoredKey[] = [];
   let secrets: StoredSecret[] = [];

@@ -1,17 +1,17 @@
 import { StoreAwayError } from '../store-away.ts';
 import type { Database, Sql } from './database.ts';
 
-/** Without an answer to anything for this long the store is away, milliseconds. */
+/** The store counts as unavailable if it has answered no call for this long, milliseconds. */
 const silentMs = 2_000;
-/** A write that failed tells of the next ones for this long, milliseconds. */
+/** After a failed write, the store counts as not writable for this long, milliseconds. */
 const unwritableMs = 10_000;
 
-/** How the store has done since it was opened. */
+/** Counts of calls since the store was opened, and its current state. */
 export interface StoreHealth {
   readonly calls: number;
   /** Calls that it did not answer. */
   readonly failures: number;
-  /** What is wrong with it now; null where nothing is. */
+  /** What is wrong with the store now. Null: nothing. */
   fault(): string | null;
 }
 
@@ -19,14 +19,14 @@ class Meter implements StoreHealth {
   calls = 0;
   failures = 0;
   #open = 0;
-  /** Since when something waits for an answer and nothing got one; null where nothing waits, and the last call was answered. */
+  /** Since when calls have been waiting without any answer. Null: no call waits, and the last one was answered. */
   #waitingSinceMs: number | null = null;
   #writeFailedAtMs = Number.NEGATIVE_INFINITY;
 
   fault(): string | null {
     const nowMs = performance.now();
     if (this.#waitingSinceMs !== null && nowMs - this.#waitingSinceMs > silentMs) return 'The store does not answer.';
-    return nowMs - this.#writeFailedAtMs < unwritableMs ? 'The store takes nothing.' : null;
+    return nowMs - this.#writeFailedAtMs < unwritableMs ? 'The store refuses writes.' : null;
   }
 
   async watch<T>(isWrite: boolean, work: () => Promise<T>): Promise<T> {
@@ -50,7 +50,7 @@ class Meter implements StoreHealth {
   }
 }
 
-/** The same database, and how it does. */
+/** Wraps a database so that its calls are counted. */
 export function metered(db: Database): { readonly db: Database; readonly health: StoreHealth } {
   const meter = new Meter();
   const sql: Sql = {

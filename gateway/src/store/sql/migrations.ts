@@ -1,7 +1,7 @@
 import { operatorAccountId } from '../account-table.ts';
 import { integer, type Database, type Sql } from './database.ts';
 
-/** The store's layout, step by step, in SQLite's words. A step that was released is never changed: a new one is added. */
+/** The steps that build the store's layout, in SQLite's SQL. A released step is never changed; a change is a new step. */
 const steps: readonly string[] = [
   `CREATE TABLE versions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
    INSERT INTO versions (name, value) VALUES ('api_keys', 0);
@@ -146,10 +146,10 @@ const steps: readonly string[] = [
 
   `CREATE UNIQUE INDEX orders_by_own_message ON orders (signature) WHERE kind = 'lightning';`,
 
-  // Of orders before it nobody can tell: they stay with NULL, and are left alone.
+  // The chain of older orders is unknown. They keep NULL, and no gateway follows them.
   `ALTER TABLE orders ADD COLUMN genesis_hash TEXT;`,
 
-  // Of logs that were noted before it nobody can tell on which machine they lie.
+  // The machine of older logs is unknown. They keep NULL.
   `ALTER TABLE audit_heads ADD COLUMN place TEXT;
 
    CREATE TABLE operator_log (
@@ -161,7 +161,7 @@ const steps: readonly string[] = [
    ) STRICT;`,
 ];
 
-/** Brings the store to the layout of this version; of several processes at once, one does it. Rejects where a newer version has written it. */
+/** Brings the store to the layout of this version. Of several processes at once, one does it. Rejects if a newer version wrote the store. */
 export async function migrate(db: Database): Promise<void> {
   await db.transaction('migrations', async (sql) => {
     const run = async (script: string): Promise<void> => {

@@ -4,7 +4,7 @@ import { text, type Database, type Sql } from './database.ts';
 import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
 
-/** Holds what a gateway follows, and takes over what those followed whose hold has run out. */
+/** Implements `OrderTable.claim`. */
 export function claimOrders(db: Database, { gatewayId, genesisHash, nowMs, untilMs, limit }: FollowClaim): Promise<readonly StoredOrder[]> {
   return db.transaction('orders', async (sql) => {
     await sql.run(
@@ -13,21 +13,21 @@ export function claimOrders(db: Database, { gatewayId, genesisHash, nowMs, until
       gatewayId,
       untilMs,
     );
-    // A hold that goes on for longer than any was made by a clock that ran ahead; whoever made it may be gone.
-    const longestMs = untilMs + (untilMs - nowMs);
-    await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, longestMs);
-    const taken: StoredOrder[] = [];
-    for (const id of await leftBehind(sql, genesisHash, Math.min(limit, maxOrderRows))) {
+    // A claim that ends later than any new one came from a clock that ran ahead, and its gateway may have ended. It counts as expired.
+    const latestMs = untilMs + (untilMs - nowMs);
+    await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, latestMs);
+    const claimed: StoredOrder[] = [];
+    for (const id of await unclaimedIds(sql, genesisHash, Math.min(limit, maxOrderRows))) {
       const row = await sql.get('UPDATE orders SET followed_by = ? WHERE id = ? AND ended = 0 RETURNING *', gatewayId, id);
-      if (row !== null) taken.push(readOrder(row));
+      if (row !== null) claimed.push(readOrder(row));
     }
-    await forget(sql, nowMs);
-    return taken;
+    await deleteExpired(sql, nowMs);
+    return claimed;
   });
 }
 
-/** Ids of open orders that nobody follows, oldest first. In two steps: as one, SQLite would read every order that ever was. */
-async function leftBehind(sql: Sql, genesisHash: string, limit: number): Promise<readonly string[]> {
+/** Ids of open orders that no gateway follows, oldest first. Two queries, because SQLite would read all orders ever stored for a joined one. */
+async function unclaimedIds(sql: Sql, genesisHash: string, limit: number): Promise<readonly string[]> {
   const gone = await sql.all(
     'SELECT DISTINCT followed_by FROM orders WHERE ended = 0 AND followed_by NOT IN (SELECT gateway_id FROM order_followers)',
   );
@@ -39,8 +39,11 @@ async function leftBehind(sql: Sql, genesisHash: string, limit: number): Promise
   return ids.toSorted().slice(0, limit);
 }
 
-/** Keys and orders beyond what they are kept for, some at a time: more than come in, and never so many that others wait. */
-async function forget(sql: Sql, nowMs: number): Promise<void> {
+/**
+ * Deletes idempotency keys and orders after their retention time. The number for each call is limited, so that other transactions do
+ * not wait long; it is still larger than the number of new ones.
+ */
+async function deleteExpired(sql: Sql, nowMs: number): Promise<void> {
   await sql.run(
     `DELETE FROM order_keys WHERE used_at_ms <= ? AND order_id IN
        (SELECT k.order_id FROM order_keys k JOIN orders o ON o.id = k.order_id

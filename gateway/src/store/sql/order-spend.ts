@@ -2,9 +2,9 @@ import type { InsertOutcome, SpendReservation } from '../order-table.ts';
 import { integer, integerOrNull, textOrNull, type Sql, type SqlRow } from './database.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Sums of days before this many are forgotten. */
+/** For how many days the sums are stored. */
 const keepSpendDays = 7;
-/** More than there are lamports on any day; above it a JavaScript number would round. */
+/** The most that is counted: a JavaScript number is exact up to here, and one day's spend stays far below. */
 const maxLamports = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Days since 1970, UTC. */
@@ -12,7 +12,7 @@ export function dayOf(atMs: number): number {
   return Math.floor(atMs / dayMs);
 }
 
-/** Within a transaction: counts against the wallet's day; null where it has room, else why not, and nothing was counted. */
+/** Adds a reservation to the wallet's day, within a transaction. Null: done. Otherwise the refusal, and nothing was added. */
 export async function reserveSpend(
   sql: Sql,
   { wallet, lamports, dayLimitLamports }: SpendReservation,
@@ -21,7 +21,7 @@ export async function reserveSpend(
   if (lamports < 0n || lamports > maxLamports) throw new RangeError('lamports to reserve are 0 to 2^53 - 1');
   const limit = dayLimitLamports === null || dayLimitLamports > maxLamports ? maxLamports : dayLimitLamports;
   if (lamports <= limit) {
-    // One statement: of two at once the second counts on the first.
+    // A single statement, so that the second of two simultaneous calls sees the first one's sum.
     const counted = await sql.run(
       `INSERT INTO order_spend (wallet, day, lamports) VALUES (?, ?, ?)
        ON CONFLICT (wallet, day) DO UPDATE SET lamports = order_spend.lamports + excluded.lamports
@@ -47,7 +47,7 @@ interface Reserved {
   readonly lamports: number | null;
 }
 
-/** What the row of an order says that it reserved. */
+/** Reads the reservation from an order's row. */
 export function reservedOf(row: SqlRow): Reserved {
   return {
     wallet: textOrNull(row['spend_wallet']),
@@ -56,7 +56,7 @@ export function reservedOf(row: SqlRow): Reserved {
   };
 }
 
-/** Within a transaction: gives back what was reserved, wallet by wallet in one and the same order for everybody. */
+/** Releases reservations, within a transaction. The wallets are always updated in the same order, so that two transactions cannot deadlock. */
 export async function releaseSpend(sql: Sql, reserved: readonly Reserved[]): Promise<void> {
   const sums = new Map<string, { readonly wallet: string; readonly day: number; lamports: number }>();
   for (const { wallet, day, lamports } of reserved) {
@@ -72,7 +72,7 @@ export async function releaseSpend(sql: Sql, reserved: readonly Reserved[]): Pro
   }
 }
 
-/** Within a transaction. */
+/** Deletes old sums, within a transaction. */
 export async function forgetSpend(sql: Sql, nowMs: number): Promise<void> {
   await sql.run('DELETE FROM order_spend WHERE day < ?', dayOf(nowMs) - keepSpendDays);
 }

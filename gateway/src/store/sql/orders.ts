@@ -93,8 +93,8 @@ async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: numbe
   return { kind: isUnderWay(order.state) ? 'in_progress' : 'replay', order };
 }
 
-/** Undoes a transaction that found somebody else's row where its own was to be. */
-class Taken extends Error {}
+/** Rolls back an insert whose id or signature another transaction has just stored. */
+class InsertConflict extends Error {}
 
 async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
   if (!mayBegin(order)) throw new RangeError(`no order of kind ${order.kind} begins as ${order.state}`);
@@ -105,8 +105,8 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
   try {
     return await once();
   } catch (error) {
-    if (!(error instanceof Taken)) throw error;
-    // Another was stored between our look and our insert: now the look finds it.
+    if (!(error instanceof InsertConflict)) throw error;
+    // Another order was stored between our lookup and our insert. The second lookup finds it.
     return once();
   }
 }
@@ -119,9 +119,9 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
     if (found.kind !== 'fresh') return found;
   }
   if (signature !== null) {
-    // Two owners may trade with one wallet, and alike to the last byte: a message that we made is one order's alone, whoever's it is.
-    const alike = order.kind === 'lightning' ? `(owner = ? OR kind = 'lightning')` : 'owner = ?';
-    const row = await sql.get(`SELECT * FROM orders WHERE signature = ? AND ${alike} ORDER BY id LIMIT 1`, signature, owner);
+    // Two owners may trade with one wallet and produce the same bytes. A message that we built belongs to one order of one owner.
+    const sameMessage = order.kind === 'lightning' ? `(owner = ? OR kind = 'lightning')` : 'owner = ?';
+    const row = await sql.get(`SELECT * FROM orders WHERE signature = ? AND ${sameMessage} ORDER BY id LIMIT 1`, signature, owner);
     if (row !== null) return { kind: 'known', order: readOrder(row) };
   }
   if (spend !== null) {
@@ -136,14 +136,14 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
     `INSERT INTO orders (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
     ...Object.values(columns),
   );
-  if (inserted === 0) throw new Taken(`order ${order.id}, or its signature, is stored already`);
+  if (inserted === 0) throw new InsertConflict(`order ${order.id}, or its signature, is stored already`);
   await addEvent(sql, stored, namesOf({ signed: order.signature, fill: order.fill, error: order.error, timing: order.timingJson }));
   if (idempotency !== null) await addKey(sql, owner, idempotency, stored);
   return { kind: 'stored', order: stored };
 }
 
 async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
-  // One that is there was found to be too old to count.
+  // An existing row is expired: the lookup found nothing.
   await sql.run(
     `INSERT INTO order_keys (owner, endpoint, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (owner, endpoint, idempotency_key)
@@ -171,7 +171,7 @@ async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: OpenOrder
 async function advanceAll(db: Database, advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]> {
   if (advances.length > maxAdvances) throw new RangeError(`at most ${maxAdvances} changes at once`);
   if (advances.length === 0) return [];
-  // Always in the same order, and sums of wallets last: two who take the same rows never wait for each other in a circle.
+  // Always in the same order, and the sums of wallets last, so that two transactions cannot deadlock.
   const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
   return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.order.id);
 }
@@ -187,7 +187,7 @@ async function advanceInOrder(
   return outcomes;
 }
 
-/** Looks only where it has to: most changes are made for what is stored. */
+/** Reads the stored order only if the update finds another version. Usually it does not. */
 async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
   const { id } = before;
   const after = changedOrder(before, change, atMs);
@@ -217,12 +217,12 @@ async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, re
   return { kind: 'advanced', order: after };
 }
 
-/** Of those parts that are there. */
+/** The names of the parts that are neither null nor undefined. */
 function namesOf(parts: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.keys(parts).filter((name) => (parts[name] ?? null) !== null);
 }
 
-/** Throws RangeError where the change is none that may be made. */
+/** Throws RangeError if the change of state is not allowed. */
 function changedOrder(before: OpenOrder, change: OrderChange, atMs: number): OpenOrder {
   const { state } = change;
   if (state !== undefined && !mayFollow(before.state, state)) {

@@ -5,24 +5,24 @@ import type { Area, Database, Dialect, Sql, SqlRow, SqlValue } from './database.
 
 /** Connections of one process. */
 const maxConnections = 8;
-/** Calls that wait for a connection; one more is refused. */
+/** The most calls that wait for a connection. A further one is refused. */
 const maxWaiting = 1_000;
-/** How long a connection may take to come, and a statement to be answered, milliseconds. */
+/** How long opening a connection, and one statement, may take, milliseconds. */
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 5_000;
-/** Where the server does not even tell that it gave up: a cut line, a machine that is gone. */
+/** When to stop waiting if the server does not report its own timeout, because the connection or the machine is dead. */
 const answerTimeoutMs = statementTimeoutMs + 1_000;
-/** A transaction whose process hangs is undone by the server, so that it does not keep the others out, milliseconds. */
+/** After this pause in a transaction the server rolls it back, so that a process that hangs does not block the others, milliseconds. */
 const idleInTransactionMs = 10_000;
 const idleTimeoutMs = 60_000;
 
-/** First number of our advisory locks, "slui"; the second is the area's. */
+/** First number of our advisory locks ("slui"). The second number is the area's. */
 const lockClass = 0x736c7569;
 const lockOf: Readonly<Record<Area, number>> = { migrations: 1, accounts: 2, wallets: 3, 'one-time': 4, orders: 5, 'operator log': 6 };
-/** The lowest bits of a lock's number are the area's, those above them a key's. */
+/** How many of the lowest bits of the second number hold the area. The bits above hold the hash of the key. */
 const areaBits = 8;
 
-/** Keys that share a number wait for each other without need, and that is all. */
+/** Two keys can have the same number. Their transactions then wait for each other, which does no harm. */
 function lockNumber(area: Area, key: string | undefined): number {
   if (key === undefined) return lockOf[area];
   return (createHash('sha256').update(key).digest().readInt32BE() << areaBits) | lockOf[area];
@@ -40,9 +40,9 @@ const dialect: Dialect = {
 };
 
 /**
- * PostgreSQL at a `postgres://` address. A connection that breaks is replaced with the next call; what it was doing rejects.
- * Rejects where the server does not answer, does not let us in, or confirms what is not on its disk; the error names neither address
- * nor password.
+ * Opens PostgreSQL at a `postgres://` address. When a connection breaks, its call rejects, and the next call opens another. Rejects if
+ * the server does not answer, refuses the login, or confirms commits before they are on its disk. The error contains neither the
+ * address nor the password.
  */
 export async function openPostgres(url: string): Promise<Database> {
   const pool = new Pool({
@@ -56,13 +56,13 @@ export async function openPostgres(url: string): Promise<Database> {
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
     types: {
-      // Every column of ours holds times, counts and versions, all below 2^53; the readers check it.
+      // All our columns of this type are times, counts and versions below 2^53. The functions that read them check it.
       getTypeParser: (oid, format) => (oid === types.builtins.INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format)),
     },
   });
-  // A resting connection broke, and the pool has dropped it. Where the server stays away, the next call tells.
+  // An idle connection broke, and the pool has dropped it. If the server is unavailable, the next call rejects.
   pool.on('error', () => undefined);
-  // One broke while it was lent, which the pool does not hear: whoever has it is told by his own call. Unheard it would end the process.
+  // A connection broke while it was in use. Its call rejects; without a listener, the event would end the process.
   pool.on('connect', (lent) => void lent.on('error', () => undefined));
   const client = async (): Promise<PoolClient> => {
     if (pool.waitingCount >= maxWaiting) throw new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`));
@@ -78,7 +78,7 @@ export async function openPostgres(url: string): Promise<Database> {
       broken = false;
       return answer;
     } catch (error) {
-      broken = !isRefusal(error) || isReadOnly(error);
+      broken = !isStatementError(error) || isReadOnly(error);
       throw faultOf(error, broken);
     } finally {
       one.release(broken);
@@ -109,8 +109,9 @@ export async function openPostgres(url: string): Promise<Database> {
   };
   try {
     const settings = await db.get("SELECT current_setting('synchronous_commit') AS commit");
-    // What was told as stored would be gone with the server: an order that was sent, or that a key was revoked.
-    if (settings?.['commit'] === 'off') throw new Error('its setting synchronous_commit is off, so that it forgets what it has confirmed');
+    // A crash of the server could otherwise lose a confirmed commit: an order that was sent, or the revocation of a key.
+    if (settings?.['commit'] === 'off')
+      throw new Error('synchronous_commit is off, so a crash of the server can lose confirmed data: turn it on');
   } catch (error) {
     await pool.end();
     throw error;
@@ -136,7 +137,7 @@ async function ask(client: PoolClient, sql: string, values: readonly SqlValue[])
   return { rows, changed: rowCount ?? 0 };
 }
 
-/** `$1`, `$2` … where SQLite's words have `?`; no statement of ours has a question mark in a text. */
+/** Replaces each `?` by `$1`, `$2` … No statement of ours has a question mark in a string. */
 function numbered(sql: string): string {
   let count = 0;
   return sql.replaceAll('?', () => `$${++count}`);
@@ -146,30 +147,30 @@ function bound(value: SqlValue): unknown {
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value;
 }
 
-/** Whether the connection is as good as before. */
+/** Returns whether the connection can still be used. */
 async function rollBack(client: PoolClient): Promise<boolean> {
   return client.query('ROLLBACK').then(
     () => true,
-    // It broke, which is why the transaction did: the server undoes it by itself.
+    // The connection is broken, and the server rolls back by itself.
     () => false,
   );
 }
 
-/** The server answered with an error (an SQLSTATE that is no end of the connection): the connection is good. */
-function isRefusal(error: unknown): boolean {
+/** Whether the server answered with an error that leaves the connection usable. */
+function isStatementError(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
-/** The server takes nothing: it is a copy, or has become one. The next connection may lead to the one that does. */
+/** Whether the server refuses writes because it is a replica. The next connection may reach the primary. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === readOnlyTransaction;
 }
 const readOnlyTransaction = '25006';
 
-/** Classes of SQLSTATE by which the server says that it cannot at present: connections, others' locks, resources, an operator or a time limit. */
+/** Classes of SQLSTATE for temporary failures: connection, rolled-back transaction, resources, operator or time limit. */
 const awayStates: ReadonlySet<string> = new Set(['08', '40', '53', '57']);
 
-/** What the caller is told of a failure: that the store is away, or the failure itself, which is a bug. */
+/** The error for the caller: a `StoreAwayError` for a temporary failure. Any other error is a bug and is returned as it is. */
 function faultOf(error: unknown, broken: boolean): unknown {
   const state = error instanceof Error && 'code' in error ? String(error.code).slice(0, 2) : '';
   return broken || awayStates.has(state) ? new StoreAwayError(error) : error;

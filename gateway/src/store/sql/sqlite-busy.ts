@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreAwayError } from '../store-away.ts';
 
-/** How long a call waits for other processes before it rejects, milliseconds. */
+/** How long a call waits for locks of other processes before it rejects, milliseconds. */
 const busyTimeoutMs = 10_000;
-/** Pauses between the attempts, milliseconds: the first at most, and the longest. */
+/** Upper bounds of the first and of every later pause between attempts, milliseconds. */
 const firstPauseMs = 1;
 const longestPauseMs = 64;
 
-/** Tries again while another process holds the lock that `work` needs; what finds the file busy has done nothing. */
+/** Repeats `work` while another process holds the lock that it needs. An attempt that finds the file busy has changed nothing. */
 export async function whileBusy<T>(work: () => T): Promise<T> {
   const deadlineMs = performance.now() + busyTimeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
@@ -17,12 +17,12 @@ export async function whileBusy<T>(work: () => T): Promise<T> {
       if (!isBusy(error)) throw error;
       if (performance.now() > deadlineMs) throw new StoreAwayError(error);
     }
-    // Not all at the same moment again.
+    // Random, so that waiting processes do not all try again at the same moment.
     await delay(1 + Math.random() * pauseMs);
   }
 }
 
-/** `SQLITE_BUSY`, and its kinds for recovery and snapshots. */
+/** Includes the extended codes, for example `SQLITE_BUSY_SNAPSHOT`. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }

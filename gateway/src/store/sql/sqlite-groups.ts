@@ -1,26 +1,26 @@
 import { StoreAwayError } from '../store-away.ts';
 import { whileBusy } from './sqlite-busy.ts';
 
-/** Runs work on the one connection, one after the other. */
+/** Runs calls on the one connection, one after the other. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Transactions that are made durable together at most: what the last of them waits for beside its own. */
+/** The most transactions in one group. It bounds how long a transaction waits for others. */
 const maxGroup = 64;
 
-/** What of a connection this needs. */
+/** The part of a SQLite connection that groups use. */
 interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): unknown;
 }
 
 export interface Groups {
-  /** Runs `work` in a transaction of its own, as far as it and everybody else can tell. */
+  /** Runs `work` in a transaction, isolated as if it were alone. */
   <T>(work: () => Promise<T>): Promise<T>;
-  /** What comes from here on joins none of the groups that wait. */
+  /** Later transactions join none of the groups that are waiting now. */
   close(): void;
 }
 
-/** One of a group. `run` never rejects; `settle` says how it ended, once all are durable. */
+/** A transaction of a group. `run` never rejects. `settle` reports its result, once the whole group is durable. */
 interface Member {
   run(): Promise<'done' | 'thrown'>;
   settle(): void;
@@ -28,8 +28,8 @@ interface Member {
 }
 
 /**
- * Transactions that wait at the same time are written together, at the cost of about one: each is undone by itself where it throws,
- * and none is answered before all are durable. The next ones begin while `durable` makes them so.
+ * Commits transactions that wait at the same time as one group, at about the cost of one. A transaction that throws is rolled back
+ * alone. None is answered before the group is durable. The next group begins while `durable` still writes this one to the disk.
  */
 export function createGroups(db: Connection, inTurn: Turns, durable: () => Promise<void>): Groups {
   let open: Member[] | null = null;
@@ -81,9 +81,9 @@ export function createGroups(db: Connection, inTurn: Turns, durable: () => Promi
   });
 }
 
-/** Rejects where nothing of the group is stored. */
+/** Rejects if the whole group was rolled back. */
 async function runGroup(db: Connection, group: readonly Member[]): Promise<void> {
-  // The write lock is taken at once, so nothing behind it finds the file busy.
+  // IMMEDIATE takes the write lock now, so that no later statement of the group finds the file busy.
   await whileBusy(() => db.exec('BEGIN IMMEDIATE'));
   try {
     const [first] = group;
@@ -106,8 +106,8 @@ async function runAlone(db: Connection, member: Member): Promise<void> {
 async function runAmongOthers(db: Connection, member: Member): Promise<void> {
   db.exec('SAVEPOINT member');
   if ((await member.run()) === 'thrown') {
-    // Some faults of the disk undo the whole transaction, and with it what the others did.
-    if (!db.inTransaction) throw new StoreAwayError(new Error('the transaction was undone by SQLite, which could not go on with it'));
+    // After some disk errors SQLite rolls back the whole transaction, including the work of the other members.
+    if (!db.inTransaction) throw new StoreAwayError(new Error('SQLite rolled back the transaction after a disk error'));
     db.exec('ROLLBACK TO member');
   }
   db.exec('RELEASE member');

@@ -6,18 +6,19 @@ import { whileBusy } from './sqlite-busy.ts';
 import { createGroups, type Turns } from './sqlite-groups.ts';
 import { createWalSync } from './wal-sync.ts';
 
-/** Calls that wait for their turn on the one connection; one more is refused. A group of transactions is one. */
+/** The most calls that wait for the connection. A further one is refused. A group of transactions counts as one. */
 const maxWaiting = 10_000;
 
-/** Some 48 MB. A checkpoint takes milliseconds and two turns of the disk, for all of which the connection's thread stands still. */
+/** About 48 MB. A checkpoint blocks the thread for some milliseconds and two disk writes. */
 const usualCheckpointPages = 12_000;
 /**
- * For a connection whose thread nobody waits for: it is the first to come to it. An order changes its page four times in some seconds:
- * the later the log is brought into the file, the more of them are brought there once.
+ * For a connection on a background thread. Its limit is lower, so this connection makes the checkpoints and not one that serves
+ * requests. It is not lower still, because an order changes its page four times within seconds, and a later checkpoint writes that
+ * page once.
  */
 export const earlyCheckpointPages = 4_000;
 
-/** Statements that change nothing; others may, whatever they give back. */
+/** Statements that cannot change anything. Others may, even if they return rows. */
 const isRead = /^\s*SELECT\b/i;
 
 const dialect: Dialect = {
@@ -26,9 +27,9 @@ const dialect: Dialect = {
 };
 
 /**
- * Opens or makes SQLite in a file, readable by its owner only; other processes may have it open. Calls take turns on the one
- * connection. Rejects where the file is no database or cannot be opened. `checkpointPages`: how long the log may grow until this connection
- * brings it into the file, unless another did. `flush` writes a file to the disk, as `fdatasync` does.
+ * Opens or creates a SQLite file, readable by its owner only. Other processes may have it open too. Calls run one after the other on one
+ * connection. Rejects if the file is no database or cannot be opened. `checkpointPages`: the length of the write-ahead log at which
+ * this connection makes a checkpoint. `flush`: writes a file to the disk, as `fdatasync` does.
  */
 export async function openSqlite(
   file: string,
@@ -37,7 +38,7 @@ export async function openSqlite(
     flush,
   }: { readonly checkpointPages?: number; readonly flush?: (fd: number) => Promise<void> } = {},
 ): Promise<Database> {
-  // SQLite gives the files beside it (-wal, -shm) the mode of this one.
+  // SQLite gives its -wal and -shm files the mode of this file.
   makeFile(file);
   const db = await whileBusy(() => connect(file, checkpointPages));
   const statements = new Map<string, Libsql.Statement>();
@@ -48,8 +49,8 @@ export async function openSqlite(
     statements.set(sql, statement);
     return statement;
   };
-  // Values go as one list: a single one that is bytes would be taken for named values, and end the process.
-  // To the end even for one row: a statement that stands half-way keeps its lock.
+  // Values are passed as a list: libsql takes a single byte array for named values, and the process dies.
+  // All rows are read, even if one is needed: a statement that is not finished keeps its lock.
   const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => orAway(() => prepare(sql).all(values) as SqlRow[]);
   const run = (sql: string, values: readonly SqlValue[]): number => orAway(() => prepare(sql).run(values).changes);
   const inTransaction: Sql = {
@@ -61,7 +62,7 @@ export async function openSqlite(
   const disk = createWalSync(file, flush);
   const inGroup = createGroups(db, inTurn, () => disk.wrote());
   let knownVersion: unknown = null;
-  /** Whether another connection has committed since this was asked last. What stood there before may not be on the disk either. */
+  /** Whether another connection has committed since the last call. The first call returns true: earlier commits may not be on the disk. */
   const othersWrote = (): boolean => {
     const version = all('PRAGMA data_version', [])[0]?.['data_version'];
     if (version === knownVersion) return false;
@@ -69,14 +70,14 @@ export async function openSqlite(
     return true;
   };
   const once = async <T>(sql: string, work: () => T, isNothing: (result: T) => boolean): Promise<T> => {
-    // What is asked for behind this comes behind it.
+    // Transactions requested after this call must run after it.
     inGroup.close();
     const { result, wrote } = await inTurn(() =>
       whileBusy(() => {
-        const told = work();
-        if (!isRead.test(sql)) return { result: told, wrote: true };
-        // Of what is not there nothing has to outlive the machine's power.
-        return { result: told, wrote: isNothing(told) ? null : othersWrote() };
+        const answer = work();
+        if (!isRead.test(sql)) return { result: answer, wrote: true };
+        // An empty answer depends on no commit that must be durable first.
+        return { result: answer, wrote: isNothing(answer) ? null : othersWrote() };
       }),
     );
     if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
@@ -115,15 +116,15 @@ export async function openSqlite(
 }
 
 /**
- * SQLite's own waiting stops the whole process, and there is none where a lock is only raised: of several processes that turn a
- * new file to WAL at once, all but one are told at once that it is busy. So it never waits; `whileBusy` does.
+ * SQLite's own waiting (`busy_timeout`) blocks the thread. It also does not wait when a connection raises its lock: of several processes
+ * that switch a new file to WAL at the same time, all but one fail at once. So SQLite never waits here; `whileBusy` does.
  */
 function connect(file: string, checkpointPages: number): Libsql.Database {
   const db = new Libsql(file);
   try {
     db.pragma('busy_timeout = 0');
     db.pragma('journal_mode = WAL');
-    // Not FULL: a commit is made durable by `WalSync`, without the process standing still meanwhile.
+    // Not FULL: `WalSync` makes commits durable without blocking the thread.
     db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
     db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
@@ -134,7 +135,7 @@ function connect(file: string, checkpointPages: number): Libsql.Database {
   }
 }
 
-/** Faults of the disk or of the file, which may pass; any other is a bug. */
+/** Errors of the disk or the file, which may be temporary. Any other error is a bug. */
 const awayCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM)/;
 
 function faultOf(error: unknown): unknown {
@@ -149,7 +150,7 @@ function orAway<T>(work: () => T): T {
   }
 }
 
-/** One after the other: what is begun first ends first. */
+/** Runs calls one after the other, in the order in which they were made. */
 function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
@@ -162,7 +163,7 @@ function createTurns(): Turns {
         throw faultOf(error);
       })
       .finally(() => waiting--);
-    // Whoever asked hears of a failure; the next in line begins all the same.
+    // The caller gets the error through `turn`. The next call runs all the same.
     last = turn.catch(() => undefined);
     return turn;
   };

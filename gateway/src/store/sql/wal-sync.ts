@@ -5,41 +5,41 @@ import { StoreAwayError } from '../store-away.ts';
 const flushFile = promisify(fdatasync);
 const release = promisify(closeFile);
 
-/** Makes durable what was committed, beside the thread that commits. */
+/** Makes commits durable without blocking the thread that commits. */
 export interface WalSync {
-  /** Something was committed. Resolves once it, and all before it, is on the disk. Rejects where the disk failed: for good. */
+  /** Call it after a commit. Resolves once this commit and all earlier ones are on the disk. Once the disk has failed, every call rejects. */
   wrote(): Promise<void>;
-  /** Something was read. Resolves once all that may have been seen is on the disk. Rejects as `wrote`. */
+  /** Call it after a read. Resolves once every commit that the read may have seen is on the disk. Rejects as `wrote` does. */
   seen(): Promise<void>;
-  /** To be called before the connection is closed. */
+  /** Call it before the connection is closed. */
   close(): Promise<void>;
 }
 
 /**
- * For a connection with `journal_mode = WAL` and `synchronous = NORMAL`, which writes a commit to the log but leaves the disk to whoever
- * calls: SQLite itself (with `FULL`) would stop the whole process for as long as the disk takes. Everything that is committed while
- * the disk is busy is written by its next turn, together. The log stays the same file as long as a connection is open, and has no
- * locks that closing it would let go.
+ * For a connection with `journal_mode = WAL` and `synchronous = NORMAL`: SQLite writes a commit to the write-ahead log, and this
+ * function flushes the log to the disk. With `FULL`, SQLite would flush it itself and block the thread meanwhile. All commits made
+ * during one flush share the next one. The log stays the same file while a connection is open. Closing our descriptor of it releases
+ * no lock, because SQLite's locks are on other files.
  */
 export function createWalSync(databaseFile: string, flush: (fd: number) => Promise<void> = flushFile): WalSync {
   let fd: number | null = null;
   let written = 0;
   let durable = 0;
   let running: Promise<void> | null = null;
-  /** What the turn that runs makes durable. */
+  /** The commits that the running flush makes durable. */
   let covered = 0;
   let next: Promise<void> | null = null;
   let fault: StoreAwayError | null = null;
 
-  async function turn(): Promise<void> {
+  async function flushNow(): Promise<void> {
     covered = written;
     try {
-      // It is there: something was committed.
+      // The file exists, because something was committed.
       fd ??= openSync(`${databaseFile}-wal`, 'r+');
       await flush(fd);
       durable = covered;
     } catch (error) {
-      // What the disk has of it nobody knows, and a second try would not tell.
+      // It is unknown what reached the disk. A second attempt could succeed without having written it.
       fault = new StoreAwayError(error);
       throw fault;
     } finally {
@@ -47,12 +47,12 @@ export function createWalSync(databaseFile: string, flush: (fd: number) => Promi
     }
   }
 
-  /** A turn that has not begun yet. */
-  function nextTurn(): Promise<void> {
+  /** A flush that has not begun yet. */
+  function nextFlush(): Promise<void> {
     const begin = (): Promise<void> => {
       next = null;
       if (fault !== null) return Promise.reject(fault);
-      running = turn();
+      running = flushNow();
       return running;
     };
     if (running === null && next === null) return begin();
@@ -64,12 +64,12 @@ export function createWalSync(databaseFile: string, flush: (fd: number) => Promi
     wrote() {
       if (fault !== null) return Promise.reject(fault);
       written++;
-      return nextTurn();
+      return nextFlush();
     },
     seen() {
       if (fault !== null) return Promise.reject(fault);
       if (durable === written) return Promise.resolve();
-      return running !== null && covered === written ? running : nextTurn();
+      return running !== null && covered === written ? running : nextFlush();
     },
     async close() {
       await (next ?? running)?.catch(() => undefined);
