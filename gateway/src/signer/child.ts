@@ -5,28 +5,27 @@ import { fileURLToPath } from 'node:url';
 import { programUrl } from '@sluice/shared/thread/programs.ts';
 import type { StartTerms } from './start-terms.ts';
 
-/** A signing process, as a gateway has it: one that it started, or one behind a socket. */
+/** A gateway's connection to its signing process: one that it started, or one behind a socket. */
 export interface SignerLink {
-  /** Null: of another user, or it could not be started. */
+  /** Null: the process belongs to another user, or could not be started. */
   readonly pid: number | null;
   readonly input: Writable;
   readonly output: Readable;
   isOver(): boolean;
-  /** Called once, with how it ended. */
+  /** Calls the listener once, with the reason why the process ended. */
   onEnd(listener: (what: string) => void): void;
-  /** Ends it at once; of one behind a socket the connection, behind which it ends too. */
+  /** Kills the process. If it is behind a socket, closes the connection, and the process then ends by itself. */
   kill(): void;
 }
 
 /**
- * Starts a signing process. It has `stdio` and nothing else of this process: an empty environment, so that no setting, and no option
- * for Node, gets into it.
+ * Starts a signing process. It inherits only `stdio`. Its environment is empty, so that no setting and no Node option can affect it.
  */
 export function spawnSigner(terms: StartTerms, stdio: StdioOptions): ChildProcess {
   return spawn(process.execPath, ['--enable-source-maps', fileURLToPath(programUrl('signer')), JSON.stringify(terms)], { env: {}, stdio });
 }
 
-/** A signing process of the gateway's own user, over pipes. */
+/** Starts a signing process under the gateway's own user, connected by pipes. */
 export function startSigner(terms: StartTerms): SignerLink {
   const child = spawnSigner(terms, ['pipe', 'pipe', 'inherit']);
   const [input, output] = [child.stdin, child.stdout];
@@ -44,7 +43,7 @@ export function startSigner(terms: StartTerms): SignerLink {
   };
 }
 
-/** A signing process of another user, which `serveSigner` starts for this connection. */
+/** Connects to `serveSigner`, which starts a signing process under another user for this connection. */
 export function connectSigner(path: string): SignerLink {
   const socket = connect(path);
   let fault: string | null = null;

@@ -15,11 +15,11 @@ import type { SigningLimits } from './signing.ts';
 import { startTerms } from './start-terms.ts';
 import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions } from './supervisor.ts';
 
-/** Signatures that are waited for at once; one more is refused. */
+/** The most requests that wait for the signing process. A further one is refused. */
 const maxInFlight = 256;
-/** Within it every request is answered, milliseconds; a process that is silent for so long is ended. */
+/** Every request is answered within this time. A process that does not answer for so long is killed. Milliseconds. */
 const answerWithinMs = 5_000;
-/** Longest message that is handed over; the policy's own bound is below it. */
+/** The longest message that is sent to the signing process. The policy's own limit is lower. */
 const maxHandedBytes = 2_048;
 const orderIdForm = /^[\w-]{1,64}$/;
 
@@ -27,46 +27,46 @@ export interface SignerOptions {
   readonly store: Pick<Store, 'wallets' | 'auditHeads' | 'dataDir' | 'databaseUrl'>;
   /** Name of the keystore (`keystoreName`). */
   readonly keystore: string;
-  /** `passphraseFileOf`; null: there is none, and nothing is signed. */
+  /** As `passphraseFileOf` returns it. Null: there is none, and nothing is signed. */
   readonly passphraseFile: string | null;
   readonly limits: SigningLimits;
   readonly halt: Pick<Halt, 'read'>;
   readonly log: Logger;
-  /** Where a signing process of another user listens; then there is no need for a passphrase. Null: one is started. */
+  /** The socket of a signing service that runs under another user. It needs no passphrase here. Null: the gateway starts a process. */
   readonly signerSocket?: string | null;
-  /** Null: under the data folder. */
+  /** Folder of the audit logs. Null: under the data folder. */
   readonly signerDir?: string | null;
-  /** Length of an audit log's segment. */
+  /** Length at which a new segment of the audit log begins. */
   readonly segmentBytes?: number;
 }
 
 export interface SignerCounts {
   signed: number;
-  /** Refused by the process, for a wallet it does not have, or for the halt. */
+  /** Refused by the process, because the wallet is unknown, or because trading is halted. */
   refused: number;
   unavailable: number;
 }
 
 export interface SigningProcess extends OrderSigner {
   readonly counts: Readonly<SignerCounts>;
-  /** What came of the first start. A keystore that is not there yet needs no process, which is well. Never rejects. */
+  /** The result of the first start. If the keystore does not exist yet, no process is needed, and the result is good. Never rejects. */
   readonly started: Promise<SignerStart>;
-  /** Of the process that signs at present; null: none is ready, or it is another user's. */
+  /** Of the current process. Null: none is ready, or it belongs to another user. */
   readonly pid: number | null;
   readonly isReady: boolean;
-  /** Why nothing can be signed; null where it can, or is not to be. */
+  /** Why nothing can be signed. Null: signing works, or is not configured. */
   readonly fault: string | null;
 }
 
 const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };
 type Granted = Extract<SignAnswer, { readonly op: 'signed' | 'allowed' }>;
-/** What the process granted, and which one it was. */
+/** What was granted, and by which process. */
 interface Grant {
   readonly granted: Granted;
   readonly session: SignerSession;
 }
 
-/** Where nothing is sent nothing is signed: no process is started, and no passphrase is wanted. */
+/** For a gateway that sends no transactions. It starts no process and needs no passphrase. */
 export function noSigner(): SigningProcess {
   return {
     started: Promise.resolve({ ok: true }),
@@ -80,7 +80,7 @@ export function noSigner(): SigningProcess {
   };
 }
 
-/** Signs by a process of its own, which is started anew when it ends. */
+/** Signs by a separate process, which is restarted when it ends. */
 export function createSigner(options: SignerOptions): SigningProcess {
   const { store, keystore, log } = options;
   const source = sourceOf(options);
@@ -131,28 +131,28 @@ export function createSigner(options: SignerOptions): SigningProcess {
       return supervisor.fault;
     },
     sign: async (request) => {
-      const told = await ask('sign', request);
-      if (!('granted' in told)) return counted(told);
-      const { granted, session } = told;
+      const answer = await ask('sign', request);
+      if (!('granted' in answer)) return counted(answer);
+      const { granted, session } = answer;
       if (granted.op !== 'signed') return counted(unavailable);
       const { id, signature } = granted;
       return counted({ ok: true, signature, audited: () => audited(session, id, place, keystore) });
     },
     judge: async (request): Promise<SignVerdict> => {
-      const told = await ask('judge', request);
-      return 'granted' in told ? { ok: true } : told;
+      const answer = await ask('judge', request);
+      return 'granted' in answer ? { ok: true } : answer;
     },
     close: () => (closing ??= close()),
   };
 }
 
-/** Who waits for an answer, and leaves where it takes too long. */
+/** A request that waits for an answer, until its deadline. */
 interface Caller {
   hasLeft: boolean;
   readonly leaves: Promise<void>;
 }
 
-/** Rejects where the store does not answer. */
+/** Rejects if the store does not answer. */
 async function askSession(
   op: SignCommand['op'],
   request: SignRequest,
@@ -166,23 +166,23 @@ async function askSession(
   const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
   if (wallet === null && !isKnown) return { ok: false, reason: 'unknown_wallet' };
   const session = supervisor.ready ?? (await supervisor.session(caller.leaves));
-  // Last, so that it is young when the process looks at it.
+  // Read last, so that the reading is recent when the process checks its age.
   const reading = await halt.read();
   if (reading.halted) return { ok: false, reason: 'halted' };
   if (session === null || caller.hasLeft) return unavailable;
   if (!session.knows(publicKey)) {
-    // Known to the process before this one, which ended a moment ago.
+    // The previous process knew the wallet, but it has just ended, and this one does not know the wallet yet.
     if (wallet === null) return unavailable;
     session.addWallet(wallet);
   }
-  // Silent since it was asked: a process that has only just started is not ended for the time that its caller waited before.
+  // Measured from this request on. A new process is not blamed for the time that the caller waited for its start.
   const silence = setTimeout(() => session.kill(), answerWithinMs);
   try {
     const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
       session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs });
     const answer = await ask(reading);
     if (!isTooLate(answer)) return outcomeOf(answer, session);
-    // The process came to it so late that the reading was too old; a new one may be younger.
+    // The process checked the reading so late that it was too old. A new reading may be recent enough.
     const next = await halt.read();
     if (next.halted) return { ok: false, reason: 'halted' };
     const second = await ask(next);
@@ -205,15 +205,16 @@ function outcomeOf(answer: SignAnswer | null, session: SignerSession): Grant | S
 }
 
 /**
- * A process that ended, or is silent, has left its line in the file all the same, which was written before it signed: then the disk
- * is asked for it from here. A file of another user is out of reach: then nobody can say that the disk has it.
+ * Resolves once the audit log's line of this signature is on the disk. A process writes the line to the file before it signs. If the
+ * process ended or does not answer, the file is flushed from here. If the file belongs to another user, that is impossible, and the
+ * call rejects.
  */
 async function audited(session: SignerSession, id: number, place: AuditPlace | null, keystore: string): Promise<void> {
   const silence = setTimeout(() => session.kill(), answerWithinMs);
   try {
     const noted = await session.noted(id);
     if (noted === 'noted') return;
-    // A disk tells of what it lost only once.
+    // Flushing again would prove nothing: a disk reports lost data only once.
     if (noted === 'fault') throw new StoreAwayError(new Error('the audit log could not be written to the disk'));
   } finally {
     clearTimeout(silence);
@@ -222,7 +223,7 @@ async function audited(session: SignerSession, id: number, place: AuditPlace | n
   try {
     const { folder, slot } = place;
     const name = slotName(keystore, slot);
-    // The disk has all segments but the newest.
+    // All segments but the newest are on the disk already.
     const log = await open(segmentFile({ folder, name }, logsIn(folder).get(name)?.at(-1) ?? 0), 'r+');
     try {
       await log.datasync();
@@ -234,14 +235,14 @@ async function audited(session: SignerSession, id: number, place: AuditPlace | n
   }
 }
 
-/** What the process could not even read. */
+/** Refuses requests that the process could not read. */
 function formFault({ orderId, message }: SignRequest): SignRefusal | null {
   if (!orderIdForm.test(orderId)) return { ok: false, reason: 'refused', rule: 'malformed', message: 'no order id' };
   if (message.length > maxHandedBytes) return { ok: false, reason: 'refused', rule: 'malformed', message: 'longer than any message' };
   return null;
 }
 
-/** How signing processes come to be, and where their log is; `place` is null where another user has it. */
+/** How signing processes are started, and where their log is. `place` is null if the log belongs to another user. */
 interface Source {
   readonly link: () => SignerLink;
   readonly place: AuditPlace | null;
@@ -262,13 +263,13 @@ function sourceOf(options: SignerOptions): Source | StartFault {
   }
 }
 
-/** Notes in the store how far the audit log has come. */
+/** Records in the store how long the audit log is. */
 function headNotes({ store, log }: SignerOptions) {
   let last: Promise<void> = Promise.resolve();
   return {
     note: (logId: string, { lines, mac }: LogHead): void => {
       last = store.auditHeads.note({ logId, lines, mac, notedAtMs: Date.now(), place: auditPlaceName(store) }).catch((error: unknown) => {
-        // The next note is as good as this one.
+        // The next record covers this one too.
         log.warn({ reason: reasonOf(error) }, 'audit_head_not_noted');
       });
     },

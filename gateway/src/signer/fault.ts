@@ -1,6 +1,6 @@
 import type { SignerFault } from './protocol.ts';
 
-/** What the signing process cannot mend: it tells its gateway, and ends. */
+/** An error from which the signing process cannot recover. It reports the error to its gateway and ends. */
 export class Fault extends Error {
   readonly fault: SignerFault;
 

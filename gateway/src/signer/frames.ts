@@ -1,9 +1,12 @@
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
-/** Longest content of a frame; whoever sends a longer one is not understood any more. */
+/** The longest content of a frame. A longer frame makes the connection unusable. */
 const maxFrameBytes = 16_384;
 const headBytes = 4;
 
-/** A frame: the content's length (u32, little-endian), then the content, JSON in UTF-8; bytes in base64, big integers in digits. */
+/**
+ * Encodes a frame: the length of the content (u32, little-endian), then the content as JSON in UTF-8. Byte arrays are base64, big
+ * integers are decimal strings.
+ */
 export function encodeFrame(content: object): Uint8Array {
   const text = JSON.stringify(plain(content));
   const length = Buffer.byteLength(text);
@@ -14,7 +17,7 @@ export function encodeFrame(content: object): Uint8Array {
   return frame;
 }
 
-/** A copy that JSON can say. Its own `toJSON` of a `Buffer`, an array of numbers, is not asked. */
+/** Copies the content into values that JSON can represent. It avoids `Buffer.toJSON`, which makes an array of numbers. */
 function plain(content: object): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(content)) {
@@ -25,14 +28,14 @@ function plain(content: object): Record<string, unknown> {
   return copy;
 }
 
-/** What follows cannot be read: the connection is of no use any more. */
+/** The stream cannot be read any further, and the connection must be closed. */
 export class FrameError extends Error {}
 
-/** Puts frames together from the pieces of a stream. Holds one unfinished frame at most. */
+/** Assembles frames from the pieces of a stream. Holds at most one unfinished frame. */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The contents that are whole now, in order. Throws `FrameError`. */
+  /** Adds a piece, and returns the contents that are complete now, in order. Throws `FrameError`. */
   push(piece: Uint8Array): readonly unknown[] {
     this.#rest = this.#rest.length === 0 ? Buffer.from(piece) : Buffer.concat([this.#rest, piece]);
     const contents: unknown[] = [];

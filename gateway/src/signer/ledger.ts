@@ -9,18 +9,18 @@ import { createSpend, type Spend } from './limits/spend.ts';
 import type { LogHead } from './protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
-/** What the signing process knows of the past of its folder, and what the operator's policy says. */
+/** What the signing process reads from its folder: the audit logs, the sums of past spend, and the operator's policy. */
 export interface Ledger {
   readonly audit: AuditLog;
   readonly siblings: Siblings;
   readonly ownSpend: Spend;
   readonly spend: Spend;
   readonly policy: () => Policy | null;
-  /** Reads the policy where it was replaced. Throws a `Fault` where the new one does not count. */
+  /** Reads the policy again if its file was replaced. Throws a `Fault` if the new policy is not valid. */
   renewPolicy(): void;
 }
 
-/** Opens this process's own audit log, and reads the end of all others of the folder. Throws a `Fault`, or what the file system throws. */
+/** Opens this process's audit log, and reads the ends of the folder's other logs. Throws a `Fault` or the file system's error. */
 export function openLedger(terms: StartTerms, key: Uint8Array, heads: ReadonlyMap<string, LogHead>): Ledger {
   const { folder, keystore, slot } = terms;
   const here = logIdsIn(folder);

@@ -23,15 +23,15 @@ import { answerAll, type SigningParts } from './signing.ts';
 import type { StartTerms } from './start-terms.ts';
 
 /**
- * The signing process. It holds the unlocked wallets, reads commands on standard input and answers on standard output; it opens no
- * connection, runs no code but the project's own and Node's, and ends when its gateway does.
+ * The signing process. It holds the unlocked wallets, reads commands from standard input and writes answers to standard output. It opens
+ * no connection, runs only code of the project and of Node, and ends when its gateway ends.
  */
 
-/** Wallets held at once: as many as a keystore has. */
+/** The most wallets held in memory: as many as a keystore can have. */
 const maxWallets = 10_000;
-/** How often the gateway is told how far the audit log has come, milliseconds. */
+/** How often the length of the audit log is reported to the gateway, milliseconds. */
 const headMs = 1_000;
-/** How often the process looks whether there is another policy, milliseconds. */
+/** How often the process checks whether the policy file was replaced, milliseconds. */
 const policyMs = 500;
 
 function tell(message: FromSigner): void {
@@ -44,7 +44,7 @@ async function unlock(terms: StartTerms, { salt, proof }: Extract<ToSigner, { op
   return key;
 }
 
-/** Runs `work`, on the logs mostly; what it throws is this fault. */
+/** Runs `work`. If it throws, throws this fault. */
 function orFault<T>(work: () => T, fault: SignerFault = 'audit_unwritable'): T {
   try {
     return work();
@@ -63,7 +63,7 @@ function readPassphrase(file: string): string {
   throw new Fault('passphrase_unreadable', 'the file is empty');
 }
 
-/** Takes commands as they come; those that came together share one write of the audit log. */
+/** Handles commands in order. Commands that arrive together share one write of the audit log. */
 function createDesk(terms: StartTerms, keystoreKey: Uint8Array, ledger: Ledger, disk: Disk) {
   const wallets = new Map<string, Keypair>();
   let queue: SignCommand[] = [];
@@ -99,33 +99,33 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, ledger: Ledger, 
   };
 }
 
-/** Brings the audit log to the disk. */
+/** Flushes the audit log to the disk. */
 interface Disk {
-  /** The lines up to those of this command are to be on the disk; then `noted` is told. */
+  /** Sends `noted` once the lines up to those of this command are on the disk. */
   note(id: number): void;
-  /** Tells where the log stands, once the disk has all of it, so that a log that was cut later is seen. */
+  /** Reports the length of the log once all of it is on the disk, so that a log that is cut later is detected. */
   tellHead(): void;
-  /** Resolves when nothing is on its way to the disk. */
+  /** Resolves when no flush is running. */
   settled(): Promise<void>;
 }
 
-/** One turn of the disk after the other, while the process signs: each covers all that was written before it began. */
+/** Runs one flush after the other while the process signs. Each covers everything written before it began. */
 function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
   let [newest, noted] = [0, 0];
-  let toldLines = 0;
-  let headWanted = false;
+  let reportedLines = 0;
+  let headRequested = false;
   let running: Promise<void> | null = null;
   const turn = async (): Promise<void> => {
-    while (newest > noted || headWanted) {
-      const [id, head, tellsHead] = [newest, audit.head, headWanted];
-      headWanted = false;
+    while (newest > noted || headRequested) {
+      const [id, head, reportsHead] = [newest, audit.head, headRequested];
+      headRequested = false;
       await audit.flush().catch((error: unknown) => {
         throw new Fault('audit_unwritable', reasonOf(error));
       });
       if (id > noted) tell({ op: 'noted', id });
       noted = id;
-      if (tellsHead) tell({ op: 'head', head });
-      if (tellsHead) toldLines = head.lines;
+      if (reportsHead) tell({ op: 'head', head });
+      if (reportsHead) reportedLines = head.lines;
     }
     running = null;
   };
@@ -140,8 +140,8 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
       begin();
     },
     tellHead: () => {
-      if (audit.head.lines === toldLines) return;
-      headWanted = true;
+      if (audit.head.lines === reportedLines) return;
+      headRequested = true;
       begin();
     },
     settled: async () => {
@@ -150,7 +150,7 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
   };
 }
 
-/** Serves until standard input ends. Rejects with what cannot be mended here. */
+/** Serves until standard input ends. Rejects with errors from which the process cannot recover. */
 function serve(terms: StartTerms): Promise<void> {
   const reader = new FrameReader();
   const heads = new Map<string, LogHead>();
@@ -196,10 +196,10 @@ function serve(terms: StartTerms): Promise<void> {
   });
 }
 
-// The gateway ends this process by closing its standard input; a signal to the whole group is not for it. Whoever may send SIGUSR1
-// would otherwise open Node's debugger, and read the keys.
+// The gateway ends this process by closing its standard input, so signals to the whole process group are ignored. SIGUSR1 is ignored
+// because it would open Node's debugger, through which the keys can be read.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(name, () => undefined);
-// Nobody reads the answers any more: the gateway is gone.
+// The gateway has ended, and nobody reads the answers.
 process.stdout.on('error', () => process.exit(1));
 try {
   const terms = JSON.parse(process.argv[2] ?? '') as StartTerms;
@@ -209,7 +209,7 @@ try {
   if (unsafe !== null) throw new Fault('unsafe_files', unsafe);
   await serve(terms);
 } catch (error) {
-  // Nothing more is taken in, and so nothing signed.
+  // Stop reading commands, so that nothing more is signed.
   process.stdin.destroy();
   if (!(error instanceof Fault)) throw error;
   tell({ op: 'fault', fault: error.fault, what: error.message });

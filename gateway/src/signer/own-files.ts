@@ -4,23 +4,23 @@ import { isCode } from '../store/system-error.ts';
 import { foldersAbove, pathFault, type Owner } from './trusted-path.ts';
 
 export interface FilesRead {
-  /** The compiled program; null: not looked at. It lies in a build's folder, and that in `.build`. */
+  /** The compiled program, in a build folder under `.build`. Null: not checked. */
   readonly program: string | null;
   readonly passphraseFile: string;
-  /** `DATA_DIR` of the gateway that started the process; null: the process runs for gateways of another user, and reads nothing of theirs. */
+  /** `DATA_DIR` of the gateway that started the process. Null: the process serves gateways of another user and reads none of their files. */
   readonly dataDir: string | null;
-  /** Folder of the audit logs, the operator's policy and the mark of the halt. */
+  /** Folder of the audit logs, the operator's policy and the halt mark. */
   readonly auditFolder: string;
 }
 
-/** Settings, limits among them, that the gateway reads in the folder that it runs in. */
+/** The gateway's settings, including limits, in its working folder. */
 const settingsFile = '.env';
-/** The embedded store's, in `DATA_DIR`. */
+/** The files of the embedded store, in `DATA_DIR`. */
 const storeFiles = ['sluice.db', 'sluice.db-wal', 'sluice.db-shm'];
 
 /**
- * What lets another user change the program of the signing process, its passphrase, limits, store or audit logs; null: nothing does.
- * Throws the system's error where something cannot be looked at.
+ * Finds out whether another user can change the program of the signing process, its passphrase, limits, store or audit logs. Returns
+ * how, or null if nobody can. Throws the system's error if a file cannot be checked.
  */
 export function filesFault({ program, passphraseFile, dataDir, auditFolder }: FilesRead): string | null {
   const owner: Owner = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };

@@ -12,29 +12,29 @@ import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { growthRentOf, isGrowth, isVenue, readTrade, rentOf, type NamedInstruction, type Trade } from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';
 
-/** Longest message of a v0 transaction with one signature: 1232 bytes less that and its count. */
+/** The longest message of a v0 transaction with one signature: 1232 bytes minus the signature and its count. */
 const maxMessageBytes = 1232 - 65;
 const v0Prefix = 128;
 const noSignature = new Uint8Array(64);
 
 /** Lamports for each signature. */
 const signatureFee = 5_000n;
-/** Most compute units of a transaction, and those it has where it names no limit, at the most. */
+/** The most compute units of a transaction, also of one that sets no limit. */
 const maxComputeUnits = 1_400_000n;
 const microLamports = 1_000_000n;
 
 /**
- * Rent of a token account of the wallet that the message makes, whether it is there already or not: 165 bytes, and 200 under
- * Token-2022, where the mint's extensions ask for up to 195: 166, the owner that cannot change (4), transfer fees (12), a transfer hook
- * (5), no transfers (4), a pause (4).
+ * Rent of a token account of the wallet that the message creates. It is counted even if the account may exist already. The account has
+ * 165 bytes. Under Token-2022, 200 bytes are counted, because the mint's extensions need up to 195: 166, immutable owner (4), transfer
+ * fees (12), transfer hook (5), non-transferable (4), pausable (4).
  */
 const madeRent = (program: string): bigint => rentOf([program === token2022Program ? 200 : 165]);
 
 const takers = ['jito', 'sender'] as const;
-/** Who holds no key but has this process sign could otherwise give a wallet away to whoever makes blocks: 0.05 SOL. */
+/** 0.05 SOL. Without this limit, an attacker who makes this process sign could pay a whole wallet to a block producer as fees. */
 const mostPriorityFee = 50_000_000n;
 
-/** The wallet's own accounts of both sides; more of either there is no use for. */
+/** The wallet's token accounts for the two coins of a trade. No trade needs more. */
 const mostAccountsMade = 2;
 const mostAccountsClosed = 2;
 
@@ -45,9 +45,9 @@ const closeAccountTag = 9;
 const syncNativeTag = 17;
 
 /**
- * Judges a message by its bytes alone: exactly one trade on a known venue for this wallet, and around it nothing but the compute
- * budget, the wallet's own token accounts, wrapping SOL into them, letting the pool's account grow, and a tip for each of those
- * who take tips. Whatever is not known to be right is refused.
+ * Judges a message by its bytes alone. It allows exactly one trade of this wallet on a known venue. Beside it, it allows only compute
+ * budget instructions, creating and closing the wallet's own token accounts, wrapping SOL into them, growing the pool's account, and
+ * one tip for each receiver of tips. It refuses everything else.
  */
 export function judge(message: Uint8Array, wallet: string): Verdict {
   if (message.length > maxMessageBytes) return refused('malformed', 'longer than any message with one signature');
@@ -66,7 +66,7 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
   return judgeAround(instructions, instruction, trade, wallet);
 }
 
-/** Who signs and pays, and where the accounts come from. */
+/** Checks who signs and pays, and that the message itself names all accounts. */
 function frameFault({ accountKeys, addressTableLookups }: DecodedTransaction, wallet: string): Refusal | null {
   if (addressTableLookups.length > 0) return refused('lookup_tables', 'accounts that the message itself does not name');
   if (accountKeys[0] !== wallet) return refused('signers', 'another wallet signs and pays');
@@ -82,7 +82,7 @@ function named(instruction: DecodedTransaction['instructions'][number], keys: re
   };
 }
 
-/** What stands around the trade, added up. */
+/** The sums of the instructions beside the trade. */
 interface Around {
   unitLimit: bigint | null;
   unitPrice: bigint | null;
@@ -167,7 +167,7 @@ function transferFault({ accounts, data }: NamedInstruction, trade: Trade, walle
   return null;
 }
 
-/** The wallet's own token account of one of the trade's two coins; the mint that it is of, with its program. */
+/** Checks that an account is the wallet's own token account for one of the two coins. Returns the mint and its program. */
 function ownAccount(address: string | undefined, trade: Trade): { readonly mint: string; readonly program: string } | null {
   if (address === trade.baseAccount) return { mint: trade.baseMint, program: trade.baseProgram };
   if (address === trade.quoteAccount) return { mint: trade.quoteMint, program: trade.quoteProgram };

@@ -2,10 +2,10 @@ import { FrameError } from './frames.ts';
 import type { Rule } from './verdict.ts';
 
 /**
- * What a gateway and its signing process say to each other, over the process's standard input and output. Bytes stand in base64.
- * The gateway says with `head` how far it knows each audit log to have come, then `open`, and is told `ready` with the id of the log that is
- * added to; from then on `wallet`, `sign` and `judge`. Behind `signed` comes, as soon as the disk has its line of the
- * audit log, `noted`. A `fault` is the last that is told.
+ * The messages between a gateway and its signing process, over the process's standard input and output. Byte arrays are base64.
+ * The gateway sends a `head` for each audit log, with its recorded end, and then `open`. The process answers `ready` with the id of the
+ * log that it writes. After that the gateway sends `wallet`, `sign` and `judge`. The process answers `sign` with `signed`, and sends
+ * `noted` when the line of the audit log is on the disk. A `fault` is its last message.
  */
 export type ToSigner =
   | { readonly op: 'head'; readonly logId: string; readonly head: LogHead }
@@ -13,18 +13,18 @@ export type ToSigner =
   | { readonly op: 'wallet'; readonly publicKey: string; readonly sealedSeed: Uint8Array }
   | SignCommand;
 
-/** `judge`: what `sign` would be answered now; nothing is signed, counted or noted in the audit log. */
+/** `judge` gets the decision that `sign` would get now. Nothing is signed, counted or written to the audit log. */
 export interface SignCommand {
   readonly op: 'sign' | 'judge';
   readonly id: number;
   readonly orderId: string;
   readonly publicKey: string;
   readonly message: Uint8Array;
-  /** When the gateway asked the store, and was told that trading goes on; `process.hrtime`. */
+  /** When the gateway began the reading of the store that found trading not halted (`process.hrtime`). */
   readonly runningAtNs: bigint;
 }
 
-/** Where an audit log stands. */
+/** The end of an audit log. */
 export interface LogHead {
   readonly lines: number;
   readonly mac: Uint8Array;
@@ -35,7 +35,7 @@ export const signerFaults = [
   'wrong_passphrase',
   'passphrase_unreadable',
   'audit_damaged',
-  /** The store has a note of a log that is not there. */
+  /** A log that the store has a record of does not exist. */
   'audit_missing',
   'audit_unwritable',
   'policy_refused',
@@ -52,22 +52,22 @@ export type FromSigner =
   | { readonly op: 'allowed'; readonly id: number }
   | { readonly op: 'refused'; readonly id: number; readonly rule: Rule; readonly message: string }
   | { readonly op: 'busy'; readonly id: number }
-  /** The sealed wallet does not open: what was stored is not what was sealed. */
+  /** The sealed wallet cannot be opened: the stored bytes are damaged. */
   | { readonly op: 'damaged_wallet'; readonly publicKey: string };
 
-/** What a command to sign or to judge is answered. */
+/** The answer to a `sign` or `judge` command. */
 export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed' | 'refused' | 'busy' }>;
 
-/** Commands to sign and to judge that the process takes at once; one more is told `busy`. */
+/** The most `sign` and `judge` commands that wait in the process. A further one is answered with `busy`. */
 export const maxQueued = 256;
-/** Notes of logs that the process takes: more than folders have logs. */
+/** The most `head` messages that the process accepts: more than a folder has logs. */
 export const maxHeads = 1_024;
 const maxOrderIdLength = 64;
 const maxFieldBytes = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads what a gateway says; throws `FrameError` where it is none of it. */
+/** Reads a message of a gateway. Throws `FrameError` if it is not valid. */
 export function readToSigner(content: unknown): ToSigner {
   const fields = fieldsOf(content);
   switch (fields['op']) {
@@ -92,7 +92,7 @@ export function readToSigner(content: unknown): ToSigner {
   }
 }
 
-/** Reads what a signing process says; throws `FrameError` where it is none of it. */
+/** Reads a message of a signing process. Throws `FrameError` if it is not valid. */
 export function readFromSigner(content: unknown): FromSigner {
   const fields = fieldsOf(content);
   switch (fields['op']) {
@@ -135,7 +135,7 @@ function text(fields: Fields, name: string): string {
   return value;
 }
 
-/** Order ids stand in the audit log: letters, digits, - and _ only. */
+/** Order ids are written to the audit log, so only letters, digits, - and _ are allowed. */
 function orderId(fields: Fields): string {
   const value = text(fields, 'orderId');
   if (value.length > maxOrderIdLength || !/^[\w-]+$/.test(value)) throw new FrameError('no order id');

@@ -11,11 +11,11 @@ import { spawnSigner } from './child.ts';
 import type { SigningLimits } from './signing.ts';
 import { startTerms } from './start-terms.ts';
 
-/** Gateways that are served at once: each has a signing process of its own. One more is turned away. */
+/** The most gateways served at once. Each has its own signing process. A further one is refused. */
 const maxGateways = 16;
-/** How long signing processes may take to end behind their connections, milliseconds. */
+/** How long signing processes may take to end after their connections were closed, milliseconds. */
 const endWithinMs = 3_000;
-/** The socket's owner and the gateways' group may write to it, and so may have orders signed. */
+/** The socket's owner and the gateways' group can write to it, and so can have orders signed. */
 const socketMode = 0o660;
 
 export interface ServiceOptions {
@@ -29,14 +29,14 @@ export interface ServiceOptions {
 }
 
 export interface SignerService {
-  /** Takes no more gateways, and ends the connections that there are; each signing process ends behind its own. */
+  /** Refuses new gateways and closes all connections. Each signing process ends after its connection. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a signing process for each gateway that connects, under this process's user. The connection is handed over to it as its
- * standard input and output: this process reads nothing of it, and holds no key. Rejects where another service runs on the folder,
- * or the socket cannot be made.
+ * Starts a signing process for each gateway that connects, under this process's user. The signing process gets the connection as its
+ * standard input and output. This process reads nothing from it and holds no key. Rejects if another service runs on the folder, or
+ * if the socket cannot be created.
  */
 export async function serveSigner(options: ServiceOptions): Promise<SignerService> {
   const { socket: path, folder, log } = options;
@@ -44,7 +44,7 @@ export async function serveSigner(options: ServiceOptions): Promise<SignerServic
   const lock = takeLock(join(folder, 'service.lock'));
   if (lock === null) throw new Error(`another signing service runs on ${folder}`);
   const open = new Set<Open>();
-  // Reading begins in the process that the connection is for.
+  // Only the signing process may read from the connection.
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => take(socket, options, open));
   try {
     await listen(server, path);
@@ -58,7 +58,7 @@ export async function serveSigner(options: ServiceOptions): Promise<SignerServic
       const closed = new Promise((resolve) => server.close(resolve));
       const ended = [...open].map(({ socket, child }) => {
         socket.end();
-        // A gateway that holds on to its connection would hold on to the process.
+        // Otherwise a gateway that keeps its connection open would keep the process alive.
         const timer = setTimeout(() => child.kill('SIGKILL'), endWithinMs);
         return new Promise<void>((resolve) => {
           child.once('close', () => {
@@ -80,7 +80,7 @@ interface Open {
 
 function take(socket: Socket, options: ServiceOptions, open: Set<Open>): void {
   const { folder, keystore, log } = options;
-  // The gateway is gone, which its signing process sees.
+  // The gateway has ended. Its signing process detects that itself.
   socket.on('error', () => undefined);
   let lock: Lock | null = null;
   try {
@@ -109,11 +109,11 @@ function take(socket: Socket, options: ServiceOptions, open: Set<Open>): void {
 }
 
 function listen(server: Server, path: string): Promise<void> {
-  // What an earlier service left; the lock says that it is gone.
+  // Remove the socket of an earlier service. The lock shows that it has ended.
   rmSync(path, { force: true });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Made for nobody else, and given to the group when it is whole.
+    // Created for the owner only, and opened to the group once it is complete.
     const before = process.umask(0o177);
     server.listen(path, () => {
       server.off('error', reject);

@@ -12,13 +12,13 @@ import {
   type ToSigner,
 } from './protocol.ts';
 
-/** `ended`: the process ended, or said what nobody understands. */
+/** `ended`: the process ended, or sent something that cannot be read. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };
 
-/** `fault`: the process itself could not bring it to the disk. */
+/** `fault`: the process could not write it to the disk. */
 export type Noted = 'noted' | 'ended' | 'fault';
 
-/** One signing process from its start to its end. */
+/** The connection to one signing process, from its start to its end. */
 export interface SignerSession {
   readonly pid: number | null;
   readonly started: Promise<SessionStart>;
@@ -27,9 +27,9 @@ export interface SignerSession {
   addWallet(wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): void;
   /** Null: the process ended before it answered. */
   ask(request: Omit<SignCommand, 'id'>): Promise<SignAnswer | null>;
-  /** Resolves once the disk has what the audit log says of the command, or the process ended without having told so. */
+  /** Resolves once the audit log's lines of the command are on the disk, or the process ended before it reported that. */
   noted(id: number): Promise<Noted>;
-  /** What it is at is answered, then it ends. */
+  /** Ends the process after it has answered its current commands. */
   end(): void;
   kill(): void;
 }
@@ -38,7 +38,7 @@ export interface SessionOptions {
   /** Starts a process, or connects to one. */
   readonly link: () => SignerLink;
   readonly keystore: StoredKeystore;
-  /** How far each of the logs that have to be there is known to have come. */
+  /** The recorded ends of all logs that must exist. */
   readonly heads: () => Promise<readonly ({ readonly logId: string } & LogHead)[]>;
   readonly onHead: (logId: string, head: LogHead) => void;
   readonly onDamagedWallet: (publicKey: string) => void;
@@ -72,7 +72,7 @@ export function startSession(options: SessionOptions): SignerSession {
       case 'head':
         return options.onHead(logId, message.head);
       case 'noted':
-        return notes.told(message.id);
+        return notes.reached(message.id);
       case 'damaged_wallet':
         wallets.delete(message.publicKey);
         return options.onDamagedWallet(message.publicKey);
@@ -101,7 +101,7 @@ export function startSession(options: SessionOptions): SignerSession {
     };
     link.onEnd(end);
   });
-  // The process is gone, which `close` tells; what was being written is gone with it.
+  // The process has ended, which `close` reports. What was being written to it is lost.
   input.on('error', kill);
   begin().catch(kill);
   return {
@@ -126,7 +126,7 @@ export function startSession(options: SessionOptions): SignerSession {
   };
 }
 
-/** How far the process has brought its log to the disk, and who waits for it. */
+/** Up to which command the log is on the disk, and the callers that wait for it. */
 function createNotes() {
   const waiting = new PassingMap<number, (noted: Noted) => void>();
   let upTo = 0;
@@ -136,7 +136,7 @@ function createNotes() {
       if (id <= upTo) return Promise.resolve('noted');
       return over === null ? new Promise((resolve) => waiting.set(id, resolve)) : Promise.resolve(over);
     },
-    told: (newest: number): void => {
+    reached: (newest: number): void => {
       upTo = newest;
       for (const [id, give] of waiting.entries()) {
         if (id > upTo) continue;
@@ -144,7 +144,7 @@ function createNotes() {
         give('noted');
       }
     },
-    /** The first word counts. */
+    /** The first report counts. */
     end: (how: Exclude<Noted, 'noted'>): void => {
       over ??= how;
       for (const give of waiting.values()) give(over);

@@ -17,21 +17,21 @@ export interface SigningLimits {
 
 export interface SigningParts {
   readonly limits: SigningLimits;
-  /** What the operator's key allows beyond `limits`; null: no more is said. */
+  /** The operator's policy, which narrows `limits`. Null: none. */
   readonly policy: () => Policy | null;
   readonly audit: AuditLog;
-  /** What this process's own log has signed for, and what all logs of the folder have. */
+  /** The spend of this process's own log, and of all logs of the folder. */
   readonly ownSpend: Spend;
   readonly spend: Spend;
   readonly siblings: Pick<Siblings, 'read'>;
   /** Unlocked wallets by address. */
   readonly wallets: ReadonlyMap<string, Keypair>;
-  /** The signing process's own look at the switch. */
+  /** Whether the halt mark exists, as the signing process itself sees it. */
   readonly isHalted: () => boolean;
-  /** How old the gateway's word that trading goes on may be, milliseconds. */
+  /** The greatest age of the gateway's reading that trading is not halted, milliseconds. */
   readonly maxHaltAgeMs: number;
   readonly nowMs: () => number;
-  /** The monotonic clock that the gateway has too. */
+  /** The machine's monotonic clock, which the gateway uses too. */
   readonly nowNs: () => bigint;
 }
 
@@ -41,13 +41,13 @@ interface Decision {
   readonly command: SignCommand;
   verdict: Verdict;
   readonly atMs: number;
-  /** Its line in the audit log; null: it has none. */
+  /** Number of its line in the audit log. Null: no line. */
   readonly line: number | null;
 }
 
 /**
- * Decides on commands in their order; each decision to sign or not is written to the audit log before any of the signatures is made.
- * That the disk has it is told behind them (`noted`), and nothing leaves the gateway before. Throws as `AuditLog` and `Siblings` do.
+ * Decides on commands in order. All decisions are written to the audit log before the first signature is made. When the log is on the
+ * disk, `noted` is sent; before that the gateway sends no transaction. Throws as `AuditLog` and `Siblings` do.
  */
 export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly SignAnswer[] {
   const { audit, siblings } = parts;
@@ -56,7 +56,7 @@ export function answerAll(commands: readonly SignCommand[], parts: SigningParts)
   const isHalted = parts.isHalted();
   const decisions = commands.map((command) => decide(command, parts, isHalted));
   audit.write();
-  // What others wrote before this line they may have signed without seeing it.
+  // Another process that wrote its line before ours may sign without having seen ours, so its line must be counted here.
   if (siblings.read()) {
     takeBack(decisions, parts);
     audit.write();
@@ -70,7 +70,7 @@ function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, w
   return { op: 'signed', id, signature: signMessage(wallets.get(publicKey)!, message) };
 }
 
-/** The verdict; of what is to be signed with its line added to the audit log. */
+/** Decides on one command. For `sign`, adds the decision to the audit log. */
 function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): Decision {
   const { audit } = parts;
   const atMs = parts.nowMs();
@@ -91,7 +91,7 @@ function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): D
   return { command, verdict, atMs, line };
 }
 
-/** Refuses, from the last on, what is beyond a limit together with what another process signed at the same moment. */
+/** If another process signed at the same moment, and a limit is now exceeded, refuses our commands, the last one first, until it is not. */
 function takeBack(decisions: readonly Decision[], parts: SigningParts): void {
   for (const decision of decisions.toReversed()) {
     const { command, verdict, line, atMs } = decision;
@@ -118,7 +118,7 @@ function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: Sign
   const { wallets, maxHaltAgeMs } = parts;
   if (isHalted) return refused('halted', 'trading is halted on this machine');
   const nowNs = parts.nowNs();
-  // Word from the future is none that the gateway can have had.
+  // A reading with a time in the future is not genuine.
   const fresh = runningAtNs <= nowNs && nowNs - runningAtNs <= BigInt(maxHaltAgeMs) * 1_000_000n;
   if (!fresh) return refused('stale', 'nothing says that trading goes on');
   if (!wallets.has(publicKey)) return refused('unknown_wallet', 'no such wallet is unlocked');
@@ -143,7 +143,7 @@ function orderFault({ lamports }: Allowed, { limits, policy }: SigningParts): Re
   return lamports > most ? refused('order_limit', `It would take up to ${sol(lamports)} SOL; one order may take ${sol(most)}.`) : null;
 }
 
-/** `more`: what is not counted yet. */
+/** `more`: spend that the sums do not contain yet. */
 function spendFault({ mint, lamports }: Allowed, more: bigint, wallet: string, parts: SigningParts, atMs: number): Refusal | null {
   const policy = parts.policy();
   const spent = parts.spend.of(wallet, mint, atMs);

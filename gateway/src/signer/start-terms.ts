@@ -4,22 +4,22 @@ import { segmentBytes } from './audit/log.ts';
 import type { AuditPlace } from './audit/place.ts';
 import type { SigningLimits } from './signing.ts';
 
-/** What a signing process is started with, as its one argument, in JSON. Nothing that its gateway says later changes it. */
+/** The settings of a signing process: its one argument, in JSON. No later message of its gateway can change them. */
 export interface StartTerms {
   /** Name of the keystore whose wallets it holds. */
   readonly keystore: string;
   readonly passphraseFile: string;
-  /** `DATA_DIR` of the gateway that starts it; null: it is started for a gateway of another user. */
+  /** `DATA_DIR` of the gateway that starts it. Null: it is started for a gateway of another user. */
   readonly dataDir: string | null;
-  /** Where the audit logs, the halt's mark and the policy are. */
+  /** Folder of the audit logs, the halt mark and the policy. */
   readonly folder: string;
-  /** Which of the folder's logs is its own. */
+  /** Number of the folder's log that it writes. */
   readonly slot: number;
-  /** Lamports, in digits. */
+  /** Lamports, as decimal strings. */
   readonly maxOrderLamports: string;
   readonly maxDayLamports: string;
   readonly maxHaltAgeMs: number;
-  /** Length of an audit log's segment, after which another begins. */
+  /** Length at which a new segment of the audit log begins. */
   readonly segmentBytes: number;
 }
 

@@ -4,17 +4,17 @@ import type { StoredKeystore } from '../store/wallet-table.ts';
 import type { SignerFault } from './protocol.ts';
 import { startSession, type SessionOptions, type SignerSession } from './session.ts';
 
-/** Pauses between the starts of a process that does not stay, milliseconds. */
+/** Pauses between starts while the process keeps ending, milliseconds. */
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** While there is no keystore: how often it is looked whether there is one now, milliseconds. */
+/** While there is no keystore: pause between two checks for one, milliseconds. */
 const idlePauseMs = 250;
-/** A process that was ready for so long stays: the next pause is the first again, milliseconds. */
+/** After a process was ready for so long, the next pause is the shortest again, milliseconds. */
 const steadyMs = 10_000;
-/** How long the process may take to end when it is told to, milliseconds. */
+/** How long the process may take to end after it was asked to, milliseconds. */
 const endWithinMs = 3_000;
 
-/** `no_slot`: as many signing processes as there may be run on this folder. */
+/** `no_slot`: the most signing processes that one folder allows are running. */
 export type StartFault = {
   readonly ok: false;
   readonly reason: SignerFault | 'ended' | 'no_passphrase' | 'no_slot';
@@ -23,18 +23,18 @@ export type StartFault = {
 export type SignerStart = { readonly ok: true } | StartFault;
 
 export interface SupervisorOptions {
-  /** The keystore to unlock; null: there is none yet, and no process is needed. */
+  /** The keystore to unlock. Null: it does not exist yet, and no process is needed. */
   readonly keystore: () => Promise<StoredKeystore | null>;
-  /** Everything else that a process is started with; a fault where none can be. */
+  /** Everything else that a process is started with, or a fault if none can be started. */
   readonly parts: Omit<SessionOptions, 'keystore'> | StartFault;
   readonly log: Logger;
 }
 
-/** Keeps one signing process running: started anew when it ends, with pauses that grow while it does not stay. */
+/** Keeps one signing process running. It is restarted when it ends; the pauses grow while it keeps ending. */
 export class Supervisor {
-  /** What came of the first start. Never rejects. */
+  /** The result of the first start. Never rejects. */
   readonly started: Promise<SignerStart>;
-  /** Who waits for a process; each until it leaves. */
+  /** The callers that wait for a process. */
   readonly #waiting = new Set<(session: SignerSession | null) => void>();
   readonly #options: SupervisorOptions;
   readonly #done: Promise<void>;
@@ -56,15 +56,15 @@ export class Supervisor {
     return this.#ready;
   }
 
-  /** Why nothing can be signed; null where a process is ready, none is needed, or there is no passphrase and so no custody. */
+  /** Why nothing can be signed. Null: a process is ready, none is needed, or there is no passphrase and so no custody. */
   get fault(): string | null {
     return this.#fault;
   }
 
-  /** Resolves with a process that is ready, as soon as there is one; null: there will be none, or whoever waits left before. */
+  /** Resolves with a process as soon as one is ready. Null: there will be none, or the caller stopped waiting. */
   async session(leaves: Promise<void>): Promise<SignerSession | null> {
     if (this.#ready !== null || this.#closed) return this.#ready;
-    // Perhaps a keystore was made a moment ago.
+    // A keystore may have been created since the last check.
     if (this.#running === null) this.#wake();
     return new Promise((give) => {
       const take = (session: SignerSession | null): void => {
@@ -76,7 +76,7 @@ export class Supervisor {
     });
   }
 
-  /** Ends the process, which answers what it is at before. */
+  /** Ends the process after it has answered its current commands. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#wake();
@@ -108,8 +108,8 @@ export class Supervisor {
     this.#giveAll(null);
   }
 
-  /** One process from its start to its end. `idle`: none is needed. */
-  async #runOnce(parts: Omit<SessionOptions, 'keystore'>): Promise<'kept' | 'failed' | 'idle'> {
+  /** Runs one process from its start to its end. `idle`: none is needed. */
+  async #runOnce(parts: Omit<SessionOptions, 'keystore'>): Promise<'stable' | 'failed' | 'idle'> {
     const { log } = this.#options;
     const keystore = await this.#options.keystore();
     if (keystore === null || this.#closed) {
@@ -133,9 +133,9 @@ export class Supervisor {
     this.#tellStarted(outcome);
     await session.ended;
     [this.#ready, this.#running] = [null, null];
-    if (outcome.ok) this.#fault = 'The signing process ended, and is started anew.';
+    if (outcome.ok) this.#fault = 'The signing process ended, and is being restarted.';
     if (outcome.ok && !this.#closed) log.error({ signerPid: session.pid }, 'signer_ended');
-    return outcome.ok && performance.now() - readyAt > steadyMs ? 'kept' : 'failed';
+    return outcome.ok && performance.now() - readyAt > steadyMs ? 'stable' : 'failed';
   }
 
   #giveAll(session: SignerSession | null): void {

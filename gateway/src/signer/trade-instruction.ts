@@ -12,11 +12,11 @@ export interface NamedInstruction {
   readonly data: Uint8Array;
 }
 
-/** What a trade costs the wallet at most, and which accounts of the wallet it uses. */
+/** The most that a trade costs the wallet, and the wallet's accounts that it uses. */
 export interface Trade {
   readonly programId: string;
   readonly side: 'buy' | 'sell';
-  /** The curve, or the pool. */
+  /** Address of the bonding curve or pool. */
   readonly pool: string;
   readonly baseMint: string;
   readonly quoteMint: string;
@@ -24,13 +24,13 @@ export interface Trade {
   readonly quoteProgram: string;
   readonly baseAccount: string;
   readonly quoteAccount: string;
-  /** Raw: of the quote coin for a buy, of the coin for a sell. */
+  /** Raw amount: of the quote coin for a buy, of the base coin for a sell. */
   readonly maxIn: bigint;
-  /** Rent of the accounts that the program creates at most, lamports. */
+  /** The most rent for accounts that the program creates, lamports. */
   readonly createdRent: bigint;
 }
 
-/** Highest rent so far, lamports a byte, and the bytes that each account is charged beside its data. */
+/** The highest rent so far, lamports a byte, and the bytes that each account is charged in addition to its data. */
 const rentPerByte = 6_960n;
 const accountOverhead = 128n;
 
@@ -78,7 +78,7 @@ export function readTrade(instruction: NamedInstruction, wallet: string): Trade 
   const at = (name: keyof TradePositions): string => accounts[form.positions[name]] ?? '';
   const [baseMint, quoteMint, baseProgram, quoteProgram] = [at('baseMint'), at('quoteMint'), at('baseProgram'), at('quoteProgram')];
   if (at('user') !== wallet) return refused('trade', 'a trade of another wallet');
-  // A sell of wrapped SOL would be SOL leaving under another name.
+  // Selling wrapped SOL would spend SOL without counting it.
   if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'a trade whose coin is its quote coin, or SOL');
   if (!tokenPrograms.has(baseProgram) || !tokenPrograms.has(quoteProgram))
     return refused('trade', 'a trade under an unknown token program');

@@ -6,19 +6,19 @@ const othersMayWrite = 0o022;
 const sticky = 0o1000;
 const maxLinks = 40;
 
-/** Whose files are trusted beside root's: the user of a process, and its group. */
+/** The user and group whose files are trusted, in addition to root's. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * What lets another user than root and `owner` change what is read at `path`, in a sentence with the command that mends it; null: nothing
- * does, or nothing is there. Looked at are the file itself, every folder above it, and every link on the way:
+ * Checks whether a user other than root and `owner` can change what is read at `path`. Returns a sentence with the command that fixes
+ * it. Null: nobody else can, or nothing exists there. It checks the file, every folder above it, and every link on the way:
  *
- * - each belongs to root or to `owner`;
- * - at `path` itself nobody else may write. Above it a folder may be open where its sticky bit keeps others from renaming what is not theirs,
- *   and to the group that is `owner`'s alone, which many systems give to each user.
+ * - each must belong to root or to `owner`;
+ * - nobody else may write to `path` itself. A folder above it may be writable by others if its sticky bit stops them from renaming files
+ *   that are not theirs, and by a group of which only `owner` is a member (many systems create one for each user).
  */
 export function pathFault(path: string, owner: Owner): string | null {
   const parts = partsOf(path);
@@ -59,14 +59,14 @@ function statsFault(path: string, stats: Stats, owner: Owner, isItself: boolean)
     const to = `sluice runs as the user ${owner.uid}, and trusts nobody else's files but root's`;
     return `${path} belongs to the user ${stats.uid}: ${to}. Run: chown ${stats.isSymbolicLink() ? '-h ' : ''}${owner.uid} '${path}'`;
   }
-  // A link's own mode means nothing.
+  // The mode of a link has no effect.
   if (stats.isSymbolicLink() || (stats.mode & othersMayWrite) === 0) return null;
   if (!isItself && ((stats.mode & sticky) !== 0 || isOwnGroupAlone(stats, owner))) return null;
   const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
   return `${path} can be written by other users (mode ${mode}). Run: chmod go-w '${path}'`;
 }
 
-/** Whether only the group may write, and no other user is in it, as far as this machine's own lists say. */
+/** Whether only the group may write, and no other user is a member according to this machine's own files. */
 function isOwnGroupAlone({ mode, gid }: Stats, owner: Owner): boolean {
   if ((mode & 0o002) !== 0 || gid !== owner.gid) return false;
   const [users, groups] = [readTable('/etc/passwd'), readTable('/etc/group')];
@@ -85,7 +85,7 @@ function readTable(file: string): readonly (readonly string[])[] {
     .map((line) => line.split(':'));
 }
 
-/** The folders from `path` up, as many as `levels`. */
+/** The first `levels` folders from `path` upwards. */
 export function foldersAbove(path: string, levels: number): readonly string[] {
   const above = dirname(path);
   return levels === 0 ? [] : [above, ...foldersAbove(above, levels - 1)];

@@ -1,19 +1,19 @@
-/** What a message was refused for; the audit log and whoever asked are told. */
+/** The rule by which a message was refused. It is written to the audit log and returned to the caller. */
 export type Rule =
-  /** No v0 message, or longer than a transaction. */
+  /** Not a v0 message, or longer than a transaction. */
   | 'malformed'
   | 'lookup_tables'
-  /** The fee payer and only signer is the wallet. */
+  /** The wallet must be the fee payer and the only signer. */
   | 'signers'
   | 'program'
   | 'compute_budget'
-  /** SOL to somebody who is neither a tip account nor the wallet's own account of wrapped SOL. */
+  /** Sends SOL to an account that is neither a tip account nor the wallet's own account of wrapped SOL. */
   | 'transfer'
   | 'token_account'
   | 'trade'
-  /** A trade that says no least to get, or no most to give. */
+  /** A trade without a minimum to receive, or without a maximum to pay. */
   | 'bounds'
-  /** The operator's policy has lists of coins and venues, and these are not on them. */
+  /** The coin or the venue is not on the list in the operator's policy. */
   | 'token_list'
   | 'venue_list'
   | 'order_limit'
@@ -21,7 +21,7 @@ export type Rule =
   | 'day_limit'
   | 'token_limit'
   | 'halted'
-  /** The gateway's word that trading goes on is too old. */
+  /** The gateway's reading that trading is not halted is too old. */
   | 'stale'
   | 'unknown_wallet';
 
@@ -31,7 +31,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** `lamports`: most SOL that can leave the wallet by it, fees and tips inside; `mint`: the coin; `venue`: the program. */
+/** `lamports`: the most SOL that can leave the wallet, including fees and tips; `mint`: the coin; `venue`: the program. */
 export type Verdict = { readonly ok: true; readonly lamports: bigint; readonly mint: string; readonly venue: string } | Refusal;
 
 export function refused(rule: Rule, message: string): Refusal {

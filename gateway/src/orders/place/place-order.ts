@@ -42,7 +42,7 @@ export interface PlaceParts {
   /** How many RPC endpoints are asked. */
   readonly endpoints: number;
   readonly signer: OrderSigner;
-  readonly halt: Pick<Halt, 'standing'>;
+  readonly halt: Pick<Halt, 'status'>;
   readonly wallets: WalletAccess;
   readonly orders: Pick<OrderTable, 'lookUp' | 'spentLamports'>;
   readonly ledger: OrderLedger;

@@ -1,7 +1,7 @@
 export type SqlValue = string | number | null | Uint8Array;
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Runs statements in the SQL that SQLite and PostgreSQL share. Each `?` stands for a value. */
+/** Runs statements in the SQL that SQLite and PostgreSQL share. Each `?` is replaced by a value. */
 export interface Sql {
   /** The first row. Null: no rows. */
   get(sql: string, ...values: readonly SqlValue[]): Promise<SqlRow | null>;
