@@ -38,6 +38,7 @@ export const plainPlaces: readonly string[] = [
   'gateway/src/docs/',
   'gateway/src/http/',
   'gateway/src/ratelimit/',
+  'gateway/src/reads/',
   'gateway/src/store/',
   'gateway/src/stream/',
   'gateway/src/transport/',

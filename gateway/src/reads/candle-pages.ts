@@ -3,9 +3,9 @@ import { baseIntervals, type Bucket, type MarketReader } from '@sluice/shared/ma
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { Candle } from '@sluice/shared/wire/rest/token.ts';
 
-/** Seconds that the chain's clock may be ahead of ours. */
+/** How far the chain's clock may be ahead of ours, seconds. */
 const aheadS = 120;
-/** Trades come at most so much later than the chain's clock says, as a rule. */
+/** How long after its chain time a trade usually arrives at the latest. */
 const lateS = 5;
 
 export interface CandleQuestion {
@@ -16,7 +16,7 @@ export interface CandleQuestion {
   readonly limit: number;
 }
 
-/** The newest `limit` candles that begin in `[fromS, toS)`, oldest first. Rejects where the record cannot be read. */
+/** The newest `limit` candles that begin in `[fromS, toS)`, oldest first. Rejects if the market's state cannot be read. */
 export async function readCandles(
   market: Pick<MarketReader, 'buckets'>,
   question: CandleQuestion,
@@ -29,7 +29,7 @@ export async function readCandles(
   const endS = Math.ceil(Math.min(toS ?? Number.MAX_SAFE_INTEGER, nowS + aheadS) / seconds) * seconds;
   if (endS <= firstS) return [];
   const ratio = seconds / baseIntervals[base];
-  // One candle's worth more than asked for: the oldest may be cut.
+  // Read one more candle than requested, because the oldest may be incomplete.
   const most = (limit + 1) * ratio;
   const buckets = await market.buckets(mint, base, firstS, endS, most);
   const composed = composeBuckets(buckets, interval);

@@ -3,14 +3,14 @@ import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events.ts';
 
-/** An older SOL/USD price values nothing. */
+/** A SOL/USD price older than this is not used. */
 const solUsdStaleAfterMs = 60_000;
-/** How often the statuses of ingest are read, and how long an answer is good for where none follows. */
+/** How often the statuses of ingest are read, and how long the last ones stay valid if no new ones can be read. */
 const statusEveryMs = 1_000;
 const statusGoodForMs = 5_000;
-/** A live entry shows that somebody publishes, also before the first status does. */
+/** How long a live entry proves that an ingest process publishes, even without a status. */
 const liveForMs = 3_000;
-/** Slots that a node may be ahead of what ingest last told, and how many more for each second since. */
+/** How many slots a node may be ahead of the slot that ingest last reported, and how many more for each second since. */
 const maxAheadSlots = 256;
 const slotsPerSecond = 10;
 
@@ -31,22 +31,22 @@ export interface MarketHealthOptions {
   readonly linkUp: () => boolean;
 }
 
-/** Whether what this gateway knows of the market is of now: the link to the bus, ingest's statuses, the SOL/USD price. */
+/** Whether this gateway's view of the market is current: the link to the bus, the statuses of ingest, the SOL/USD price. */
 export class MarketHealth {
-  /** Whether the chain is the simulated one; null while no ingest tells. */
+  /** Whether the chain is the simulated one. Null: no ingest process reports it. */
   simulated: boolean | null = null;
-  /** Times that the bus did not give the statuses. */
+  /** How often the statuses could not be read from the bus. */
   failedPolls = 0;
   readonly #options: MarketHealthOptions;
   #ingest: 'leads' | 'blind' | 'none' = 'none';
-  /** Who saw the chain last, and since when without a break; null before anybody did. */
+  /** The ingest process that last saw the chain, and since when without a break. Null: none so far. */
   #sight: string | null = null;
   #onUnseen: () => void = () => undefined;
   #statusAtMs = Number.NEGATIVE_INFINITY;
   #liveAtMs = Number.NEGATIVE_INFINITY;
   #slot = 0;
   #slotAtMs = 0;
-  /** When the leader heard of its newest slot, by what it told; null where it told none. */
+  /** When the leading ingest process saw its newest slot, as it reported. Null: it reported none. */
   #newSlotAtMs: number | null = null;
   #solUsd: Heard | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -67,7 +67,7 @@ export class MarketHealth {
     this.#timer = null;
   }
 
-  /** `listener` is called when the chain is seen again after a time in which it was not: what was known before may not hold. */
+  /** Calls `listener` when ingest sees the chain again after an interruption. Earlier knowledge may then be outdated. */
   whenUnseen(listener: () => void): void {
     this.#onUnseen = listener;
   }
@@ -76,7 +76,7 @@ export class MarketHealth {
     try {
       this.take(await this.#options.statuses(), Date.now());
     } catch {
-      // The last ones hold until they are too old; the link's state says why there are no new ones.
+      // The last statuses stay valid until they are too old. The state of the link says why there are no new ones.
       this.failedPolls++;
     }
   }
@@ -89,36 +89,36 @@ export class MarketHealth {
     if (leader !== undefined) this.#ingest = isBlind(leader) ? 'blind' : 'leads';
     else this.#ingest = ingests.some(isBlind) ? 'blind' : 'none';
     this.#noteSight(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
-    const told = leader ?? ingests[0];
-    const slotAgeMs = told?.['slotAgeMs'];
+    const status = leader ?? ingests[0];
+    const slotAgeMs = status?.['slotAgeMs'];
     this.#newSlotAtMs = typeof slotAgeMs === 'number' ? nowMs - slotAgeMs : null;
-    if (told === undefined) return;
-    if (typeof told['simulated'] === 'boolean') this.simulated = told['simulated'];
-    if (typeof told['slot'] === 'number' && told['slot'] > 0) {
-      this.#slot = told['slot'];
+    if (status === undefined) return;
+    if (typeof status['simulated'] === 'boolean') this.simulated = status['simulated'];
+    if (typeof status['slot'] === 'number' && status['slot'] > 0) {
+      this.#slot = status['slot'];
       this.#slotAtMs = nowMs;
     }
-    this.#takeSolUsd(told['solUsd'], nowMs);
+    this.#takeSolUsd(status['solUsd'], nowMs);
   }
 
-  /** A price event that just came, not from history. */
+  /** Call it with each live price event. */
   noteLive({ solUsd, ts, simulated }: Pick<PriceEvent, 'solUsd' | 'ts' | 'simulated'>): void {
     if (simulated === true) this.simulated = true;
     if (solUsd !== null) this.#hear({ price: solUsd.price, slot: solUsd.slot, atMs: ts.received / 1000 - solUsd.ageMs });
   }
 
-  /** Something was published just now. */
+  /** Call it for each live entry. */
   noteEntry(nowMs: number): void {
     this.#liveAtMs = nowMs;
   }
 
-  /** Why no price can be told now; null where one can. */
+  /** Why no price can be given now. Null: one can. */
   fault(nowMs: number): Extract<PriceNullReason, 'bus_down' | 'no_ingest' | 'ingest_blind'> | null {
     if (!this.#options.linkUp()) return 'bus_down';
     const ingest = nowMs - this.#statusAtMs <= statusGoodForMs ? this.#ingest : 'none';
     if (ingest === 'leads') return null;
     if (ingest === 'blind') return 'ingest_blind';
-    // Once there was a leader, what comes before the next one is told may be the first after a time that nobody saw.
+    // After the first leader, a live entry proves nothing until another leader is reported: ingest may have missed events before it.
     return this.#sight === null && nowMs - this.#liveAtMs <= liveForMs ? null : 'no_ingest';
   }
 
@@ -128,17 +128,17 @@ export class MarketHealth {
     return ageMs > solUsdStaleAfterMs ? null : { price: this.#solUsd.price, slot: this.#solUsd.slot, ageMs };
   }
 
-  /** Newest slot that ingest told; 0 before the first. */
+  /** The newest slot that ingest reported. 0: none so far. */
   get slot(): number {
     return this.#slot;
   }
 
-  /** Time since ingest heard of a newer slot; null where none tells. */
+  /** Time since ingest last saw a newer slot. Null: none reports it. */
   slotAgeMs(nowMs: number): number | null {
     return this.#newSlotAtMs === null ? null : Math.max(0, nowMs - this.#newSlotAtMs);
   }
 
-  /** Newest slot that a node can be believed to stand at. */
+  /** The newest slot that a node can plausibly have reached. */
   newestSlot(nowMs: number): number {
     if (this.#slot === 0) return newestPossibleSlot(nowMs);
     return this.#slot + maxAheadSlots + Math.ceil((Math.max(0, nowMs - this.#slotAtMs) / 1000) * slotsPerSecond);
@@ -152,9 +152,9 @@ export class MarketHealth {
     if (isOther) this.#onUnseen();
   }
 
-  #takeSolUsd(told: unknown, nowMs: number): void {
-    if (typeof told !== 'object' || told === null) return;
-    const { price, slot, ageMs } = told as Readonly<Record<string, unknown>>;
+  #takeSolUsd(value: unknown, nowMs: number): void {
+    if (typeof value !== 'object' || value === null) return;
+    const { price, slot, ageMs } = value as Readonly<Record<string, unknown>>;
     if (typeof price !== 'number' || typeof slot !== 'number' || typeof ageMs !== 'number') return;
     this.#hear({ price, slot, atMs: nowMs - ageMs });
   }
@@ -165,12 +165,12 @@ export class MarketHealth {
   }
 }
 
-/** Changes whenever an ingest may have missed something: another process, no node for a time, events that it had no room for. */
+/** Changes whenever ingest may have missed something: another process leads, no node answered for a time, or events were dropped. */
 function sightOf({ instance, blindPeriods, endpoints, publisher }: BusStatus['value']): string {
   const connects = (Array.isArray(endpoints) ? (endpoints as readonly { readonly connects?: unknown }[]) : []).map((of) =>
     Number(of.connects),
   );
   const dropped = typeof publisher === 'object' && publisher !== null ? (publisher as { readonly dropped?: unknown }).dropped : 0;
-  // Of several nodes one can go and come unnoticed: nothing is missed while another stays.
+  // While one node stays connected nothing is missed, so a reconnection of another does not matter.
   return `${String(instance)}/${String(blindPeriods)}/${connects.length === 0 ? 0 : Math.min(...connects)}/${String(dropped)}`;
 }

@@ -1,4 +1,4 @@
-/** What a window of time adds up to. */
+/** The sums of a window of time. */
 export interface WindowSums {
   readonly buys: number;
   readonly sells: number;
@@ -7,18 +7,18 @@ export interface WindowSums {
 }
 
 const minuteS = 60;
-/** Minutes that a sum reaches back, the one under way included. */
+/** The number of minutes in a window, including the current one. */
 const windowMinutes = { '5m': 5, '1h': 60, '24h': 1440 } as const;
 export type WindowName = keyof typeof windowMinutes;
 const longestS = windowMinutes['24h'] * minuteS;
-/** Seconds that the chain's clock may be ahead of ours; a trade beyond is counted in the minute of now. */
+/** How far the chain's clock may be ahead of ours, seconds. A trade further ahead counts in the current minute. */
 const maxAheadS = 120;
 
 interface Minute extends WindowSums {
   readonly startS: number;
 }
 
-/** Trades of one token by minute, of the last day: only minutes with trades are held. */
+/** The trades of one token in the last day, by minute. Only minutes with trades are stored. */
 export class Minutes {
   /** By `startS`, oldest first. */
   #minutes: { -readonly [Field in keyof Minute]: Minute[Field] }[] = [];

@@ -10,23 +10,23 @@ import type { TokenBook } from './token-book.ts';
 import { valueWallet, type LookedUp } from './value-wallet.ts';
 import { readWallet, type WalletRead } from './wallet-reader.ts';
 
-/** Bounds of portfolios. Beyond them: others are answered as unavailable; the oldest answers go; the rest is told as not looked up. */
+/** Limits. Further requests are refused as unavailable, the oldest stored answers are deleted, and further tokens are marked `not_looked_up`. */
 const portfolioLimits = {
-  /** Wallets being read. */
+  /** Wallets read at the same time. */
   underWay: 8,
   /** Wallets that wait for their turn. */
   waiting: 64,
-  /** Bytes of answers that are kept. */
+  /** Bytes of stored answers. */
   keptBytes: 32 * 1024 * 1024,
   /** Cold tokens that are read for one answer. */
   lookUps: 90,
 } as const;
 
-/** An answer is given again for so long. */
+/** How long a stored answer is used. */
 const keptMs = 2_000;
-/** Time for the three calls of a wallet, over all endpoints. */
+/** Time limit for the three calls of a wallet, over all endpoints. */
 const readWithinMs = 5_000;
-/** Tokens whose read begins in one turn: deriving their addresses takes half a millisecond each. */
+/** How many token reads begin in one turn of the event loop. Deriving the addresses of one takes half a millisecond. */
 const lookUpsATurn = 9;
 
 export interface PortfolioParts {
@@ -39,7 +39,7 @@ export interface PortfolioParts {
 
 /** `/portfolio/{publicKey}`. */
 export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
-  const kept = new LruCache<Buffer>(portfolioLimits.keptBytes);
+  const stored = new LruCache<Buffer>(portfolioLimits.keptBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
   const turns = new Turns(portfolioLimits.underWay, portfolioLimits.waiting);
 
@@ -47,7 +47,7 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
     if (!(await turns.take())) return null;
     try {
       const bytes = await makeAnswer(parts, wallet);
-      if (bytes !== null) kept.set(wallet, bytes, bytes.length + wallet.length, performance.now() + keptMs);
+      if (bytes !== null) stored.set(wallet, bytes, bytes.length + wallet.length, performance.now() + keptMs);
       return bytes;
     } finally {
       turns.give();
@@ -56,7 +56,7 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
 
   return bindEndpoint(portfolioEndpoint, ({ params: { publicKey } }) => {
     if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is no address' } } };
-    const known = kept.get(publicKey, performance.now());
+    const known = stored.get(publicKey, performance.now());
     if (known !== undefined) return { jsonBytes: known };
     let answering = asked.get(publicKey);
     if (answering === undefined) {
@@ -84,7 +84,7 @@ async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wa
   return Buffer.from(JSON.stringify(valueWallet({ wallet, read, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
 }
 
-/** Warm tokens cost nothing; of the cold ones a bounded number is read. */
+/** Uses all tokens that are in memory, and reads a bounded number of the others. */
 async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMap<string, LookedUp>> {
   const found = new Map<string, LookedUp>();
   const cold: string[] = [];
@@ -119,7 +119,7 @@ function textsOf(
   return { name: identity?.name ?? null, symbol: identity?.symbol ?? null };
 }
 
-/** Lets a bounded number through at a time; a bounded number waits, in order. */
+/** Admits a bounded number at a time. A bounded number of others waits, in order. */
 class Turns {
   readonly #most: number;
   readonly #mostWaiting: number;
@@ -131,7 +131,7 @@ class Turns {
     this.#mostWaiting = mostWaiting;
   }
 
-  /** False where too many wait already. */
+  /** False: too many wait. */
   take(): Promise<boolean> {
     if (this.#taken < this.#most) {
       this.#taken++;

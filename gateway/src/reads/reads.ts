@@ -19,13 +19,13 @@ export interface ReadsParts {
   readonly rpc: Rpc;
   readonly market: MarketReader;
   readonly pools: PoolReader;
-  /** Off-chain metadata by `uri`, and the images that it names. */
+  /** Off-chain metadata by `uri`, and its images. */
   readonly metadata: TokenMetadataBook;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-/** The endpoints that read tokens and wallets, and the book behind them, which follows the log from here on. */
+/** Creates the endpoints that read tokens and wallets, and their token book, which starts to follow the log. */
 export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
   const { hub, health, reader: accounts, rpc, market, pools, metadata, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);

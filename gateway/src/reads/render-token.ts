@@ -9,10 +9,10 @@ import { creatorOf, flagsOf, type TokenFlags, type TokenIdentity } from './token
 import type { MainPool, TokenMarket } from './token-market.ts';
 import type { WarmToken } from './warm-token.ts';
 
-/** Slots of an epoch on a cluster without warm-up, as mainnet is: which of two set transfer fees holds follows from it. */
+/** Slots of an epoch on a cluster without warm-up epochs, such as mainnet. The epoch decides which of two configured transfer fees applies. */
 const slotsPerEpoch = 432_000;
 
-/** What the creation of a token told, where no account does. */
+/** What only the creation event of a token contains. */
 export interface Birth {
   readonly identity: TokenIdentity;
   readonly creator: string;
@@ -26,7 +26,7 @@ export interface RenderContext {
   readonly nowMs: number;
 }
 
-/** Price of the main pool now; every number null where `reason` says why. */
+/** The current price of the main pool. If `reason` is set, all numbers are null. */
 export interface PriceNow {
   readonly quote: number | null;
   readonly sol: number | null;
@@ -45,7 +45,7 @@ export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolU
   return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
 }
 
-/** The answer of `/token/info`. Pure: the moment and everything known are given. */
+/** The answer of `/token/info`. A pure function: the time and all data are arguments. */
 export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }: RenderContext): TokenInfo {
   const { facts, market, minutes, mint } = token;
   const { decimals, supply, tokenProgram, mintAuthority, freezeAuthority, extensions } = facts.token;
@@ -54,7 +54,7 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
   const solUsd = health.solUsd(nowMs);
   const price = priceNow(market, health, solUsd, nowMs);
   const isPriced = price.reason === null;
-  // A price of some time ago follows from the reserves of that time, whether we tell it or not.
+  // An old price could be computed from the reserves of that time, so they are withheld together with the price.
   const isOfNow = health.fault(nowMs) === null;
   const supplyUi = toUi(supply, decimals);
   const liquidity = liquidityOf(main, isPriced, solUsd);

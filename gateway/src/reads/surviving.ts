@@ -3,19 +3,19 @@ import type { History, StoredEvent } from '../stream/history/history.ts';
 
 const retractHead = Buffer.from('{"type":"retract"');
 
-/** Whether an event as published takes another one back. */
+/** Whether a published event retracts another one. */
 export function isRetract(json: Uint8Array): boolean {
   return retractHead.compare(json, 0, Math.min(json.length, retractHead.length)) === 0;
 }
 
-/** The id of an event. All events have one. */
+/** The id of an event; every event has one. */
 export function idOf(json: Uint8Array): string {
   return idIn(json) ?? '';
 }
 
 /**
- * The retained events of a topic that were not taken back, newest first, down to an offset (without it). Ids that are taken back and
- * are not among them stand in `takenBack` once it is through.
+ * The retained events of a topic that were not retracted, newest first, down to an offset (exclusive). When the iteration is complete,
+ * `takenBack` holds the ids of retracted events that are older than these.
  */
 export function* surviving(
   history: History,
@@ -32,7 +32,7 @@ export function* surviving(
   }
 }
 
-/** Ids of older events of a topic that were taken back behind an offset. */
+/** Ids of events of a topic that were retracted after an offset but published before it. */
 export function takenBackBehind(history: History, topic: string, behind: number): ReadonlySet<string> {
   const takenBack = new Set<string>();
   const events = surviving(history, topic, takenBack, behind);

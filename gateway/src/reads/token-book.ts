@@ -16,31 +16,31 @@ import { readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
-/** Bounds of the book. Beyond them: the token longest unused goes; a read is refused as unavailable; the oldest is forgotten. */
+/** Limits of the book. Beyond them, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
 const bookLimits = {
-  /** Some 7 KB each. */
+  /** About 7 KB each. */
   tokens: 20_000,
-  /** Minutes with trades of all tokens together, some 100 bytes each. */
+  /** Minutes with trades, of all tokens together; about 100 bytes each. */
   minutes: 500_000,
-  /** Cold tokens being read. */
+  /** Cold tokens read at the same time. */
   loads: 1_024,
-  /** Tokens being read again. */
+  /** Warm tokens refreshed at the same time. */
   refreshes: 32,
-  /** Addresses known to be no mints. */
+  /** Addresses that are known not to be mints. */
   negatives: 20_000,
-  /** Creations remembered. */
+  /** Creation events held. */
   births: 10_000,
-  /** Answers kept as rendered. */
+  /** Rendered answers held. */
   rendered: 4_096,
 } as const;
 
-/** An answer is given again for so long. */
+/** How long a rendered answer is used. */
 const renderedForMs = 250;
-/** What was read from the chain is read again, once somebody asks, after so long. */
+/** After this time the next request causes the chain to be read again. */
 const refreshAfterMs = 60_000;
-/** The record of trades that could not be joined with the log is asked for again after so long. */
+/** When the stored trades could not be joined with the log, they are read again after this time. */
 const joinAgainMs = 1_000;
-/** An account that is missing may be there with the next slot; one that is another kind stays that. */
+/** How long an address counts as no mint. A missing account may exist in the next slot; an account of another kind stays what it is. */
 const missingForMs = 2_000;
 const noMintForMs = 30_000;
 const touchEveryMs = 1_000;
@@ -52,7 +52,7 @@ export interface TokenBookOptions {
   readonly health: MarketHealth;
   readonly pools: PoolReader;
   readonly placeOf: BusSubscriber['placeOf'];
-  /** Off-chain metadata by `uri`; null where it is not known yet. */
+  /** Off-chain metadata by `uri`. Null: not known yet. */
   readonly offChain: (uri: string) => OffChainMetadata | null;
   readonly log: Logger;
 }
@@ -80,25 +80,25 @@ export interface BookCounters {
 }
 
 /**
- * Tokens that were asked for, kept in memory by the log: a warm one is answered without a read of anything. A cold one costs one
- * read of the chain and one of the record of trades, however many ask for it at once.
+ * The tokens that were requested, held in memory and updated from the log. A warm token is one that the book holds; it is answered
+ * without any read. A cold token costs one read of the chain and one of the stored trades, however many requests ask for it at once.
  */
 export class TokenBook {
   readonly counters: BookCounters = { loads: 0, refreshes: 0, shared: 0, refused: 0, negativeHits: 0, evicted: 0 };
   readonly #options: TokenBookOptions;
-  /** By last use, the longest unused first. */
+  /** Ordered by last use, oldest first. */
   readonly #tokens = new Map<string, WarmToken>();
   readonly #loads = new Map<string, Promise<TokenOutcome>>();
-  /** Until when an address counts as no mint. */
+  /** The time until which each address counts as no mint. */
   readonly #negatives = new Map<string, number>();
-  /** With the ids of the events that told of them. */
+  /** With the ids of the events that reported them. */
   readonly #births = new Map<string, { readonly id: string; readonly birth: Birth }>();
   /** Tokens with a rendered answer, oldest first. */
   readonly #rendered = new Set<WarmToken>();
   #minutes = 0;
   #refreshing = 0;
   #wholeFrom = 0;
-  /** Counts the times that the log lost something: a read that began before is not joined to it. */
+  /** Counts the losses of the log. A read that began before a loss is not joined with the log after it. */
   #losses = 0;
 
   constructor(options: TokenBookOptions) {
@@ -110,7 +110,7 @@ export class TokenBook {
     return this.#tokens.size;
   }
 
-  /** A warm token; null where it is not. */
+  /** The token if it is warm; otherwise null. */
   warm(mint: string, nowMs: number): WarmToken | null {
     const token = this.#tokens.get(mint);
     if (token === undefined) return null;
@@ -118,7 +118,7 @@ export class TokenBook {
     return token;
   }
 
-  /** The token, read where it is cold. Never rejects. */
+  /** The token. If it is cold, it is read. Never rejects. */
   find(mint: string): TokenOutcome | Promise<TokenOutcome> {
     const nowMs = Date.now();
     const token = this.warm(mint, nowMs);
@@ -177,7 +177,7 @@ export class TokenBook {
     }
   }
 
-  /** Something of the log is gone: what was kept by it is read again when it is asked for. */
+  /** Entries of the log were lost. The tokens are read again when they are requested. */
   onLost(last: number): void {
     this.#wholeFrom = last + 1;
     this.#forgetAll();
@@ -196,7 +196,7 @@ export class TokenBook {
     if (token === undefined) return;
     const { event } = lazy;
     if (event.type === 'retract') {
-      // What it did to price and volumes cannot be taken back: it is read anew.
+      // Its effect on price and volumes cannot be undone, so the token is read again.
       this.#drop(token);
       return;
     }
@@ -215,7 +215,7 @@ export class TokenBook {
     } else if (event.type === 'retract') this.#onTakenBack(event.id);
   }
 
-  /** A creation or a migration, whose topics don't say of which token it was: there are few of them. */
+  /** Handles a creation or migration. Its topics do not name the token, so the event is decoded; there are few of them. */
   #onTakenBack(id: string): void {
     for (const [mint, born] of this.#births) if (born.id === id) this.#births.delete(mint);
     for (const token of this.#tokens.values()) if (token.migrationId === id) this.#drop(token);
@@ -232,12 +232,12 @@ export class TokenBook {
     const { plan, outcome } = read;
     if (outcome.kind === 'unreadable') return unavailable('The mint is in a form that is not understood.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
-    const kept = await summary;
+    const stored = await summary;
     const nowMs = Date.now();
-    const token = new WarmToken(plan, outcome.facts, kept === null ? null : this.#priceOf(mint, kept), nowMs);
+    const token = new WarmToken(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), nowMs);
     const isWhole = losses === this.#losses;
-    this.#join(token, isWhole ? kept : null, nowMs);
-    // What was read across a loss is good for this answer alone.
+    this.#join(token, isWhole ? stored : null, nowMs);
+    // If the log lost entries during the read, the result is used for this answer only.
     if (isWhole) this.#add(token, nowMs);
     return { ok: true, token };
   }
@@ -263,7 +263,7 @@ export class TokenBook {
   }
 
   #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
-    // The stream has told of it: the node that was asked is behind.
+    // The stream has reported the token, so the node is behind.
     if (kind === 'missing' && this.#isTold(mint)) return unavailable('The node that was asked has not seen this token yet.');
     remember(this.#negatives, mint, Date.now() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
     return noMint;
@@ -283,7 +283,7 @@ export class TokenBook {
     }
   }
 
-  /** The price event that the record keeps; null where it has been taken back since. */
+  /** The stored price event. Null: it was retracted since. */
   #priceOf(mint: string, { checkpoint, price }: MarketSummary): PriceEvent | null {
     const event = price === null ? null : priceOf(price);
     const takenBack = takenBackBehind(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
@@ -299,7 +299,7 @@ export class TokenBook {
     if (this.#tokens.get(token.mint) === token) this.#minutes += (token.minutes?.size ?? 0) - before;
   }
 
-  /** Reads again, behind the answer, what is due: no answer waits for it. */
+  /** Refreshes what is due, in the background. No answer waits for it. */
   keepFresh(token: WarmToken, nowMs: number): void {
     if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
       token.joinedAtMs = nowMs;
@@ -322,7 +322,7 @@ export class TokenBook {
     try {
       const outcome = readToken(token.plan, await this.#options.accounts.read(token.plan.addresses));
       if (outcome.kind === 'token') token.refresh(outcome.facts);
-      // A mint can be closed; a node can be behind. Who asks next finds out.
+      // The mint may have been closed, or the node may be behind. The next request reads it again.
       else if (outcome.kind !== 'unreadable') this.#drop(token);
     } catch (error) {
       this.#options.log.debug({ err: error, mint: token.mint }, 'token_refresh_failed');
@@ -368,7 +368,7 @@ export class TokenBook {
   }
 }
 
-/** Sets the newest of a bounded map. */
+/** Adds the newest entry to a bounded map. */
 function remember<V>(map: Map<string, V>, name: string, value: V, most: number): void {
   map.delete(name);
   map.set(name, value);

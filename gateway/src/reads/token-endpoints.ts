@@ -67,13 +67,13 @@ function refusalOf(outcome: Extract<TokenOutcome, { ok: false }>) {
   return outcome.reason === 'no_mint' ? invalidMint : ({ error: 'UPSTREAM_UNAVAILABLE', message: outcome.message } as const);
 }
 
-/** Where nothing is on record: whether there is such a token at all. */
+/** If no trades are stored: checks whether the token exists. */
 async function refusalFor(book: TokenBook, mint: string): Promise<ReturnType<typeof refusalOf> | null> {
   const outcome = await book.find(mint);
   return outcome.ok ? null : refusalOf(outcome);
 }
 
-/** Null where the record does not answer. */
+/** Null: the market's state cannot be read. */
 async function attempt<T>(log: Logger, read: () => Promise<T>): Promise<T | null> {
   try {
     return await read();

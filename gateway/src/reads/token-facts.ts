@@ -5,7 +5,7 @@ import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
 import { poolsAt, type CurveFacts, type PoolFacts } from '../pools/pool-accounts.ts';
 import type { TokenPlan } from './token-plan.ts';
 
-/** Longer texts are not told: whoever made the token wrote what they liked. */
+/** Longer texts are omitted, because the creator of a token controls them. */
 const maxNameChars = 256;
 const maxUriChars = 2048;
 
@@ -24,7 +24,7 @@ export interface TokenFlags {
   readonly creatorFeeBps: number;
 }
 
-/** What one read of the chain says of a token. */
+/** The facts about a token from one read of the chain. */
 export interface TokenFacts {
   readonly mint: string;
   readonly token: Mint;
@@ -36,12 +36,12 @@ export interface TokenFacts {
 }
 
 /**
- * `missing`: there is no such account. `no_mint`: another kind of account, a wallet above all. `unreadable`: a mint, but in a
- * form that is not understood: nothing is said about it rather than something wrong.
+ * `missing`: no such account. `no_mint`: another kind of account, usually a wallet. `unreadable`: a mint in a form that this version
+ * does not know; no facts are better than wrong ones.
  */
 export type TokenRead = { readonly kind: 'token'; readonly facts: TokenFacts } | { readonly kind: 'missing' | 'no_mint' | 'unreadable' };
 
-/** Puts the facts together out of the accounts of a plan, each believed only where owner, kind and cross-references are right. */
+/** Builds the facts from the accounts of a plan. An account is used only if its owner, kind and cross-references are right. */
 export function readToken(plan: TokenPlan, { slot, askedAtMs, accounts }: AccountsRead): TokenRead {
   const byAddress = new Map(plan.addresses.map((address, index) => [address, accounts[index] ?? null]));
   const account = byAddress.get(plan.mint) ?? null;
@@ -54,13 +54,13 @@ export function readToken(plan: TokenPlan, { slot, askedAtMs, accounts }: Accoun
   return { kind: 'token', facts };
 }
 
-/** Says it is a mint, yet is none that can be read: not initialized is none, an extension in a new form is one. */
+/** Whether the account is a mint that cannot be read, for example because of an unknown extension. An uninitialized account is no mint. */
 function isMintInAnotherForm({ owner, data }: ChainAccount): boolean {
   if (owner !== tokenProgram && owner !== token2022Program) return false;
   return extensionsAt(owner, data, 'mint') !== null && data[45] === 1;
 }
 
-/** The mint says where its metadata is; one without a pointer may have Metaplex', as all of SPL Token. */
+/** The mint's metadata pointer says where its metadata is. Without a pointer, as with all SPL Token mints, it may be in a Metaplex account. */
 function identityOf(plan: TokenPlan, { extensions }: Mint, metaplex: ChainAccount | null): TokenIdentity | null {
   const pointer = extensions.metadataPointer;
   const { metadata } = extensions;
@@ -77,7 +77,7 @@ function bounded({ name, symbol, uri, source, updateAuthority }: TokenIdentity):
   return { name: text(name, maxNameChars), symbol: text(symbol, maxNameChars), uri: text(uri, maxUriChars), source, updateAuthority };
 }
 
-/** Creator and flags by the curve, else by the first of its pools; null where there is neither. */
+/** Creator and flags from the curve, or else from the first pool. Null: neither exists. */
 export function creatorOf({ curve, pools }: TokenFacts): string | null {
   const creator = curve?.account.creator ?? pools[0]?.account.coinCreator ?? zeroAddress;
   return creator === zeroAddress ? null : creator;

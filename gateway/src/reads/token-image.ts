@@ -9,13 +9,13 @@ export interface TokenImageParts {
   readonly metadata: Pick<TokenMetadataBook, 'load' | 'image'>;
 }
 
-/** An image is a stranger's file: nothing of it may run. (That it is what its type says, and no more, every answer says: nosniff.) */
+/** Anybody can provide an image, so nothing in it may run. (All answers also have `nosniff`, so browsers do not guess another type.) */
 const headers = {
   'Content-Security-Policy': "sandbox; default-src 'none'",
   'Cache-Control': 'private, max-age=3600',
 } as const;
 
-/** What no later request will change; the other faults may pass. */
+/** Permanent faults. The others are temporary. */
 const lasting: ReadonlySet<FetchFault> = new Set<FetchFault>(['refused', 'malformed', 'too_large', 'encoding']);
 
 /** `/token/image/{mint}`: the image that the metadata of a token names. */

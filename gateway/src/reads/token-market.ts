@@ -6,41 +6,41 @@ import type { MigrationEvent, PriceEvent, Reserves, TradeEvent, VenueName } from
 import type { TokenFacts } from './token-facts.ts';
 import type { WindowSums } from './minutes.ts';
 
-/** The main pool as it was told last. */
+/** The last known state of the main pool. */
 export interface MainPool {
   readonly venue: VenueName;
   readonly address: string;
   readonly quoteMint: string;
-  /** Quote coins for one token; null where the pool is empty, or nothing told it. */
+  /** Quote coins for one token. Null: the pool is empty, or the price is unknown. */
   readonly priceQuote: number | null;
   readonly reserves: Reserves | null;
-  /** Decimals of the quote coin; null where only the price is known. */
+  /** Decimals of the quote coin. Null: only the price is known. */
   readonly quoteDecimals: number | null;
   readonly slot: number;
-  /** When it was told, Unix milliseconds. */
+  /** When it was read or received, Unix milliseconds. */
   readonly atMs: number;
-  /** A read of the chain told it, or an event. */
+  /** Whether it comes from a read of the chain or from an event. */
   readonly source: 'chain' | 'event';
 }
 
-/** An event that came this much later than a read of the chain is newer, whatever slot the node that was read claimed. */
+/** An event received so long after a read of the chain is newer than it, whatever slot the node reported. */
 const readHoldsMs = 2_000;
 
 /**
- * Where a token trades. Begun by a read of the chain and what the record of the market kept, then moved by events in log order.
- * An event of an older slot than what is known changes nothing: the read had it already.
+ * Where a token trades. It starts with a read of the chain and the stored state of the market, and is then updated by events in log order.
+ * An event with an older slot changes nothing, because the read included it.
  */
 export class TokenMarket {
   main: MainPool | null = null;
-  /** Null where the token has no curve. */
+  /** Null: the token has no curve. */
   curve: { readonly address: string; realBase: bigint; complete: boolean } | null = null;
   readonly #decimals: number;
   #tradedS = 0;
 
-  constructor(facts: TokenFacts, kept: PriceEvent | null) {
+  constructor(facts: TokenFacts, stored: PriceEvent | null) {
     this.#decimals = facts.token.decimals;
     this.#read(facts);
-    if (kept !== null) this.onPrice(kept);
+    if (stored !== null) this.onPrice(stored);
   }
 
   /** The chain was read again. */
@@ -50,7 +50,7 @@ export class TokenMarket {
     const wasOver = this.#isCurveOver;
     this.main = null;
     this.#read(facts);
-    // Another pool than the derived ones stays the main one, unless the curve has just ended.
+    // A main pool whose address is not derived stays the main pool, unless the curve has just completed.
     const after = this.#addressOfMain;
     const isOther = before !== null && before.address !== after && wasOver && !this.#isCurve(before);
     const isBetterTold = before !== null && before.address === after && before.reserves !== null && this.#isUntold;
@@ -58,7 +58,7 @@ export class TokenMarket {
   }
 
   #read({ token, curve, pools, slot, askedAtMs }: TokenFacts): void {
-    const told = (venue: VenueName, address: string, quoteMint: string, reserves: PoolReserves | null): MainPool => {
+    const mainPoolOf = (venue: VenueName, address: string, quoteMint: string, reserves: PoolReserves | null): MainPool => {
       const quoteDecimals = quoteCoins.get(quoteMint)?.decimals ?? null;
       const priceQuote = reserves === null || quoteDecimals === null ? null : priceOf(reserves, token.decimals, quoteDecimals);
       const shown = wireReserves(reserves);
@@ -67,12 +67,12 @@ export class TokenMarket {
     if (curve !== null) {
       const { complete, quoteMint, reserves } = curve.account;
       this.curve = { address: curve.address, realBase: reserves.realBase, complete };
-      this.main = told(curve.venue.name, curve.address, quoteMint, reserves);
+      this.main = mainPoolOf(curve.venue.name, curve.address, quoteMint, reserves);
     }
     if (!this.#isCurveOver) return;
     for (const { venue, address, account, reserves } of pools) {
-      const pool = told(venue.name, address, account.quoteMint, reserves);
-      // Of several, the deepest one.
+      const pool = mainPoolOf(venue.name, address, account.quoteMint, reserves);
+      // The deepest of several pools is the main one.
       if (this.main === null || this.#isCurve(this.main) || depthOf(pool) > depthOf(this.main)) this.main = pool;
     }
   }
@@ -96,7 +96,7 @@ export class TokenMarket {
   onPrice(event: PriceEvent): void {
     const { main } = this;
     const isMain = main?.address === event.poolAddress;
-    // One that comes late says of what is known from a later slot nothing new, whenever that was.
+    // A late event adds nothing to the state of a later slot.
     if (event.late === true && main !== null && main.slot > event.slot) return;
     const receivedAtMs = Math.round(event.ts.received / 1000);
     if (isMain && main.slot > event.slot && !(main.source === 'chain' && receivedAtMs > main.atMs + readHoldsMs)) return;
@@ -120,7 +120,7 @@ export class TokenMarket {
     if (this.curve !== null && event.poolAddress === this.curve.address && event.curveCompleted === true) this.curve.complete = true;
   }
 
-  /** The curve moved to a pool, whose reserves a price tells with the first trade. */
+  /** The token migrated to a pool. The first trade there brings a price event with its reserves. */
   onMigration(event: MigrationEvent): void {
     if (this.curve !== null) this.curve.complete = true;
     if (this.main !== null && !this.#isCurve(this.main) && this.main.slot >= event.slot) return;
@@ -141,7 +141,7 @@ export class TokenMarket {
     if (this.curve !== null && poolAddress === this.curve.address && reserves !== null) this.curve.realBase = BigInt(reserves.realBase);
   }
 
-  /** By the rule that the record of the market goes by. */
+  /** Uses the same rule as the stored state of the market. */
   #takesOver(event: PriceEvent): boolean {
     const { main } = this;
     if (main === null) return true;
@@ -161,7 +161,7 @@ export class TokenMarket {
   }
 }
 
-/** Quote coins for one token; null where a reserve is empty. */
+/** Quote coins for one token. Null: a reserve is empty. */
 function priceOf({ virtualBase, virtualQuote }: PoolReserves, decimals: number, quoteDecimals: number): number | null {
   if (virtualBase <= 0n || virtualQuote <= 0n) return null;
   const price = toUi(virtualQuote, quoteDecimals) / toUi(virtualBase, decimals);
@@ -182,7 +182,7 @@ function secondOf({ blockTime, ts }: Pick<TradeEvent, 'blockTime' | 'ts'>): numb
   return blockTime ?? Math.floor(ts.received / 1_000_000);
 }
 
-/** A trade as its minute counts it, and when it was. */
+/** The time of a trade, and what it adds to its minute. */
 export function tallyOf(event: TradeEvent): { readonly atS: number; readonly sums: WindowSums } {
   const { quoteUiAmount, priceQuote } = event;
   const valued = (price: number | null): number =>

@@ -1,16 +1,16 @@
 import { metaplexAddress } from '@sluice/shared/solana/metaplex.ts';
 import type { PoolPlace } from '../pools/pool-accounts.ts';
 
-/** Everything about a mint that is read in one call. */
+/** The accounts of a mint that are read in one call. */
 export interface TokenPlan {
   readonly mint: string;
   readonly metaplex: string;
   readonly pools: readonly PoolPlace[];
-  /** All of them, the mint first. */
+  /** All addresses, the mint first. */
   readonly addresses: readonly string[];
 }
 
-/** Throws TypeError if `mint` is no address. */
+/** Throws TypeError if `mint` is not an address. */
 export function planToken(mint: string, pools: readonly PoolPlace[]): TokenPlan {
   const metaplex = metaplexAddress(mint);
   return { mint, metaplex, pools, addresses: [mint, metaplex, ...pools.flatMap(({ address, vaults }) => [address, ...vaults])] };

@@ -4,19 +4,19 @@ import { tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { History } from '../stream/history/history.ts';
 import { idOf, isRetract, surviving } from './surviving.ts';
 
-/** Trades looked at to find the one that a page begins behind. */
+/** The most trades searched for the one after which a page begins. */
 const maxScanned = 20_000;
 
 /** One page of a mint's trades, newest first, as published. */
 export interface TradePage {
   readonly trades: readonly Buffer[];
-  /** Id of the last of them where older ones are kept; else null. */
+  /** Id of the last trade of the page if older ones are stored; otherwise null. */
   readonly next: string | null;
 }
 
 /**
- * Trades out of this gateway's memory of the log, and behind it out of the record of the market, each once. Where `before` is
- * kept in neither, the page is empty. What was taken back is left out. Rejects where the record cannot be read.
+ * Reads trades from this gateway's history, and older ones from the stored state of the market, each once. If neither contains `before`,
+ * the page is empty. Retracted trades are left out. Rejects if the stored state cannot be read.
  */
 export async function readTrades(
   parts: { readonly history: History; readonly market: Pick<MarketReader, 'trades'> },
@@ -26,13 +26,13 @@ export async function readTrades(
 ): Promise<TradePage> {
   const recent = new RecentTrades(parts.history, tradesTopic(mint));
   const begin = before === null ? recent.newest : recent.seqOf(before);
-  // One more than asked for tells whether there is more.
+  // Read one more than requested, to know whether more exist.
   const found = begin === null ? [] : recent.from(before === null ? begin : begin - 1, limit + 1).trades;
   const held = recent.from(recent.newest, marketLimits.tradesPerMint);
   if (found.length <= limit && held.trades.length < marketLimits.tradesPerMint) {
-    const kept = (await parts.market.trades(mint, null, marketLimits.tradesPerMint)).map(asBuffer);
-    // The record may be a moment behind what took them back.
-    const older = olderThan(kept, held.trades).filter((trade) => !held.takenBack.has(idOf(trade)));
+    const stored = (await parts.market.trades(mint, null, marketLimits.tradesPerMint)).map(asBuffer);
+    // The stored state may still contain trades that were retracted a moment ago.
+    const older = olderThan(stored, held.trades).filter((trade) => !held.takenBack.has(idOf(trade)));
     if (begin !== null) found.push(...older);
     else {
       const at = older.findIndex((trade) => idOf(trade) === before);
@@ -43,7 +43,7 @@ export async function readTrades(
   return { trades, next: found.length > limit ? idOf(trades.at(-1)!) : null };
 }
 
-/** The retained trades of one mint. The bytes are copies: the history's own may change with the next entry. */
+/** The trades of one mint in the history. The bytes are copies, because the history reuses its memory. */
 class RecentTrades {
   readonly newest: number;
   readonly #history: History;
@@ -55,20 +55,20 @@ class RecentTrades {
     this.newest = history.newest(topic);
   }
 
-  /** Null where it is not among the newest `maxScanned`. It may have been taken back. */
+  /** Null: not among the newest `maxScanned`. The trade may have been retracted. */
   seqOf(id: string): number | null {
     const mark = Buffer.from(`"id":"${id}"`);
     for (let seq = this.newest; seq >= Math.max(1, this.#history.oldest(this.#topic)) && seq > this.newest - maxScanned; seq--) {
       const stored = this.#history.read(this.#topic, seq);
       if (stored === null || isRetract(stored.json)) continue;
-      // The id stands near the beginning.
+      // The id is near the beginning.
       const head = asBuffer(stored.json).subarray(0, mark.length + 64);
       if (head.includes(mark)) return seq;
     }
     return null;
   }
 
-  /** At most `limit`, newest first, from `seq` downwards; and ids of older ones that are taken back. */
+  /** At most `limit` trades, newest first, from `seq` downwards, and the ids of older ones that are retracted. */
   from(seq: number, limit: number): { readonly trades: Buffer[]; readonly takenBack: ReadonlySet<string> } {
     const trades: Buffer[] = [];
     const takenBack = new Set<string>();
@@ -81,14 +81,14 @@ class RecentTrades {
   }
 }
 
-/** Of `kept` (newest first) those older than all of `held` (newest first). */
-function olderThan(kept: readonly Buffer[], held: readonly Buffer[]): Buffer[] {
+/** Of `stored` (newest first) those older than all of `held` (newest first). */
+function olderThan(stored: readonly Buffer[], held: readonly Buffer[]): Buffer[] {
   const ids = new Set(held.map(idOf));
-  const lastCommon = kept.findLastIndex((trade) => ids.has(idOf(trade)));
-  if (lastCommon !== -1) return kept.slice(lastCommon + 1);
+  const lastCommon = stored.findLastIndex((trade) => ids.has(idOf(trade)));
+  if (lastCommon !== -1) return stored.slice(lastCommon + 1);
   const oldest = held.at(-1);
   const publishedUs = oldest === undefined ? null : tsPublishedIn(oldest);
-  return publishedUs === null ? [...kept] : kept.filter((trade) => (tsPublishedIn(trade) ?? 0) < publishedUs);
+  return publishedUs === null ? [...stored] : stored.filter((trade) => (tsPublishedIn(trade) ?? 0) < publishedUs);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

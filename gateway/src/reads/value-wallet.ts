@@ -7,12 +7,12 @@ import { priceNow } from './render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { WarmToken } from './warm-token.ts';
 
-/** Mints that one answer lists. */
+/** The most mints that one answer lists. */
 const maxHoldings = 1_000;
 
 type Holding = Portfolio['holdings'][number];
 
-/** What is known of a held token; `not_looked_up` beyond the bound of one answer, `unknown` where it could not be read. */
+/** What is known about a held token. `not_looked_up`: beyond the limit of one answer. `unknown`: it could not be read. */
 export type LookedUp =
   | { readonly token: WarmToken; readonly name: string | null; readonly symbol: string | null }
   | { readonly token: null; readonly reason: 'not_looked_up' | 'unknown' };
@@ -25,7 +25,7 @@ export interface WalletValues {
   readonly nowMs: number;
 }
 
-/** The answer of `/portfolio`. Pure: the moment and everything known are given. */
+/** The answer of `/portfolio`. A pure function: the time and all data are arguments. */
 export function valueWallet({ wallet, read, lookUp, health, nowMs }: WalletValues): Portfolio {
   const solUsd = health.solUsd(nowMs);
   const solAmount = toUi(read.lamports, solDecimals);
@@ -102,7 +102,7 @@ function priceHolding(
 ): HoldingPrice {
   const none = (reason: UnpricedReason): HoldingPrice => ({ sol: null, usd: null, reason });
   if (found.token === null) return none(found.reason);
-  // A quote coin needs no market; only the SOL/USD price may be missing.
+  // The value of a quote coin needs no market, only the SOL/USD price.
   if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, solUsd?.price ?? null), reason: null };
   if (nft) return none('nft');
   const { sol, usd, reason } = priceNow(found.token.market, health, solUsd, nowMs);

@@ -7,21 +7,21 @@ import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount, readContextSlot } from '../chain/rpc-account-reader.ts';
 
-/** Accounts that are read in one turn of the event loop: less than two milliseconds. */
+/** Accounts parsed in one turn of the event loop; they take less than two milliseconds. */
 const maxAccountsATurn = 256;
 
-/** What a wallet holds of one mint, over all its accounts. */
+/** A wallet's holding of one mint, in all its accounts. */
 export interface HeldToken {
   readonly mint: string;
   readonly tokenProgram: string;
   readonly amount: bigint;
   readonly frozenAmount: bigint;
-  /** Accounts that hold any. */
+  /** The number of accounts with a balance. */
   readonly accounts: number;
 }
 
 export interface WalletRead {
-  /** Oldest slot of the answers. */
+  /** The oldest slot of the three answers. */
   readonly slot: number;
   readonly lamports: bigint;
   readonly held: readonly HeldToken[];
@@ -35,8 +35,8 @@ interface OwnedAccounts {
 }
 
 /**
- * SOL and all token accounts of a wallet, in three calls at once. Null where an endpoint answered, but none with what was asked
- * for: accounts of this wallet, of this program, whole. Rejects with an `RpcError`.
+ * Reads SOL and all token accounts of a wallet, in three simultaneous calls. Null: endpoints answered, but none with a valid answer
+ * (complete accounts of this wallet and this program). Rejects with an `RpcError`.
  */
 export async function readWallet(rpc: Rpc, wallet: string, newestSlot: number, signal: Abortable): Promise<WalletRead | null> {
   const config = { encoding: 'base64', commitment: 'processed' };
@@ -76,7 +76,7 @@ function readBalance(answer: unknown, newestSlot: number): { readonly slot: numb
   return { slot, lamports: BigInt(value) };
 }
 
-/** Null where one of the accounts is not what was asked for: then none of the answer is believed. Others get their turns meanwhile. */
+/** Parses an answer, in slices, so that other work can run. Null: one of the accounts is wrong, so the whole answer is rejected. */
 async function readOwned(answer: unknown, wallet: string, programId: string, newestSlot: number): Promise<OwnedAccounts | null> {
   const slot = readContextSlot(answer, newestSlot);
   const value = isRecord(answer) ? answer['value'] : null;

@@ -8,41 +8,41 @@ import { tallyOf, TokenMarket } from './token-market.ts';
 import { surviving } from './surviving.ts';
 import type { TokenPlan } from './token-plan.ts';
 
-/** Entries that are applied at once when a token becomes warm; a record that is further behind is asked for again later. */
+/** The most entries applied at once when a token becomes warm. If the stored trades are further behind, they are read again later. */
 const maxReplayed = 5_000;
-/** Prices that are looked at where the record cannot be joined: of several pools, say. */
+/** The most price events searched if the stored trades cannot be joined. Several pools can have price events. */
 const newestPrices = 16;
 
-/** Where the log stands, as far as this gateway has it without a hole. */
+/** The part of the log that this gateway has without a gap. */
 export interface LogStand {
   readonly placeOf: BusSubscriber['placeOf'];
-  /** Oldest offset from which on nothing is missing. */
+  /** The oldest offset from which nothing is missing. */
   readonly wholeFrom: number;
 }
 
-/** A token kept in memory: what the chain said of it, and what the log has told since. */
+/** A token held in memory: its facts from the chain, updated by events of the log. */
 export class WarmToken {
   readonly plan: TokenPlan;
   facts: TokenFacts;
   readonly market: TokenMarket;
-  /** Null while the record of trades and the log cannot be joined. */
+  /** Null: the stored trades and the log could not be joined yet. */
   minutes: Minutes | null = null;
-  /** The event that it migrated by; null where none was told since it is warm. */
+  /** Its migration event. Null: none since the token became warm. */
   migrationId: string | null = null;
-  /** Entries up to here are in `minutes`. */
+  /** `minutes` contains the entries up to this offset. */
   #countedTo = 0;
-  /** Kept as rendered for a moment. */
+  /** The rendered answer, which is used for a short time. */
   rendered: Buffer | null = null;
   renderedAtMs = Number.NEGATIVE_INFINITY;
   touchedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the chain, and the record of trades, were last asked for again. */
+  /** When the chain, and the stored trades, were last read. */
   refreshedAtMs: number;
   joinedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(plan: TokenPlan, facts: TokenFacts, kept: PriceEvent | null, nowMs: number) {
+  constructor(plan: TokenPlan, facts: TokenFacts, stored: PriceEvent | null, nowMs: number) {
     this.plan = plan;
     this.facts = facts;
-    this.market = new TokenMarket(facts, kept);
+    this.market = new TokenMarket(facts, stored);
     this.refreshedAtMs = nowMs;
   }
 
@@ -58,7 +58,7 @@ export class WarmToken {
     this.rendered = null;
   }
 
-  /** An event of this token; `offset` is its entry's. */
+  /** Applies an event of this token; `offset` is that of its entry. */
   apply(event: StreamEvent, offset: number, nowMs: number): void {
     if (event.type === 'price') this.market.onPrice(event);
     else if (event.type === 'migration') {
@@ -73,9 +73,9 @@ export class WarmToken {
   }
 
   /**
-   * Joins the record of trades with the log: what the record stands at is in its minutes, what came after it is applied from
-   * the history. False where nothing is known of the stretch between them, or something of the record was taken back in it. Nothing
-   * of the log may come in between.
+   * Joins the stored trades with the log. The stored minutes contain the trades up to the checkpoint; later ones are applied from the
+   * history. False: the history lacks entries after the checkpoint, or a stored trade was retracted there. Call it without an `await`
+   * after reading the log's position, so that no entry arrives in between.
    */
   join({ checkpoint, minutes }: MarketSummary, history: History, { placeOf, wholeFrom }: LogStand, nowMs: number): boolean {
     this.minutes = null;
@@ -96,7 +96,7 @@ export class WarmToken {
     return true;
   }
 
-  /** What came while the token was read is in the history alone. */
+  /** Applies the entries that arrived while the token was read; only the history has them. */
   #takeNewestPrices(history: History, nowMs: number): void {
     const newest: { readonly offset: number; readonly event: StreamEvent }[] = [];
     for (const { offset, json } of surviving(history, `prices:${this.mint}`, new Set())) {
@@ -107,7 +107,7 @@ export class WarmToken {
   }
 }
 
-/** Retained events of a topic behind an offset, oldest first; null where they are too many, or take back what came before. */
+/** Retained events of a topic after an offset, oldest first. Null: they are too many, or one of them retracts an older event. */
 function eventsBehind(history: History, topic: string, behind: number): { readonly offset: number; readonly event: StreamEvent }[] | null {
   const found: { readonly offset: number; readonly event: StreamEvent }[] = [];
   const takenBack = new Set<string>();
