@@ -24,7 +24,7 @@ import { assets, programs, signer } from './programs.mjs';
 const maxBuilds = 8;
 /** A folder that a compilation left behind when it was ended, milliseconds. */
 const abandonedMs = 10 * 60_000;
-/** How often it is begun anew because somebody edits the sources meanwhile. */
+/** How often it starts again because somebody edits the sources meanwhile. */
 const maxTries = 3;
 
 // What root installs is read by the user that runs it; nobody but its owner ever writes it.

@@ -18,7 +18,7 @@ export interface Fleet {
   /** A ticket of one is good at each. */
   readonly tickets: Tickets;
   readonly seal: RecordSeal;
-  /** What all processes tell of themselves; empty while the bus does not answer. */
+  /** The statuses that all processes report. Empty while the bus does not answer. */
   statuses(): Promise<readonly BusStatus[]>;
   /** Gateways on the bus, as of the last look; this one among them. */
   size(): number;
@@ -43,7 +43,7 @@ export async function joinFleet({ config: { redisUrls }, bus, seal, log, limiter
     if (given === undefined) limiter.close();
   };
   const tickets = await orClose(createTickets({ redisUrls, seal, log }), { close: closeLimiter });
-  const presence = await orClose(announce({ bus, log, onTold: () => void statuses.read() }), tickets, { close: closeLimiter });
+  const presence = await orClose(announce({ bus, log, onReported: () => void statuses.read() }), tickets, { close: closeLimiter });
   return {
     limiter,
     tickets,

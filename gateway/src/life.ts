@@ -27,7 +27,7 @@ export interface LifeParts {
   readonly log: Logger;
 }
 
-/** Turns everybody away in good order: new connections first, then the open ones, then what is still asked. Resolves when nobody is left to serve. */
+/** Shuts down in order: refuses new connections, closes the open ones, then finishes the requests under way. Resolves when all are done. */
 export async function drain({ hub, transport, requests, waitMs, enter, log }: LifeParts): Promise<void> {
   const startedMs = performance.now();
   const { connections } = hub;

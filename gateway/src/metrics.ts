@@ -40,7 +40,7 @@ export interface GatewayMetricsParts {
   readonly requests: number;
 }
 
-/** The gateway's own numbers; no label has an unbounded set of values. */
+/** The gateway's metrics. No label has an unbounded set of values. */
 export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
   return [
     gauge('info', 'Always 1; the version of the program.', 1, { version }),

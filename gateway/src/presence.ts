@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
-/** How often a gateway says that it is there. */
+/** How often a gateway reports that it runs, milliseconds. */
 const everyMs = 1_000;
-/** It counts as gone when it has not said so for this long. */
+/** A gateway that has not reported for this long counts as ended, milliseconds. */
 const ttlMs = 3_500;
 
-/** Names of the statuses by which gateways know of each other. */
+/** Prefix of the names of these reports. */
 export const gatewayStatusPrefix = 'gateway:';
 
 export interface PresenceOptions {
   readonly bus: Bus;
   readonly log: Logger;
-  /** Called after each time, so that what is known of the others is as fresh. */
-  readonly onTold: () => void;
+  /** Called after each report, so that the list of other gateways is refreshed equally often. */
+  readonly onReported: () => void;
 }
 
 /** Reports to the other processes that this gateway runs, until it is closed. Resolves after the first report or its failure. */
-export async function announce({ bus, log, onTold }: PresenceOptions): Promise<{ close(): Promise<void> }> {
+export async function announce({ bus, log, onReported }: PresenceOptions): Promise<{ close(): Promise<void> }> {
   const name = `${gatewayStatusPrefix}${randomBytes(6).toString('hex')}`;
   const startedAtMs = Date.now();
   let failing = false;
@@ -27,17 +27,17 @@ export async function announce({ bus, log, onTold }: PresenceOptions): Promise<{
       await bus.setStatus(name, { startedAtMs }, lastsMs);
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ reason: (error as Error).message }, 'presence_not_told');
+      if (!failing) log.warn({ reason: (error as Error).message }, 'presence_not_reported');
       failing = true;
     }
   };
-  const tell = async (): Promise<void> => {
+  const report = async (): Promise<void> => {
     await set(ttlMs);
-    onTold();
+    onReported();
   };
-  const timer = setInterval(() => void tell(), everyMs);
+  const timer = setInterval(() => void report(), everyMs);
   timer.unref();
-  await tell();
+  await report();
   return {
     close: async () => {
       clearInterval(timer);

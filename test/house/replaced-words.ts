@@ -39,6 +39,7 @@ export const plainPlaces: readonly string[] = [
   'gateway/src/http/',
   'gateway/src/ratelimit/',
   'gateway/src/reads/',
+  'gateway/src/signer/',
   'gateway/src/store/',
   'gateway/src/stream/',
   'gateway/src/transport/',

@@ -1,6 +1,6 @@
 'use strict';
 (() => {
-  /** How often the list is read again while it is in sight. */
+  /** How often the visible list is read again. */
   const refreshMs = 15_000;
   const dayMs = 86_400_000;
   const linkForm = /^#sign-in=([0-9A-Za-z_-]{16,256})$/;
@@ -12,10 +12,10 @@
   const shownKey = byId('shown-key');
   const rotateKey = byId('rotate-key');
   const deleteKey = byId('delete-key');
-  /** As `GET /dashboard/me` tells it. */
+  /** The answer of `GET /dashboard/me`. */
   let me = null;
   let wallets = [];
-  /** The key that a dialog is about. */
+  /** The key that the open dialog edits. */
   let chosen = null;
 
   // --- The server.
@@ -62,7 +62,7 @@
     byId('account-note').dataset.kind = kind;
   }
 
-  /** Does something that may fail; where it does, says so at `place`, or beside the list. */
+  /** Runs `work`. If it fails, shows the error at `place`, or beside the list. */
   async function attempt(work, place = null) {
     try {
       if (place === null) note('');
@@ -125,7 +125,7 @@
   }
 
   function drawKeys(keys, unlisted) {
-    // A row that has the focus is not taken from under it.
+    // Do not replace a row that has the focus.
     const focused = rows.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
     rows.replaceChildren(...keys.map(keyRow));
     if (focused !== null) rows.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
@@ -223,14 +223,14 @@
     return btoa(String.fromCharCode(...new Uint8Array(bytes)));
   }
 
-  /** The operator's link stands behind the #, which no server and no log sees; it leaves the address bar before it is used. */
+  /** The operator's link is in the part after #, which is never sent to a server or logged. It is removed from the address bar before it is used. */
   async function signInByLink() {
     const token = linkForm.exec(location.hash)?.[1];
     if (token === undefined) return;
     history.replaceState(null, '', '#api-keys');
     byId('api-keys').scrollIntoView();
     if (me.account === null) return useLink(token);
-    // A link that somebody sent changes nobody's account unasked.
+    // Ask first: otherwise a link that somebody sent could switch the browser to another account.
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = 'Sign in by the link';
@@ -259,7 +259,7 @@
       await navigator.clipboard.writeText(field.value);
       byId('copied').textContent = 'Copied.';
     } catch {
-      // A browser may not let pages write to the clipboard: the text is selected.
+      // If the browser forbids writing to the clipboard, select the text instead.
       byId('copied').textContent = 'Press Ctrl+C or ⌘C to copy.';
     }
   }
@@ -277,7 +277,7 @@
     };
   }
 
-  /** The dialog stays open, with the fault in it, until `work` is done. */
+  /** Keeps the dialog open, and shows errors in it, until `work` succeeds. */
   function onSubmit(dialog, work) {
     const form = dialog.querySelector('form');
     form.addEventListener('submit', (event) => {
@@ -307,7 +307,7 @@
     note('Deleted.');
     byId('generate').focus();
   });
-  // However the dialog is left, the key is gone before it is out of sight.
+  // Remove the key from the page before the dialog closes, however it is closed.
   for (const leaving of ['submit', 'cancel', 'close']) shownKey.addEventListener(leaving, () => (byId('shown-key-text').value = ''));
   byId('copy').addEventListener('click', () => void copy());
   byId('generate').addEventListener('click', () => {
@@ -325,7 +325,7 @@
   setInterval(() => {
     if (me?.account && !document.hidden) void attemptQuietly();
   }, refreshMs);
-  /** What was said beside the list stays. */
+  /** The message beside the list stays. */
   async function attemptQuietly() {
     try {
       await readKeys();

@@ -1,10 +1,10 @@
 'use strict';
 (() => {
-  /** Rows kept in a table, and waiting to be drawn; the oldest go. */
+  /** The most rows in a table, and the most that wait to be drawn. The oldest are removed. */
   const maxRows = 60;
   const firstRetryMs = 500;
   const maxRetryMs = 10_000;
-  /** The gateway speaks every second; after this silence the link is taken for dead. */
+  /** The gateway sends something every second. After so long without data the connection counts as dead. */
   const silentMs = 6_000;
   const storedKey = 'sluice-api-key';
   const channels = ['trades', 'newTokens', 'migrations'];

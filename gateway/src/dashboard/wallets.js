@@ -4,11 +4,11 @@
  * `{name, icon, sign(input)}`, where `sign` gives `{publicKey, signedMessage, signature}` with bytes for the last two.
  */
 globalThis.sluiceWallets = (() => {
-  /** Wallets that are listed; the page does not grow for one that registers itself for ever. */
+  /** The most wallets listed, so that a wallet that registers itself again and again cannot fill the page. */
   const maxWallets = 24;
   const maxNameChars = 40;
 
-  /** Tells `onChange` of all wallets known so far whenever there is another. */
+  /** Calls `onChange` with all known wallets when another one appears. */
   function watch(onChange) {
     const wallets = [];
     const add = (wallet) => {
@@ -31,7 +31,7 @@ globalThis.sluiceWallets = (() => {
     else addEventListener('load', addInjected);
   }
 
-  /** Null where it can neither sign in nor sign a message on Solana. */
+  /** Null: the wallet can neither sign in nor sign a message on Solana. */
   function ofStandard({ name, icon, features, accounts }) {
     const signIn = features['solana:signIn'];
     const connect = features['standard:connect'];
@@ -82,7 +82,7 @@ globalThis.sluiceWallets = (() => {
     };
   }
 
-  /** The text that a wallet with `solana:signIn` makes by itself. */
+  /** The text that a wallet with `solana:signIn` generates itself. */
   function signInText({ domain, statement, uri, version, nonce, issuedAt, expirationTime }, address) {
     return [
       `${domain} wants you to sign in with your Solana account:`,

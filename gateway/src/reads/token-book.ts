@@ -170,9 +170,9 @@ export class TokenBook {
     const nowMs = Date.now();
     if (!replayed) this.#options.health.noteEntry(nowMs);
     for (const { topic } of entry.topics) {
-      if (topic.startsWith(pricesPrefix)) this.#onTold(topic.slice(pricesPrefix.length), entry, lazy, replayed, nowMs);
+      if (topic.startsWith(pricesPrefix)) this.#onEvent(topic.slice(pricesPrefix.length), entry, lazy, replayed, nowMs);
       else if (topic.startsWith(tradesPrefix) && topic[tradesPrefix.length] !== '@') {
-        this.#onTold(topic.slice(tradesPrefix.length), entry, lazy, replayed, nowMs);
+        this.#onEvent(topic.slice(tradesPrefix.length), entry, lazy, replayed, nowMs);
       } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, lazy, replayed, nowMs);
     }
   }
@@ -190,7 +190,7 @@ export class TokenBook {
     this.#minutes = 0;
   }
 
-  #onTold(mint: string, entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
+  #onEvent(mint: string, entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
     if (this.#negatives.size > 0) this.#negatives.delete(mint);
     const token = this.#tokens.get(mint);
     if (token === undefined) return;
@@ -208,7 +208,7 @@ export class TokenBook {
 
   #onRare(entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
     const { event } = lazy;
-    if (event.type === 'migration') this.#onTold(event.mint, entry, lazy, replayed, nowMs);
+    if (event.type === 'migration') this.#onEvent(event.mint, entry, lazy, replayed, nowMs);
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
       remember(this.#births, event.mint, { id: event.id, birth: birthOf(event) }, bookLimits.births);

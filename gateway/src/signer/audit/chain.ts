@@ -4,26 +4,26 @@ import type { LogHead } from '../protocol.ts';
 import type { AuditEntry } from './entry.ts';
 
 /**
- * The audit log: `<mac> <JSON>` a line. The mac is an HMAC-SHA-256 over the mac before it and the JSON, under a key that is derived
- * from the keystore's: without the passphrase no line can be changed, left out, moved or added so that it fits. A log is a row of
- * segments (`segments.ts`); the first line of each but the first repeats the mac that it follows from.
+ * The audit log. Each line is `<mac> <JSON>`. The mac is an HMAC-SHA-256 over the previous mac and the JSON, with a key derived from the
+ * keystore's key. Without the passphrase, nobody can change, remove, move or add a line without breaking the chain. A log is a series
+ * of segments (`segments.ts`). The first line of each later segment repeats the last mac of the segment before.
  */
 export const noMac = new Uint8Array(32);
 const macDigits = 64;
-/** Longest line; ours have 2,500 characters at most. */
+/** The longest line that is read. Lines that we write have at most 2,500 characters. */
 const maxLineBytes = 4_096;
 const chunkBytes = 1 << 20;
 const newline = 10;
 
-/** `torn` bytes behind the last whole line were being written when the process ended: no signature was given for them. */
+/** `torn`: bytes of an incomplete last line. The process ended while it wrote them, so it gave no signature for them. */
 export type ChainOutcome =
   | { readonly ok: true; readonly logId: string | null; readonly head: LogHead; readonly bytes: number; readonly torn: number }
   | { readonly ok: false; readonly line: number; readonly reason: string };
 
-/** How far a log is known to have come at the least; null: nobody knows. */
+/** The recorded end of a log: it must be at least this long. Null: not recorded. */
 export type Noted = (logId: string) => LogHead | null;
 
-/** `bytes`: up to the end of the last whole line. */
+/** `bytes`: length up to the end of the last complete line. */
 export interface ChainState {
   readonly head: LogHead;
   readonly logId: string | null;
@@ -43,7 +43,7 @@ export function auditLine(mac: Uint8Array, json: string): string {
   return `${Buffer.from(mac).toString('hex')} ${json}\n`;
 }
 
-/** Checks the lines of one segment as they come; `seen` is called with each valid entry. */
+/** Checks the lines of one segment one by one, and calls `seen` with each valid entry. */
 export class ChainReader {
   readonly #key: Uint8Array;
   readonly #seen: (entry: AuditEntry) => void;
@@ -56,7 +56,7 @@ export class ChainReader {
   #bytes = 0;
   #rest: Buffer = Buffer.alloc(0);
 
-  /** `from`: where the segment before ended; null: whatever its first line says. */
+  /** `from`: the end of the previous segment. Null: taken from the first line. */
   constructor(key: Uint8Array, seen: (entry: AuditEntry) => void, noted: Noted = () => null, from: LogHead | null = null) {
     [this.#key, this.#seen, this.#noted, this.#from] = [key, seen, noted, from];
   }
@@ -65,7 +65,7 @@ export class ChainReader {
     return { head: { lines: this.#lines, mac: this.#mac }, logId: this.#logId, bytes: this.#bytes, torn: this.#rest.length };
   }
 
-  /** Takes the next bytes of the file; what is wrong with them, or null. */
+  /** Checks the next bytes of the file. Returns what is wrong with them, or null. */
   push(piece: Buffer): string | null {
     const block = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     let from = 0;
@@ -79,7 +79,7 @@ export class ChainReader {
     return this.#rest.length > maxLineBytes ? 'longer than any line' : null;
   }
 
-  /** Forgets what is behind the last whole line; returns where that ends. */
+  /** Discards an incomplete last line. Returns the end of the last complete line. */
   rewind(): number {
     this.#rest = Buffer.alloc(0);
     return this.#bytes;
@@ -106,7 +106,8 @@ export class ChainReader {
 }
 
 /**
- * Reads a segment from its first line to its last and checks every one of them; that it goes as far as noted is `cutFault`'s to say. Throws what the file system throws; a file that is not there is none of ours to judge.
+ * Reads a segment and checks all its lines. `cutFault` checks whether it is as long as recorded. Throws the file system's error, also if
+ * the file does not exist.
  */
 export function checkChain(
   file: string,
@@ -123,13 +124,13 @@ export function checkChain(
   return { ok: true, ...reader.state };
 }
 
-/** What is wrong with a log that ends at `head`, where `noted` says how far it had come; null: nothing. */
+/** What is wrong with a log that ends at `head` although it had reached `noted`. Null: nothing. */
 export function cutFault(head: LogHead, noted: LogHead | null): Extract<ChainOutcome, { readonly ok: false }> | null {
   if (noted === null || noted.lines <= head.lines) return null;
   return { ok: false, line: head.lines + 1, reason: `the log ends here, and had ${noted.lines} lines already` };
 }
 
-/** The first line of a segment with its newline; null where it is not whole yet. */
+/** The first line of a segment with its newline. Null: it is incomplete. */
 export function firstLine(file: string): Buffer | null {
   const [first] = pieces(file, maxLineBytes);
   const end = first?.indexOf(newline) ?? -1;

@@ -1,12 +1,12 @@
 import type { SpendSum } from '../limits/spend.ts';
 import type { Rule } from '../verdict.ts';
 
-/** What stands in a line of an audit log; `n` counts the lines of the log over all its segments. */
+/** The content of a line of an audit log. `n` counts the lines of the log, over all segments. */
 export type AuditEntry =
   /** The first line of a log. */
   | { readonly n: number; readonly event: 'begin'; readonly logId: string; readonly keystore: string; readonly atMs: number }
   | SegmentEntry
-  /** Right behind a `segment`: what the log's earlier segments have signed for in the periods that were current. */
+  /** Directly after a `segment` line: what the earlier segments have signed for in the current periods. */
   | { readonly n: number; readonly event: 'sums'; readonly sums: readonly SpendSum[] }
   | {
       readonly n: number;
@@ -15,10 +15,10 @@ export type AuditEntry =
       readonly maxDayLamports: string;
       readonly atMs: number;
     }
-  /** From here on this policy is in force. */
+  /** From this line on the policy is in force. */
   | { readonly n: number; readonly event: 'policy'; readonly version: number; readonly key: string; readonly atMs: number }
   | DecisionEntry
-  /** The signature of the line `of` was not given: another process signed at the same moment, and both together are beyond a limit. */
+  /** The decision of line `of` is void, and no signature was given: together with another process's signature it exceeds a limit. */
   | {
       readonly n: number;
       readonly event: 'void';
@@ -37,12 +37,12 @@ export interface SegmentEntry {
   readonly logId: string;
   readonly keystore: string;
   readonly segment: number;
-  /** The mac of the last line of the segment before, hexadecimal digits, and that segment's length. */
+  /** The mac (hexadecimal) of the last line of the previous segment, and the length of that segment. */
   readonly before: string;
   readonly bytes: number;
-  /** Lines of `sums` that follow. */
+  /** The number of `sums` lines that follow. */
   readonly sums: number;
-  /** The highest version of a policy that the log has seen; 0: none. */
+  /** The highest policy version in the log so far. 0: none. */
   readonly policyVersion: number;
   readonly atMs: number;
 }
@@ -51,7 +51,7 @@ export interface DecisionEntry {
   readonly n: number;
   readonly event: 'decision';
   readonly order: string;
-  /** Null: none that is unlocked. */
+  /** Null: not an unlocked wallet. */
   readonly wallet: string | null;
   /** The coin that is traded; null where the message is no trade. Logs of earlier versions do not have it. */
   readonly mint?: string | null;
@@ -59,7 +59,7 @@ export interface DecisionEntry {
   readonly message: string;
   readonly verdict: 'signed' | 'refused';
   readonly rule: Rule | null;
-  /** Most SOL that could leave by it; null where that was not reckoned. */
+  /** The most lamports that could leave the wallet. Null: not computed. */
   readonly lamports: string | null;
   readonly atMs: number;
 }

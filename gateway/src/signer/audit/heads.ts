@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import type { AuditHead } from '../../store/audit-head-table.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Where the logs of a gateway lie: of one store many machines may make notes. */
+/** Names the machine and folder of a gateway's logs, because several machines can record their logs in one store. */
 export function auditPlaceName({ dataDir }: Pick<Store, 'dataDir'>): string {
   return `${hostname()}:${resolve(dataDir)}`;
 }
 
-/** The notes of logs that have to be here: of a store under the data folder all, of a shared one those that were made on this machine and folder. */
+/** The recorded ends of the logs that must be here. In a shared store, those are only the ones recorded on this machine and folder. */
 export async function headsHere(store: Pick<Store, 'auditHeads' | 'dataDir' | 'databaseUrl'>): Promise<readonly AuditHead[]> {
   const heads = await store.auditHeads.all();
   return store.databaseUrl === null ? heads : heads.filter(({ place }) => place === auditPlaceName(store));

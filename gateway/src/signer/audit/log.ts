@@ -6,36 +6,36 @@ import { auditLine, checkChain, cutFault, firstLine, macOf, noMac, type Noted } 
 import type { AuditEntry, NewEntry } from './entry.ts';
 import { findTail, segmentFile, type LogFault, type LogName } from './segments.ts';
 
-/** A segment that is longer is followed by another: a start reads some 10,000 decisions at most. */
+/** Length at which a new segment begins. A start therefore reads about 10,000 decisions at most. */
 export const segmentBytes = 4 << 20;
-/** Sums in one line, which stays below the longest that there may be. */
+/** The most sums in one line, so that it stays shorter than the longest line. */
 const sumsInLine = 16;
 
-/** The log is not as this process left it, or cannot be added to. Nothing is signed any more. */
+/** Somebody else changed the log, or it cannot be written. Nothing more is signed. */
 export class AuditError extends Error {}
 
-/** What the segments so far come to. */
+/** The sums over all earlier segments. */
 export interface SegmentSums {
   readonly sums: readonly SpendSum[];
   readonly policyVersion: number;
 }
 
-/** The audit log, open at its end. Throws `AuditError`, or what the file system throws. */
+/** The audit log, open for appending. Throws `AuditError` or the file system's error. */
 export interface AuditLog {
   readonly logId: string;
-  /** How far it is written. */
+  /** The written end of the log. */
   readonly head: LogHead;
-  /** Whether the newest segment is as long as one may be. */
+  /** Whether the newest segment has reached its length. */
   readonly isFull: boolean;
   /** Adds a line in memory, and returns its number. */
   add(entry: NewEntry): number;
-  /** Writes what was added: whatever becomes of this process, it is in the file. */
+  /** Writes the added lines to the file, so that they survive the end of this process. */
   write(): void;
-  /** What was written outlives the machine's power when it returns. */
+  /** Flushes the file: the written lines survive a power failure when it returns. */
   sync(): void;
-  /** The same, while the process goes on: what was written before the call is on the disk when it resolves. */
+  /** As `sync`, without blocking: everything written before the call is on the disk when it resolves. */
   flush(): Promise<void>;
-  /** Begins another segment. All that was added has to be written; it is on the disk when this returns. */
+  /** Begins another segment. Added lines must have been written before. They are on the disk when it returns. */
   beginSegment(sums: SegmentSums): void;
   close(): void;
 }
@@ -43,7 +43,7 @@ export interface AuditLog {
 export interface AuditOptions extends LogName {
   readonly key: Uint8Array;
   readonly keystore: string;
-  /** How far the log is known to have come. */
+  /** The recorded end of the log. */
   readonly noted: Noted;
   /** Called with every entry of the newest segment, in order. */
   readonly seen: (entry: AuditEntry) => void;
@@ -53,7 +53,10 @@ export interface AuditOptions extends LogName {
 
 export type OpenedAudit = { readonly ok: true; readonly log: AuditLog; readonly torn: number } | LogFault;
 
-/** Checks the newest segment, tells its entries to `seen`, and opens it at the end; a line that was being written is cut off. Begins a log where there is none. */
+/**
+ * Checks the newest segment, calls `seen` with its entries, removes an incomplete last line, and opens the segment at its end. Creates
+ * the log if it does not exist.
+ */
 export function openAuditLog(options: AuditOptions): OpenedAudit {
   const { key, seen, noted } = options;
   const first = segmentFile(options, 0);
@@ -72,7 +75,7 @@ export function openAuditLog(options: AuditOptions): OpenedAudit {
   return { ok: true, log: appender(options, { ...chain, logId, fd, segment: tail?.ok === true ? tail.segment : 0 }), torn: chain.torn };
 }
 
-/** Writes the first line of a log. A first line that was being written when its process ended is overwritten. */
+/** Writes the first line of a log. Overwrites an incomplete first line. */
 function begin(options: AuditOptions, file: string): void {
   const logId = randomBytes(12).toString('hex');
   const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
@@ -99,7 +102,7 @@ function appender(options: AuditOptions, end: End): AuditLog {
   let added = end.head;
   let pending = '';
   let flushes = 0;
-  /** Segments that are full, until the disk has answered for them. */
+  /** Full segments that are not flushed yet. */
   let full: number[] = [];
   const closeFull = (): void => {
     if (flushes > 0) return;
@@ -114,7 +117,7 @@ function appender(options: AuditOptions, end: End): AuditLog {
   };
   const write = (): void => {
     if (pending === '') return;
-    // Two processes on one log would break the chain for both.
+    // If two processes wrote to one log, the chain would break for both.
     if (fstatSync(fd).size !== bytes) throw new AuditError('somebody else has written to the audit log');
     const block = Buffer.from(pending);
     pending = '';
@@ -178,7 +181,7 @@ function appender(options: AuditOptions, end: End): AuditLog {
   };
 }
 
-/** So that a new file's name survives a loss of power. */
+/** Flushes a folder, so that the name of a new file survives a power failure. */
 function syncFolder(folder: string): void {
   const fd = openSync(folder, 'r');
   try {

@@ -3,14 +3,14 @@ import { takeLock, type Lock } from '../../store/lock.ts';
 import { makeFolder } from '../../store/make-folder.ts';
 import { maxSlots, slotName } from './segments.ts';
 
-/** An audit log that no other signing process writes, for as long as the lock is held. */
+/** The audit log of one signing process. No other process writes it while the lock is held. */
 export interface AuditPlace {
   readonly folder: string;
   readonly slot: number;
   readonly lock: Lock;
 }
 
-/** The first that is free; null: `maxSlots` are taken. Throws what the file system throws. */
+/** Locks the first free slot. Null: all `maxSlots` are in use. Throws the file system's error. */
 export function takeAuditPlace(folder: string, keystore: string): AuditPlace | null {
   makeFolder(folder);
   for (let slot = 0; slot < maxSlots; slot++) {

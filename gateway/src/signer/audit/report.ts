@@ -3,18 +3,18 @@ import { auditKey, logIdOf } from './chain.ts';
 import { headsHere } from './heads.ts';
 import { checkLog, logIdsIn, logsIn, segmentFile } from './segments.ts';
 
-/** What came of checking one log. */
+/** The result of the check of one log. */
 export interface AuditReport {
   /** The newest segment. */
   readonly file: string;
   readonly logId: string | null;
-  /** Whole lines that follow from each other, in all segments. */
+  /** The number of valid lines in all segments. */
   readonly lines: number;
   readonly segments: number;
   readonly signed: number;
   readonly refused: number;
   readonly lastAtMs: number | null;
-  /** What is wrong, with its line; null: nothing. */
+  /** What is wrong, and in which line. Null: nothing. */
   readonly fault: string | null;
 }
 
@@ -25,14 +25,14 @@ export interface AuditCheck {
 }
 
 /**
- * Checks every audit log of a keystore in its folder, all segments, also while they are written; and that no log is missing which the
- * store has a note of. Rejects where one cannot be read.
+ * Checks all audit logs of a keystore in its folder, with all segments, also while they are written. Also checks that every log recorded
+ * in the store exists. Rejects if a log cannot be read.
  */
 export async function checkAuditLogs(
   store: Pick<Store, 'auditHeads' | 'dataDir' | 'databaseUrl'>,
   { folder, keystore, keystoreKey }: AuditCheck,
 ): Promise<readonly AuditReport[]> {
-  // Before the logs are read: they only grow.
+  // Read before the logs. A log can only grow meanwhile, so it must be at least as long as recorded here.
   const heads = new Map((await headsHere(store)).map((head) => [head.logId, head]));
   const key = auditKey(keystoreKey, keystore);
   const here = logIdsIn(folder);

@@ -6,12 +6,12 @@ import type { AuditEntry, SegmentEntry } from './entry.ts';
 const newline = 10;
 
 /**
- * The files of a log: `<name>.log`, then `<name>.1.log`, `<name>.2.log` and so on. Only the newest is added to; it begins with what
- * the older ones come to, so that a start reads no more than it.
+ * The files of a log: `<name>.log`, then `<name>.1.log`, `<name>.2.log` and so on. Only the newest is written. It begins with the sums of
+ * the older ones, so that a start reads only the newest.
  */
 const fileForm = /^([a-z]+-\d{1,4})(?:\.([1-9]\d{0,8}))?\.log$/;
 
-/** Signing processes on one folder. */
+/** The most signing processes on one folder. */
 export const maxSlots = 64;
 
 export interface LogName {
@@ -30,7 +30,7 @@ export function segmentFile({ folder, name }: LogName, segment: number): string 
   return join(folder, segment === 0 ? `${name}.log` : `${name}.${segment}.log`);
 }
 
-/** The segments of every log in the folder, in order, by the log's name. */
+/** The segment numbers of all logs in the folder, in order, by the log's name. */
 export function logsIn(folder: string): ReadonlyMap<string, readonly number[]> {
   const logs = new Map<string, number[]>();
   for (const file of existsSync(folder) ? readdirSync(folder) : []) {
@@ -49,12 +49,12 @@ export function logIdsIn(folder: string): ReadonlySet<string> {
   return new Set(ids.filter((id) => id !== null));
 }
 
-/** The newest segment that is whole. `unfinished`: one behind it was being begun when its process ended; it holds nothing that counts. */
+/** The newest complete segment. `unfinished`: the file of a next segment whose creation was interrupted. It contains nothing of value. */
 export type Tail = { readonly ok: true; readonly segment: number; readonly file: string; readonly unfinished: string | null } | LogFault;
 
 /**
- * Finds where a log goes on, without reading the older segments: they all have to be there, each as long as the one behind it says.
- * Null: there is no log. Throws what the file system throws.
+ * Finds the segment in which a log continues. It does not read the older segments, but checks that they exist and have the lengths that
+ * their next segments state. Null: no such log. Throws the file system's error.
  */
 export function findTail(log: LogName, key: Uint8Array): Tail | null {
   const segments = logsIn(log.folder).get(log.name) ?? [];
@@ -74,7 +74,7 @@ export function findTail(log: LogName, key: Uint8Array): Tail | null {
   return { ok: true, segment: last, file: segmentFile(log, last), unfinished: null };
 }
 
-/** The first line of a segment but the first. */
+/** The first line of a later segment. */
 type Head = SegmentEntry | 'unfinished' | 'damaged';
 
 function headOf(file: string, key: Uint8Array, segment: number): Head {
@@ -86,7 +86,7 @@ function headOf(file: string, key: Uint8Array, segment: number): Head {
   return fault === null && entry?.event === 'segment' && entry.segment === segment ? entry : 'damaged';
 }
 
-/** Whether all that a segment begins with was written: then, and only then, it is in use. */
+/** Whether the first lines of a segment are complete. Only then is it in use. */
 export function isBegun(file: string, key: Uint8Array, segment: number): boolean {
   const head = headOf(file, key, segment);
   if (typeof head === 'string') return head === 'damaged';
@@ -95,7 +95,7 @@ export function isBegun(file: string, key: Uint8Array, segment: number): boolean
   return false;
 }
 
-/** Checks every line of a log in all its segments. Throws what the file system throws. */
+/** Checks all lines of all segments of a log. Throws the file system's error. */
 export function checkLog(
   log: LogName,
   key: Uint8Array,

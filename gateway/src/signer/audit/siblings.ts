@@ -8,9 +8,9 @@ import { findTail, isBegun, maxSlots, segmentFile, slotName, type LogName } from
 
 const pieceBytes = 1 << 18;
 
-/** The audit logs of the other signing processes on a folder. Throws a `Fault` where one is damaged, or what the file system throws. */
+/** The audit logs of the other signing processes on a folder. Throws a `Fault` if one is damaged, or the file system's error. */
 export interface Siblings {
-  /** Tells `seen` what the others wrote since; their newest segments whole at the first time. Whether there was anything. */
+  /** Calls `seen` with the lines written since the last call (at first, those of the newest segments). Returns whether there were any. */
   read(): boolean;
   close(): void;
 }
@@ -25,9 +25,9 @@ export interface SiblingsOptions {
 }
 
 /**
- * Follows the logs of all other slots. A signing process writes its own line first, then reads the others: of two processes that sign at
- * the same moment one at least sees the line of the other. A lock file stands for each slot before anything of it is written, and slots
- * are taken from the lowest on, so that one look at the next lock file finds a process that is new.
+ * Follows the logs of all other slots. A signing process first writes its own line and then reads the others. So of two processes that
+ * sign at the same moment, at least one sees the other's line. The lock file of a slot is created before its log, and the lowest free
+ * slot is used, so a new process is found by checking for the next lock file only.
  */
 export function followSiblings(options: SiblingsOptions): Siblings {
   const { folder, keystore, ownSlot } = options;
@@ -64,7 +64,7 @@ class SiblingLog {
   read(): boolean {
     if (this.#fd === null) return this.#open();
     let any = this.#readOn();
-    // A segment that is full is written no more.
+    // A full segment is not written any more.
     for (
       let next = this.#segment + 1;
       existsSync(segmentFile(this.#log, next)) && isBegun(segmentFile(this.#log, next), this.#options.key, next);
@@ -116,7 +116,7 @@ class SiblingLog {
       if (fault !== null)
         throw new Fault('audit_damaged', `${segmentFile(this.#log, this.#segment)}: line ${reader.state.head.lines + 1} ${fault}`);
     }
-    // A line that is not whole yet is read again: where its process ended, the next one on that log cuts it off.
+    // An incomplete line is read again later. If its process has ended, the next process on that log removes it.
     this.#at = reader.rewind();
     return this.#at > from;
   }

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { giveToOwner } from '../../store/give-to-owner.ts';
 import { isAddress, openPolicy, type Policy } from './policy.ts';
 
-/** Longest file: two full lists of addresses take a tenth of it. */
+/** The longest file. Two full lists of addresses need a tenth of it. */
 const maxFileBytes = 1 << 20;
 
-/** `key` has signed it, and signs the next one. */
+/** `key` has signed the policy, and must sign the next one. */
 export interface PolicyInForce {
   readonly key: string;
   readonly policy: Policy;
 }
 
-/** `inForce` is null where no key was ever pinned. */
+/** `inForce` is null if no key was ever pinned. */
 export type PolicyReading = { readonly ok: true; readonly inForce: PolicyInForce | null } | { readonly ok: false; readonly reason: string };
 
 export interface PolicyPlace {
   readonly folder: string;
   readonly keystore: string;
-  /** `auditKey`: a process that has the passphrase can pin the key. */
+  /** The `auditKey`. Only a process that has the passphrase can pin a policy key. */
   readonly key: Uint8Array;
 }
 
@@ -31,7 +31,7 @@ function policyFile({ folder, keystore }: Omit<PolicyPlace, 'key'>): string {
   return join(folder, `${keystore}.policy`);
 }
 
-/** The key whose policies count; null: none is pinned, `false`: the file was changed by somebody without the passphrase. */
+/** The pinned key, which signs policies. Null: none is pinned. `false`: somebody without the passphrase changed the file. */
 export function readPin(place: PolicyPlace): string | null | false {
   const text = readIfThere(pinFile(place));
   if (text === null) return null;
@@ -47,7 +47,7 @@ export function writePolicy(place: PolicyPlace, content: string): void {
   replaceFile(place.folder, policyFile(place), content);
 }
 
-/** `least`: the highest version that the audit logs have seen. Throws the system's error where a file cannot be read. */
+/** Reads the policy. `least`: the highest version in the audit logs. Throws the system's error if a file cannot be read. */
 export function readPolicy(place: PolicyPlace, least: number): PolicyReading {
   const key = readPin(place);
   if (key === false) return { ok: false, reason: `${pinFile(place)} was changed: its key was not pinned with the passphrase` };
@@ -63,7 +63,7 @@ export function readPolicy(place: PolicyPlace, least: number): PolicyReading {
   return { ok: true, inForce: { key, policy } };
 }
 
-/** Changes whenever one of the two files is replaced. */
+/** A value that changes when one of the two files is replaced. */
 export function policyStamp(place: PolicyPlace): string {
   return [pinFile(place), policyFile(place)]
     .map((file) => statSync(file, { throwIfNoEntry: false }))
@@ -81,7 +81,7 @@ function readIfThere(file: string): string | null {
   return stats.size > maxFileBytes ? '' : readFileSync(file, 'utf8');
 }
 
-/** A concurrent reader sees the old content or the new one, never a part. */
+/** Replaces a file atomically: a concurrent reader sees the old or the new content. */
 function replaceFile(folder: string, file: string, content: string): void {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });

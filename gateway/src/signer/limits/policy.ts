@@ -2,33 +2,33 @@ import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solan
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 
 /**
- * What the operator allows all wallets of a keystore, signed with a key that no part of the product holds. It narrows the limits that the
- * signing process is started with, and never widens them. Lamports; null: no limit of its own.
+ * The operator's policy for all wallets of a keystore. It is signed with a key that no part of the product holds. It can only narrow the
+ * limits that the signing process is started with. Limits are in lamports; null: no limit in the policy.
  */
 export interface Policy {
-  /** Grows with each policy of a keystore: an older one is refused. */
+  /** Each policy of a keystore needs a higher version; an older policy is refused. */
   readonly version: number;
   readonly keystore: string;
   readonly maxOrderLamports: bigint | null;
-  /** Of a wallet, in one hour (UTC). */
+  /** The most that one wallet may spend in one hour (UTC). */
   readonly maxHourLamports: bigint | null;
   readonly maxDayLamports: bigint | null;
-  /** Of a wallet, for one coin on one day (UTC). */
+  /** The most that one wallet may spend for one coin on one day (UTC). */
   readonly maxTokenLamports: bigint | null;
-  /** Mints that may be traded; null: any. */
+  /** Mints that may be traded. Null: any. */
   readonly tokens: readonly string[] | null;
-  /** Programs that may be traded on; null: any that is known. */
+  /** Programs that may be traded on. Null: all known ones. */
   readonly venues: readonly string[] | null;
 }
 
-/** `text` is signed as it stands. */
+/** The signature covers the exact bytes of `text`. */
 export interface SignedPolicy {
   readonly text: string;
   /** Base64. */
   readonly signature: string;
 }
 
-/** Coins, and venues, in one list. */
+/** The most coins, or venues, in one list. */
 export const maxListed = 1_000;
 const limits = ['maxOrderLamports', 'maxHourLamports', 'maxDayLamports', 'maxTokenLamports'] as const;
 const lists = ['tokens', 'venues'] as const;
@@ -40,7 +40,7 @@ export function signPolicy(policy: Policy, key: Keypair): SignedPolicy {
   return { text, signature: Buffer.from(signMessage(key, signedBytes(text))).toString('base64') };
 }
 
-/** The policy, where this key has signed it for this keystore and nothing in it is unknown; otherwise what is wrong with it. */
+/** Reads a policy. It must be signed by this key, be for this keystore, and contain no unknown rule. Otherwise returns what is wrong. */
 export function openPolicy(content: string, publicKey: string, keystore: string): Policy | { readonly fault: string } {
   const signed = parse(content);
   const text = signed?.['text'];
@@ -81,7 +81,7 @@ function isList(value: unknown): boolean {
   return value === null || (Array.isArray(value) && value.length <= maxListed && value.every(isAddress));
 }
 
-/** So that the key signs nothing that something else could take for its own. */
+/** Adds a prefix, so that the signature cannot be used for any other purpose. */
 function signedBytes(text: string): Uint8Array {
   return Buffer.from(`sluice-policy|1|${text}`);
 }

@@ -2,28 +2,28 @@ import type { AuditEntry } from '../audit/entry.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
-/** Coins of wallets that are counted on one day; beyond, a coin that is not among them counts as spent without end. */
+/** The most pairs of wallet and coin counted on one day. Beyond it, a further pair counts as over every limit. */
 const maxTokenSums = 65_536;
 
-/** `period`: hours, or days, since 1970 (UTC). `key`: the wallet, with `|<mint>` behind it where the sum is of one coin. */
+/** `period`: hours or days since 1970 (UTC). `key`: the wallet, followed by `|<mint>` if the sum is for one coin. */
 export type SpendSum = readonly [kind: 'hour' | 'day' | 'token', period: number, key: string, lamports: string];
 
-/** What may have left one wallet, lamports; `token`: for one coin on this day. */
+/** The most that can have left one wallet, in lamports. `token`: for one coin on this day. */
 export interface Spent {
   readonly hour: bigint;
   readonly day: bigint;
-  /** Null: too many coins were traded today to count this one. */
+  /** Null: unknown, because too many coins were traded today. */
   readonly token: bigint | null;
 }
 
-/** SOL that may leave by what was signed in the current UTC hour and day, by wallet. Time only goes forward, whatever the clock does. */
+/** The SOL that signed messages can spend, by wallet, for the current UTC hour and day. If the clock goes back, the period does not. */
 export interface Spend {
   of(wallet: string, mint: string, atMs: number): Spent;
-  /** Counts what is signed now: in the current period, also where the clock was set back. Less than nothing: it was not signed after all. */
+  /** Counts a signature in the current period. A negative amount takes one back that was not given after all. */
   add(wallet: string, mint: string | null, lamports: bigint, atMs: number): void;
   /**
-   * Counts what an audit log says. `past`: what is not of the current period is left out. `now`: another process has just written it; what it
-   * signed counts in the current period, also where the clock was set back.
+   * Counts an entry of an audit log. `past`: ignored if it is not of the current period. `now`: another process has just written it, and it
+   * counts in the current period whatever its time.
    */
   recall(entry: AuditEntry, written: 'past' | 'now'): void;
   sums(): readonly SpendSum[];
