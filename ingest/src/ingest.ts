@@ -64,7 +64,7 @@ export interface IngestOptions {
   readonly config: Config;
   readonly bus: Bus;
   /**
-   * State of the market, kept in this process; a new one if it is not given. If the settings name Redis, the state is there: of all ingest
+   * State of the market in this process; a new one if it is not given. If the settings name Redis, the state is there: of all ingest
    * processes, one keeps it, in a thread with its own connections.
    */
   readonly market?: Market;

@@ -138,7 +138,7 @@ function venueMetrics({ venues }: IngestStats): Metric[] {
   );
 }
 
-/** For `/readyz` of an ingest process. A process that stands by is as ready as the leader. */
+/** For `/readyz` of an ingest process. A process that does not lead is as ready as the leader. */
 export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers }: IngestStats): Parts {
   const chain =
     endpointsUp === 0

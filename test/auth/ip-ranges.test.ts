@@ -53,7 +53,7 @@ describe('an address', () => {
     [['192.0.2.7'], '192.0.2.7', true],
     [['192.0.2.7'], '192.0.2.8', false],
     [['10.0.0.0/8', '192.0.2.7'], '192.0.2.7', true],
-    // IPv4 in IPv6, as a listener on both tells it, short and in full.
+    // IPv4 in IPv6, as a listener on both reports it, in the short and the full form.
     [['10.0.0.0/8'], '::ffff:10.1.2.3', true],
     [['10.0.0.0/8'], '0000:0000:0000:0000:0000:ffff:0a01:0203', true],
     [['10.0.0.0/8'], '::ffff:11.1.2.3', false],

@@ -247,8 +247,8 @@ describe('SOL/USD from a Whirlpool', () => {
       // 60 decimals more than a double can tell apart.
       const [direct, inverse] = [(square * 10n ** 100n) >> 128n, (10n ** 100n * 2n ** 128n) / square];
       const exact = [Number(`${direct}e-97`), Number(`${inverse}e-97`)];
-      const told = orders.map(([mintA, mintB]) => usdcPerSol({ ...pool, mintA, mintB, sqrtPriceX64: root }));
-      expect(told).toEqual(exact);
+      const prices = orders.map(([mintA, mintB]) => usdcPerSol({ ...pool, mintA, mintB, sqrtPriceX64: root }));
+      expect(prices).toEqual(exact);
     }
   });
 

@@ -364,7 +364,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
   it('PumpSwap SellEvent: the pair is read from the pool, the reserves are those after the trade', async () => {
     const { signature, slot = 0, event_b64 } = recorded('pumpswap_sell_2026-10-08');
     const poolAddress = '6g2v2FRny274RxReMcNX2B4N5Xzc8m8aQE2RbaQDdxRW';
-    // The recorded pool stands in for the event's own, which was not recorded with it.
+    // The recorded pool replaces the event's own, which was not recorded with it.
     const pool = fixtureAccount('pumpswap_pool_0_2026-09');
     const mint = '9tiUg9bDHpEgE3rQU8kmdMJMvMfwM81ph6WuyTapump';
     const accounts = new Map([

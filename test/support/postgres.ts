@@ -168,7 +168,7 @@ function listens(port: number): Promise<boolean> {
 
 /** Ends the server and removes its directory when the test process ends in any way, because its pipe then closes. */
 function watch(pid: number, directory: string): ChildProcess {
-  // The watcher must survive a signal to the whole process group. The server waits for its children when it is told to quit.
+  // The watcher must survive a signal to the whole process group. The server waits for its children before it quits.
   const script = 'trap "" TERM INT HUP; read _; kill -QUIT "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.1; done; rm -rf "$2"';
   const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
   watcher.unref();

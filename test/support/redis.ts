@@ -71,8 +71,8 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
 export async function isLevel(primary: TestRedis, replica: TestRedis): Promise<boolean> {
   const offsetOf = async (redis: TestRedis, field: string): Promise<string | undefined> =>
     new RegExp(`${field}:(\\d+)`).exec(await redis.command('INFO', 'replication'))?.[1];
-  const [told, had] = [await offsetOf(primary, 'master_repl_offset'), await offsetOf(replica, 'slave_repl_offset')];
-  return told !== undefined && told === had;
+  const [written, had] = [await offsetOf(primary, 'master_repl_offset'), await offsetOf(replica, 'slave_repl_offset')];
+  return written !== undefined && written === had;
 }
 
 interface Running {

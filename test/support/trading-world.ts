@@ -251,13 +251,13 @@ export class TradingGateway {
   }
 
   /**
-   * Repeats requests that were refused temporarily, as clients are told to do. On a machine that was suspended for a second, the halt is
+   * Repeats requests that were refused temporarily, as clients should do. On a machine that was suspended for a second, the halt is
    * unknown and nodes answer late. A request whose order may exist is not repeated.
    */
   async ask(path: string, body: unknown, asked: Asked = {}): Promise<Answered> {
     for (const endMs = performance.now() + patienceMs; ;) {
-      const told = await this.post(path, body, asked);
-      if (!isForTheMoment(told) || performance.now() > endMs) return told;
+      const answer = await this.post(path, body, asked);
+      if (!isForTheMoment(answer) || performance.now() > endMs) return answer;
       await pause(againAfterMs);
     }
   }

@@ -258,7 +258,7 @@ export class GapFiller {
   async #confirmedSlot(): Promise<number> {
     const { rpcs, signal } = this.#parts;
     const { values, fault } = await answersOf(rpcs, (rpc) => confirmedSlot(rpc, signal));
-    if (values.length === 0) throw new Unreachable('No endpoint tells the confirmed slot.', { cause: fault });
+    if (values.length === 0) throw new Unreachable('No endpoint reports the confirmed slot.', { cause: fault });
     return reachedBy(values);
   }
 

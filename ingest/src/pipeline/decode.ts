@@ -135,7 +135,7 @@ export class Decoder {
   #signature = '';
   #counted: Counted | null = null;
   #slices = 0;
-  /** Paths of the transaction that is being read, the first `#pathCount`; kept from one to the next. */
+  /** Paths of the transaction that is being read, the first `#pathCount`; the list is reused for the next one. */
   readonly #paths: string[] = [];
   #pathCount = 0;
 
