@@ -74,7 +74,7 @@ export function parseDuration(option: string, text: string, least: 0 | 1000): nu
 
 let readerGone = (): void => process.exit(0);
 
-/** What is done in place of an end at once when nobody reads standard output any more (`sluice watch trades | head`). May be called more than once. */
+/** Sets what to do, instead of exiting at once, when the reader of standard output has ended (`sluice watch trades | head`). `stop` may be called more than once. */
 export function onReaderGone(stop: () => void): void {
   readerGone = stop;
 }

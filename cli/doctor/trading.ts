@@ -16,7 +16,7 @@ import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
-/** Whether orders would be taken, and signed. Nothing is made, started or written for it. */
+/** Whether orders would be accepted and signed. The check creates, starts and writes nothing. */
 export async function checkTrading(config: Config): Promise<readonly Finding[]> {
   const mode = modeOf(config);
   const isThere = config.databaseUrl !== null || existsSync(join(config.dataDir, 'sluice.db'));
@@ -27,7 +27,7 @@ export async function checkTrading(config: Config): Promise<readonly Finding[]> 
       ...(config.trading === 'live' ? [await checkSigner(config, store)] : []),
     ]);
   } catch (error) {
-    return [fail('trading', `nobody can tell whether it is halted: ${reason(error)}`)];
+    return [fail('trading', `it is unknown whether trading is halted: ${reason(error)}`)];
   }
 }
 
@@ -69,7 +69,7 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
   }
 }
 
-/** What the audit logs say there only the user of the signing process can tell. */
+/** Only the user of the signing process can check its audit logs, so they are not checked here. */
 function checkSocket(path: string): Promise<Finding> {
   return new Promise((resolve) => {
     const socket = connect(path);

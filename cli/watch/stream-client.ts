@@ -13,7 +13,7 @@ export interface Subscription {
 
 export interface StreamHandlers {
   onEvent(event: unknown): void;
-  /** Something to tell the person: connected, lost, a gap. */
+  /** Messages for the user: connected, connection lost, a gap. */
   onNotice(text: string): void;
 }
 
@@ -33,10 +33,10 @@ export type StreamEnd = string | null;
 
 const firstRetryMs = 250;
 const maxRetryMs = 10_000;
-/** The gateway speaks every second; after this silence the link is taken for dead. */
+/** The gateway sends something every second. After so long without data the connection counts as dead. */
 const silentMs = 6_000;
 const handshakeTimeoutMs = 10_000;
-/** Ids remembered, so that an event that two topics carry is shown once; the oldest goes. */
+/** How many event ids are stored, so that an event of two topics is shown once. The oldest are dropped. */
 const maxSeenIds = 8192;
 
 type Outcome =

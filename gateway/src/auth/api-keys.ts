@@ -19,7 +19,7 @@ export interface KeyRequest {
   readonly limits: KeyLimits | null;
 }
 
-/** A key as it is shown, once, to the one who made it. */
+/** A new key with its secret, which is shown only once. */
 export interface ShownKey {
   readonly id: string;
   readonly key: string;
@@ -31,7 +31,7 @@ export type CreateKeyOutcome =
   | { readonly ok: true; readonly shown: ShownKey }
   | { readonly ok: false; readonly reason: Exclude<KeyInsertOutcome, 'stored'> };
 
-/** Makes a key. A gateway of this process knows it after `Authenticator.refresh`, the others within a quarter of a second. */
+/** Creates a key. The gateway of this process accepts it after `Authenticator.refresh`, the others within 250 ms. */
 export async function createApiKey(store: Store, { expiresAtMs, ...request }: KeyRequest): Promise<CreateKeyOutcome> {
   const id = newKeyId();
   const { key, hash } = await newSecret(store, id);
@@ -52,7 +52,7 @@ export async function rotateApiKey(store: Store, id: string, overlapMs: number):
   return stored === null ? null : { id, key, plan: stored.plan, scopes: stored.scopes };
 }
 
-/** Ends a key and lists it no more. False: no such key, or deleted before. */
+/** Deletes a key: revokes it, and no longer lists it. False: no such key, or it is deleted already. */
 export function deleteApiKey(store: Store, id: string): Promise<boolean> {
   return store.keys.remove(id, Date.now());
 }
@@ -64,7 +64,7 @@ export function endOfKeyMs(key: StoredKey): number | null {
   return ends.includes(null) ? null : Math.max(0, ...ends.filter((end) => end !== null));
 }
 
-/** The stored key that this key opens now, asked of the store itself; null where it opens none. For the odd look, not for callers. */
+/** The stored key for which this key is valid now, read from the store. Null: none. For occasional checks; callers use the authenticator. */
 export async function storedKeyOf(store: Store, apiKey: string): Promise<StoredKey | null> {
   const parts = parseApiKey(apiKey);
   const stored = parts === null ? null : await store.keys.byId(parts.id);

@@ -22,7 +22,7 @@ const noteUsesMs = 10_000;
 const closeTimeoutMs = 3_000;
 
 export interface StoreAuthenticator extends Authenticator {
-  /** Notes the last uses, where the store answers, and ends. */
+  /** Records the last uses, if the store answers, and ends. */
   close(): Promise<void>;
 }
 
@@ -104,12 +104,12 @@ export async function createAuthenticator(options: {
   };
 }
 
-/** Brings the ring to where the store is. */
+/** Updates the key ring from the store. */
 function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; readAtMs(): number } {
   const beginning: KeyCursor = { version: -1, id: '' };
   let seen = -1;
   let readAtMs = Number.NEGATIVE_INFINITY;
-  /** Every change behind `after`, page by page; returns the ids. */
+  /** Reads all changes after `after`, page by page. Returns the ids. */
   const follow = async (after: KeyCursor): Promise<ReadonlySet<string>> => {
     const ids = new Set<string>();
     for (let cursor = after; ; await nextTurn()) {
@@ -173,9 +173,9 @@ function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (faul
 
 interface Uses {
   used(keyId: string, atMs: number): void;
-  /** Writes what was noted; once at a time. */
+  /** Writes the recorded uses to the store. Only one call runs at a time. */
   note(): Promise<void>;
-  /** The last time: also what came while one was under way. */
+  /** The final write. It includes uses recorded while another write was running. */
   end(): Promise<void>;
 }
 
@@ -189,7 +189,7 @@ function createUses(store: Store, log: Logger): Uses {
     try {
       await store.keys.noteUses(batch);
     } catch (error) {
-      // The next time, then; what was used since is later.
+      // The next call writes them. A later use of the same key replaces this one.
       for (const [keyId, atMs] of batch) if (!uses.has(keyId)) uses.set(keyId, atMs);
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'key_uses_not_noted');
     }

@@ -26,14 +26,14 @@ export function newApiKey(id: string): { readonly key: string; readonly secret: 
   return { key: head + secret, secret };
 }
 
-/** Null where the text has not the form of a key. Its checksum is not looked at: of a key that is known it says nothing new. */
+/** Splits a key. Null: the text does not have the form of a key. The checksum is not checked, because the secret is compared anyway. */
 export function splitApiKey(text: string): KeyParts | null {
   if (text.length !== keyLength) return null;
   const match = keyForm.exec(text);
   return match === null ? null : { id: match[1]!, secret: match[2]! };
 }
 
-/** Null where the text is no key at all. The checksum finds slips of the hand and lets scanners know a key; it proves nothing. */
+/** Splits a key and checks its checksum. Null: not a key. The checksum detects typing errors and lets scanners recognise keys; it proves nothing. */
 export function parseApiKey(text: string): KeyParts | null {
   const parts = splitApiKey(text);
   return parts !== null && text.endsWith(checksum(text.slice(0, -checksumLength))) ? parts : null;

@@ -18,7 +18,7 @@ interface Credential {
 /** The digest of a secret that was not shown yet: nothing hashes to it. */
 const unseen = randomBytes(32);
 
-/** So that an id that there is not costs what a wrong secret does. */
+/** Compared if the id is unknown, so that the check takes as long as with a wrong secret. */
 const nobody: readonly Pick<Credential, 'hash' | 'digest'>[] = [{ hash: randomBytes(32), digest: unseen }];
 
 export interface RingListener {
@@ -43,7 +43,7 @@ export class KeyRing {
     this.#listener = listener;
   }
 
-  /** Who shows this key; null where the id or the secret is unknown, or has ended. Any refusal takes the same work. */
+  /** The caller with this key. Null: the id or the secret is unknown or has ended. Every refusal takes the same amount of work. */
   match({ id, secret }: KeyParts, nowMs: number): Principal | null {
     const credentials = this.#live.get(id);
     const digest = hash('sha256', secret, 'buffer');
@@ -63,7 +63,7 @@ export class KeyRing {
     return credentials.find(({ principal, endsAtMs }) => principal.credential === name && endsAtMs > nowMs)?.principal ?? null;
   }
 
-  /** Takes a key as it is stored now, in place of what was known of it. */
+  /** Replaces a key by its stored state. */
   apply(key: StoredKey, nowMs: number): void {
     const before = this.#live.get(key.id) ?? [];
     const after = key.revokedAtMs === null ? credentialsOf(key, this.#plans).filter(({ endsAtMs }) => endsAtMs > nowMs) : [];
@@ -86,7 +86,7 @@ export class KeyRing {
     }
   }
 
-  /** Lets go of what has ended. */
+  /** Removes secrets and keys that have ended. */
   sweep(nowMs: number): void {
     for (const credential of this.#ending) {
       if (credential.endsAtMs > nowMs) continue;
@@ -111,7 +111,7 @@ export class KeyRing {
   }
 }
 
-/** Index of the one that is equal, all of them compared; -1 where none is. */
+/** Index of the equal element, or -1. It always compares all elements, so that the time reveals nothing. */
 function matching<K extends 'hash' | 'digest'>(credentials: readonly Pick<Credential, K>[], by: K, bytes: Uint8Array): number {
   let found = -1;
   for (const [index, credential] of credentials.entries()) if (timingSafeEqual(credential[by], bytes)) found = index;
@@ -133,7 +133,7 @@ function principalOf(key: StoredKey, { number, endsAtMs }: StoredSecret, plan: P
   return { keyId: id, credential: `${id}.${number}`, accountId, plan, scopes, ipRanges, label, expiresAtMs: endsAtMs };
 }
 
-/** The plan with what is set for the key. A rate without a burst of its own has the burst that the plan's rate would have. */
+/** The plan with the limits of the key. If the key sets a rate but no burst, the burst follows from the rate as in a plan. */
 function planOf(plan: Plan, limits: KeyLimits | null): Plan {
   if (limits === null) return plan;
   const { requestsPerMinute } = limits;

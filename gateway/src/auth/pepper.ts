@@ -5,12 +5,12 @@ import { aboutDataDir } from '../store/about-data-dir.ts';
 import { readIfThere, readOrMakeSecret } from '../store/secret-file.ts';
 import type { Store } from '../store/store.ts';
 
-/** Hashes the secret of an API key. The pepper lies beside the store, not in it: a copy of the database alone checks no key. */
+/** Hashes the secret of an API key. The pepper is not in the store, so a copy of the database is not enough to check guesses of a key. */
 export type KeyHash = (keyId: string, secret: string) => Uint8Array;
 
 type PepperPlace = Pick<Store, 'dataDir' | 'checks'>;
 
-/** Under this name the store keeps what the pepper makes of a constant, so that every machine knows whether its pepper is the right one. */
+/** Name of the stored hash of a constant, made with the pepper. It lets every machine check whether its pepper is the right one. */
 const checkName = 'pepper';
 const checkText = 'sluice pepper check 1';
 

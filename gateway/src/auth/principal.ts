@@ -1,20 +1,20 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
 import type { Scope } from '@sluice/shared/wire/plans.ts';
 
-/** Who calls: the API key that authenticated, with what it may do. Carries no secret. */
+/** The caller: the API key that authenticated, and what it may do. Contains no secret. */
 export interface Principal {
   readonly keyId: string;
   /** `<key id>.<n>`: which of the key's secrets was shown. While a key is rotated it has two for a time. */
   readonly credential: string;
   /** Account that the key belongs to; null for a key of the operator's. */
   readonly accountId: string | null;
-  /** What the key's plan grants, with what is set for this key alone. */
+  /** The limits of the key's plan, with the limits set for this key. */
   readonly plan: Plan;
   readonly scopes: readonly Scope[];
   /** Addresses (CIDR) from which the key may be used; empty: from anywhere. */
   readonly ipRanges: readonly string[];
   readonly label: string | null;
-  /** When the secret that was shown ends, Unix time in milliseconds; null where it does not end by itself. */
+  /** When the secret that was used expires, Unix milliseconds. Null: it does not expire. */
   readonly expiresAtMs: number | null;
 }
 

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import { createApiKey, storedKeyOf } from './api-keys.ts';
 import { parseApiKey } from './key-format.ts';
 
-/** Beside the store, for its owner only. */
+/** The file is beside the store, readable by its owner only. */
 const fileName = 'simnet-api-key';
 
 /**

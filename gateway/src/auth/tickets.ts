@@ -17,13 +17,13 @@ export type IssuedTicket = { readonly ok: true; readonly ticket: string } | { re
 export interface Tickets {
   /** A new ticket; not while there is nowhere to keep it. */
   issue(holder: TicketHolder): Promise<IssuedTicket>;
-  /** Whose ticket it was, and it is no more; null for one that there is not (any more). */
+  /** Uses up a ticket, and returns its owner. Null: no such ticket, or it is used or expired. */
   take(ticket: string): Promise<TicketHolder | null | 'away'>;
   close(): void;
 }
 
 export const ticketTtlMs = 30_000;
-/** Tickets that one process keeps; one more and the oldest goes, which would have ended first. */
+/** The most tickets that one process stores. A further one replaces the oldest, which would expire first. */
 const maxTickets = 100_000;
 const randomBytesOfTicket = 32;
 const ticketForm = /^[A-Za-z0-9_-]{43}$/;
@@ -39,7 +39,7 @@ function newTicket(): string {
   return randomBytes(randomBytesOfTicket).toString('base64url');
 }
 
-/** In Redis where there is one, else in this process. Rejects with a `BusError` where Redis cannot be reached at the start. */
+/** Stores tickets in Redis if it is configured, otherwise in this process. Rejects with a `BusError` if Redis cannot be reached at the start. */
 export async function createTickets({
   redisUrls,
   seal,
@@ -84,7 +84,7 @@ export function inProcessTickets(nowMs: () => number = () => performance.now(), 
   };
 }
 
-/** The record of a ticket: its end and whose it is, as JSON, behind the seal over both and the hash under which it is stored. */
+/** Encodes the record of a ticket: a seal, then its expiry and owner as JSON. The seal covers both and the hash under which it is stored. */
 const recordForm = /^([A-Za-z0-9_-]{43})(\{.*\})$/s;
 
 interface TicketRecord extends TicketHolder {
@@ -96,7 +96,7 @@ function recordOf(hash: string, record: TicketRecord, seal: RecordSeal): string 
   return seal.of('ticket', hash, record.endsAtMs, Buffer.from(text)).toString('base64url') + text;
 }
 
-/** Null where the record is not ours, not of this ticket, or too old. */
+/** Decodes a record. Null: its seal is wrong, it belongs to another ticket, or it has expired. */
 function readRecord(hash: string, text: string, seal: RecordSeal): TicketRecord | null {
   const [, mac = '', json = ''] = recordForm.exec(text) ?? [];
   const record = parsed(json);
@@ -145,7 +145,7 @@ function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger
       return reply === 'OK' ? { ok: true, ticket } : { ok: false };
     },
     take: async (ticket) => {
-      // What cannot be one is not asked for.
+      // Redis is not asked for a text that cannot be a ticket.
       if (!ticketForm.test(ticket)) return null;
       const hash = hashOf(ticket);
       const reply = await ask('getdel', keyOf(hash));

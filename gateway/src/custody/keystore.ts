@@ -7,14 +7,14 @@ import { deriveKey, saltLength, seal, unseal } from './seal.ts';
 /** A wallet without its secret. */
 export interface WalletInfo {
   readonly publicKey: string;
-  /** Whose keys may trade with it; null: the operator's. */
+  /** The account whose keys may trade with the wallet. Null: the operator's. */
   readonly accountId: string | null;
   readonly label: string | null;
   readonly imported: boolean;
   readonly createdAtMs: number;
 }
 
-/** Signs for one wallet; the secret stays inside. */
+/** Signs for one wallet without revealing its secret. */
 export interface Signer {
   readonly publicKey: string;
   sign(message: Uint8Array): Uint8Array;
@@ -26,7 +26,7 @@ export interface Keystore {
   create(label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
   /** Null: this wallet, or `maxWallets`, are there already. */
   import(seed: Uint8Array, label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
-  /** Null: no such wallet. Rejects where what is stored was changed. */
+  /** Null: no such wallet. Rejects if the stored bytes were changed. */
   signer(publicKey: string): Promise<Signer | null>;
 }
 
@@ -41,7 +41,7 @@ export async function listWallets(store: Store, name: string): Promise<readonly 
   return (await store.wallets.list(name)).map(walletInfo);
 }
 
-/** Unlocks the keystore `name`; makes it with this passphrase where there is none. Takes a third of a second on purpose. */
+/** Unlocks the keystore `name`. Creates it with this passphrase if it does not exist. The key derivation takes a third of a second on purpose. */
 export async function openKeystore(store: Store, name: string, passphrase: string): Promise<KeystoreOutcome> {
   if ((await store.wallets.keystore(name)) === null) {
     const salt = randomBytes(saltLength);
@@ -62,7 +62,7 @@ export async function unlockKeystore(name: string, { salt, proof }: StoredKeysto
   return proven !== null && proofText.equals(proven) ? key : null;
 }
 
-/** The wallet's keypair; null: what is stored was changed, or moved from elsewhere. */
+/** Opens the wallet's keypair. Null: the stored bytes were changed, or copied from another wallet. */
 export function openWallet(key: Uint8Array, name: string, wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): Keypair | null {
   const seed = unseal(key, wallet.sealedSeed, walletContext(name, wallet.publicKey));
   const keypair = seed?.length === 32 ? generateKeypair(seed) : null;
