@@ -6,10 +6,21 @@ import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
 import { poolsAt, type PoolPlace } from './pool-accounts.ts';
-import { assembleMarket, narrowPlan, planMarket, type AssembledMarket, type MarketPlan } from './token-market.ts';
+import {
+  assembleMarket,
+  narrowPlan,
+  needsDirectory,
+  planMarket,
+  planWithQuoteCoin,
+  withHints,
+  type AssembledMarket,
+  type MarketPlan,
+} from './token-market.ts';
 
 /** Plans of markets that are kept, 1.3 KB each; the oldest go. */
 const maxPlans = 4_096;
+/** How long the pools that the directory has of a mint are used before it is asked again. */
+const hintsTtlMs = 5_000;
 /** Reads of one market in a row: one to learn its quote coin, two for accounts that a pool's own account names, one in case these moved. */
 const maxReads = 4;
 /** Pools of the directory that are read for one mint beside the derived ones: the deepest. With them, one read stays below 100 accounts. */
@@ -45,6 +56,12 @@ export interface ReadOptions {
   readonly onRead?: (addresses: readonly string[], read: AccountsRead) => void;
 }
 
+interface Kept {
+  readonly plan: MarketPlan;
+  /** When the directory was asked, by the monotonic clock; long ago if never. */
+  readonly hintedAtMs: number;
+}
+
 export interface PoolReaderOptions {
   readonly reader: AccountReader;
   readonly venues: readonly Venue[];
@@ -60,20 +77,44 @@ export class PoolReader {
   /** Accounts of the programs' settings, the same for all markets. */
   readonly settings: readonly string[];
   readonly #options: PoolReaderOptions;
-  readonly #plans = new Map<string, MarketPlan>();
+  readonly #plans = new Map<string, Kept>();
 
   constructor(options: PoolReaderOptions) {
     this.#options = options;
     this.settings = [...new Set(options.venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
   }
 
-  /** The accounts to read for a market, as far as is known. Throws TypeError if the mint is no address. */
+  /** The accounts to read for a market, as far as is known without the directory. Throws TypeError if the mint is no address. */
   planOf(mint: string): MarketPlan {
-    return this.#plans.get(mint) ?? this.#keep(planMarket(mint, [...quoteCoins.keys()], this.#options.venues));
+    return this.#plans.get(mint)?.plan ?? this.#keep(planMarket(mint, [...quoteCoins.keys()], this.#options.venues));
+  }
+
+  /**
+   * Asks the directory for the pools of a mint whose addresses do not follow from it. Null if that is not necessary: no venue has such pools,
+   * or it was asked a moment ago. Never rejects. Throws TypeError if the mint is no address.
+   */
+  lookUp(mint: string): Promise<void> | null {
+    const { venues } = this.#options;
+    const plan = this.planOf(mint);
+    const isFresh = performance.now() - this.#plans.get(mint)!.hintedAtMs < hintsTtlMs;
+    return isFresh || !venues.some((venue) => needsDirectory(venue, mint, plan.quoteMints[0]!)) ? null : this.#askDirectory(mint);
+  }
+
+  async #askDirectory(mint: string): Promise<void> {
+    const { directory, venues, log } = this.#options;
+    try {
+      const known = await directory.poolsOf(mint);
+      this.#keep(withHints(this.planOf(mint), known, venues), performance.now());
+    } catch (error) {
+      // The derived pools are known without it.
+      log.debug({ err: error, mint }, 'pools_not_looked_up');
+    }
   }
 
   /** Reads the market of a coin, all accounts in one call. Rejects with an `RpcError`. Throws TypeError if the mint is no address. */
   async readMarket(mint: string, { settings, onRead }: ReadOptions): Promise<PoolsRead> {
+    const lookingUp = this.lookUp(mint);
+    if (lookingUp !== null) await lookingUp;
     let plan = this.planOf(mint);
     for (let left = maxReads; ; left--) {
       const addresses = settings === null ? [...plan.addresses, ...this.settings] : plan.addresses;
@@ -85,7 +126,7 @@ export class PoolReader {
         assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
       const assembled = assemble(accounts);
       if (assembled.kind === 'more' && left > 1) {
-        plan = this.#keep(planMarket(mint, [assembled.quoteMint], this.#options.venues));
+        plan = this.#keep(planWithQuoteCoin(plan, assembled.quoteMint, this.#options.venues));
         continue;
       }
       if (assembled.kind === 'further' && left > 1) {
@@ -131,13 +172,15 @@ export class PoolReader {
 
   /** The quote coin of a curve never changes, so the others need not be read again. */
   #narrow(plan: MarketPlan, result: DecidedMarket): MarketPlan {
-    const quoteMint = result.kind === 'market' ? result.market.pools[0]?.pool.quoteMint : undefined;
+    const first = result.kind === 'market' ? result.market.pools[0]?.pool : undefined;
+    const isDerived = plan.pools.some(({ addresses, hinted }) => !hinted && addresses[0] === first?.address);
+    const quoteMint = isDerived ? first?.quoteMint : undefined;
     return quoteMint === undefined || plan.quoteMints.length === 1 ? plan : this.#keep(narrowPlan(plan, quoteMint));
   }
 
-  #keep(plan: MarketPlan): MarketPlan {
+  #keep(plan: MarketPlan, hintedAtMs = this.#plans.get(plan.mint)?.hintedAtMs ?? Number.NEGATIVE_INFINITY): MarketPlan {
     this.#plans.delete(plan.mint);
-    this.#plans.set(plan.mint, plan);
+    this.#plans.set(plan.mint, { plan, hintedAtMs });
     if (this.#plans.size > maxPlans) {
       const oldest = this.#plans.keys().next();
       if (oldest.done !== true) this.#plans.delete(oldest.value);

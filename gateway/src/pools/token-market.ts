@@ -1,8 +1,13 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
+import type { KnownPool } from '@sluice/shared/pools/directory.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { decodeMint, type Mint } from '@sluice/shared/solana/mint.ts';
-import type { QuoteAccounts, QuotedPool, AccountLookup } from '@sluice/shared/venues/quoting.ts';
+import type { AccountLookup, QuoteAccounts, QuotedMint, QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
+
+/** Pools of the directory in one market: the deepest. With six tick arrays for each, one read stays below 100 accounts. */
+const maxHints = 4;
 
 /** Why the amounts of a coin cannot be told from its pool's. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
@@ -19,7 +24,7 @@ export interface TradedPool {
 export interface TokenMarket {
   readonly decimals: number;
   readonly tokenProgram: string;
-  /** In the order of the venues: the curve before the pool that it moves to. */
+  /** Derived ones in the order of the venues, the curve before the pool that it moves to; then those of the directory, deepest first. */
   readonly pools: readonly TradedPool[];
   readonly unquotable: Unquotable | null;
 }
@@ -30,15 +35,24 @@ export type AssembledMarket =
   | { readonly kind: 'no_mint' }
   /** Its pools are against a coin whose accounts were not among these: they are to be read too. */
   | { readonly kind: 'more'; readonly quoteMint: string }
-  /** A pool needs further accounts, which its own account names: they are to be read too. */
+  /** Pools need further accounts, which their own accounts name: they are to be read too. */
   | { readonly kind: 'further'; readonly plan: MarketPlan }
   | { readonly kind: 'malformed'; readonly venue: string; readonly reason: string };
+
+export interface PlannedPool {
+  readonly venue: Venue;
+  readonly quoteMint: string;
+  readonly addresses: QuoteAccounts;
+  /** The directory named it. Such a pool is only a hint: if it is not what it should be, the market is assembled without it. */
+  readonly hinted: boolean;
+}
 
 /** Where the pools of one coin with some quote coins are. */
 export interface MarketPlan {
   readonly mint: string;
+  /** Quote coins of the derived pools. */
   readonly quoteMints: readonly string[];
-  readonly pools: readonly { readonly venue: Venue; readonly quoteMint: string; readonly addresses: QuoteAccounts }[];
+  readonly pools: readonly PlannedPool[];
   /** All accounts to read, settings apart. */
   readonly addresses: readonly string[];
 }
@@ -49,29 +63,49 @@ export function planMarket(mint: string, quoteMints: readonly string[], venues: 
     quoteMints.flatMap((quoteMint) => {
       const { quoting } = venue;
       const addresses = quoting?.accountsOf(mint, quoteMint) ?? null;
-      return addresses === null ? [] : [{ venue, quoteMint, addresses }];
+      return addresses === null ? [] : [{ venue, quoteMint, addresses, hinted: false }];
     }),
   );
   return planOf(mint, quoteMints, pools);
 }
 
-/** The same with one of its quote coins alone. */
+/** Whether the directory must name the venue's pools, because their addresses do not follow from the pair. Throws TypeError likewise. */
+export function needsDirectory({ quoting }: Venue, mint: string, quoteMint: string): boolean {
+  return quoting !== null && quoting.accountsOf(mint, quoteMint) === null;
+}
+
+/** The same plan with these pools of the directory, in place of earlier ones. What is known of further accounts remains. */
+export function withHints({ mint, quoteMints, pools }: MarketPlan, known: readonly KnownPool[], venues: readonly Venue[]): MarketPlan {
+  const hinted = known.flatMap(({ venue: name, address, quoteMint }): PlannedPool[] => {
+    const venue = venues.find((one) => one.name === name);
+    if (venue === undefined || !isAddress(address) || !quoteCoins.has(quoteMint) || !needsDirectory(venue, mint, quoteMint)) return [];
+    return [pools.find((pool) => pool.addresses[0] === address) ?? { venue, quoteMint, addresses: [address], hinted: true }];
+  });
+  return planOf(mint, quoteMints, [...pools.filter((pool) => !pool.hinted), ...hinted.slice(0, maxHints)]);
+}
+
+/** The same with one of its quote coins alone, pools of the directory apart. */
 export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): MarketPlan {
   return planOf(
     mint,
     [quoteMint],
-    pools.filter((pool) => pool.quoteMint === quoteMint),
+    pools.filter((pool) => pool.hinted || pool.quoteMint === quoteMint),
   );
 }
 
-/** The same with further accounts of one of its pools. */
-function widenPlan({ mint, quoteMints, pools }: MarketPlan, pool: string, further: readonly string[]): MarketPlan {
-  const wider = pools.map((one) => (one.addresses[0] === pool ? { ...one, addresses: withFurther(one.addresses, further) } : one));
-  return planOf(mint, quoteMints, wider);
+/** Derived pools with another quote coin alone; those of the directory remain. */
+export function planWithQuoteCoin({ mint, pools }: MarketPlan, quoteMint: string, venues: readonly Venue[]): MarketPlan {
+  return planOf(mint, [quoteMint], [...planMarket(mint, [quoteMint], venues).pools, ...pools.filter((pool) => pool.hinted)]);
 }
 
-function withFurther([pool, ...others]: QuoteAccounts, further: readonly string[]): QuoteAccounts {
-  return [pool, ...new Set([...others, ...further])];
+/** The same with other further accounts of some of its pools. */
+function widenPlan({ mint, quoteMints, pools }: MarketPlan, further: ReadonlyMap<string, readonly string[]>): MarketPlan {
+  const wider = pools.map((one): PlannedPool => {
+    const [pool] = one.addresses;
+    const others = further.get(pool);
+    return others === undefined ? one : { ...one, addresses: [pool, ...new Set(others)] };
+  });
+  return planOf(mint, quoteMints, wider);
 }
 
 function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['pools']): MarketPlan {
@@ -79,36 +113,61 @@ function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['
   return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
 }
 
-/** Puts a market together from accounts of one moment. Never throws. */
-export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
-  const { mint, quoteMints, pools } = plan;
-  const decoded = mintAt(accounts, mint);
-  if (decoded === null) return { kind: 'no_mint' };
-  const coin = { address: mint, decimals: decoded.decimals, supply: decoded.supply };
-  const opened = new Map<string, TradedPool>();
-  let unquotable = unquotableBy(decoded);
-  for (const { venue, addresses } of pools) {
+type OpenedPlan = PlannedPool & { readonly pool: QuotedPool };
+type Unopened = Extract<AssembledMarket, { kind: 'more' | 'malformed' }>;
+
+interface OpenPools {
+  readonly pools: readonly OpenedPlan[];
+  /** Accounts that pools need beside themselves, by the pool. */
+  readonly further: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Opens all pools of a plan; a pool of the directory that cannot be opened is left out. */
+function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts: AccountLookup): OpenPools | Unopened {
+  const opened = new Map<string, OpenedPlan>();
+  const further = new Map<string, readonly string[]>();
+  for (const planned of pools) {
+    const { venue, addresses, hinted } = planned;
     if (opened.has(addresses[0])) continue;
     const result = venue.quoting!.open(coin, addresses, accounts);
+    if (result.kind === 'absent' || (result.kind === 'malformed' && hinted)) continue;
     if (result.kind === 'malformed') return { kind: 'malformed', venue: venue.name, reason: result.reason };
-    if (result.kind === 'absent') continue;
-    if (result.kind === 'more') return { kind: 'further', plan: widenPlan(plan, addresses[0], result.addresses) };
+    if (result.kind === 'more') {
+      further.set(addresses[0], result.addresses);
+      continue;
+    }
     const { quoteMint } = result.pool;
-    if (!quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
-    let quoteDecimals = quoteCoins.get(quoteMint)?.decimals;
+    if (hinted && !quoteCoins.has(quoteMint)) continue;
+    if (!hinted && !quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
+    opened.set(addresses[0], { ...planned, pool: result.pool });
+  }
+  return { pools: [...opened.values()], further };
+}
+
+/** Puts a market together from accounts of one moment. Never throws. */
+export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
+  const decoded = mintAt(accounts, plan.mint);
+  if (decoded === null) return { kind: 'no_mint' };
+  const { decimals, supply, tokenProgram: ownTokenProgram } = decoded;
+  const opened = openPools(plan, { address: plan.mint, decimals, supply }, accounts);
+  if ('kind' in opened) return opened;
+  if (opened.further.size > 0) return { kind: 'further', plan: widenPlan(plan, opened.further) };
+  let unquotable = unquotableBy(decoded);
+  const pools: TradedPool[] = [];
+  for (const { venue, pool } of opened.pools) {
+    let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
     // The usual ones are of the older program.
     let quoteTokenProgram = tokenProgram;
     if (quoteDecimals === undefined) {
-      const quoteCoin = mintAt(accounts, quoteMint);
+      const quoteCoin = mintAt(accounts, pool.quoteMint);
       if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is no mint' };
       unquotable ??= unquotableBy(quoteCoin);
       quoteDecimals = quoteCoin.decimals;
       quoteTokenProgram = quoteCoin.tokenProgram;
     }
-    opened.set(addresses[0], { venue, pool: result.pool, quoteDecimals, quoteTokenProgram });
+    pools.push({ venue, pool, quoteDecimals, quoteTokenProgram });
   }
-  const { decimals, tokenProgram: ownTokenProgram } = decoded;
-  return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, pools: [...opened.values()], unquotable } };
+  return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, pools, unquotable } };
 }
 
 function mintAt(accounts: AccountLookup, address: string): Mint | null {

@@ -1,7 +1,7 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { priceImpactBps, type Quote } from '@sluice/shared/venues/quoting.ts';
-import { feeOfKind } from '@sluice/shared/venues/fee.ts';
+import { feeOfKind, feesInBase } from '@sluice/shared/venues/fee.ts';
 import type { FeeKind } from '@sluice/shared/venues/venue.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 
@@ -20,10 +20,15 @@ export function quoteObject({ quote, bounds: { minOut, maxIn }, baseDecimals, qu
   const isBuy = quote.side === 'buy';
   const [inDecimals, outDecimals] = isBuy ? [quoteDecimals, baseDecimals] : [baseDecimals, quoteDecimals];
   const [inAmount, outAmount] = isBuy ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote];
-  const { fees, feeTotal } = quote;
+  const { fees, baseAmount, quoteAmount } = quote;
+  const ofBase = feesInBase(fees);
+  // Fees that are charged in the token are stated in the quote coin, at the rate of this trade.
+  const inQuote = (amount: bigint): bigint => (amount * quoteAmount) / (baseAmount - ofBase);
+  const feeTotal = quote.feeTotal + (ofBase === 0n ? 0n : inQuote(ofBase));
   const fee = (kind: FeeKind): { readonly amount: string; readonly bps: number } => {
     const { amount, bps } = feeOfKind(fees, kind);
-    return { amount: String(amount), bps };
+    const isOfBase = fees.some((one) => one.kind === kind && one.coin === 'base');
+    return { amount: String(isOfBase ? inQuote(amount) : amount), bps };
   };
   return {
     inAmount: String(inAmount),

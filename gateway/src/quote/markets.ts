@@ -28,7 +28,9 @@ export interface PolledMarket extends MarketRead {
 export interface Markets {
   /** At once if it was read a moment ago. The same market is asked for once at a time. Rejects with an `RpcError`. */
   read(mint: string): PolledMarket | Promise<PolledMarket>;
-  /** Asks in any case, in this turn: what else is read in it is of the same slot. */
+  /** Finds the coin's pools, before `readNow`, if that takes more than this turn. Otherwise null. */
+  lookUp(mint: string): Promise<void> | null;
+  /** Asks in any case, after `lookUp` in this turn: what else is read in it is of the same slot. */
   readNow(mint: string): Promise<PolledMarket>;
   readonly counters: { readonly hits: number; readonly reads: number; readonly shared: number; readonly malformed: number };
 }
@@ -87,6 +89,7 @@ export function createMarkets(pools: PoolReader, nowMs: () => number = Date.now)
       running.set(mint, started);
       return started;
     },
+    lookUp: (mint) => pools.lookUp(mint),
     readNow: readFresh,
   };
 }

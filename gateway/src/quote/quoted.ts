@@ -84,16 +84,18 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
 }
 
 /**
- * The pools that an order may be traded in, at least one. All have the same quote coin, because an order's amount is in that coin: the first
- * of `quoteCoins` that a pool is in, or else that of the first pool.
+ * The pools that an order may be traded in, at least one. All have the same quote coin, because an order's amount is in that coin. Anybody can
+ * open a pool on some venues, so pools that orders are sent to decide: the first of `quoteCoins` that one of them is in, or that of the first
+ * one. Without such pools it is the coin of the first pool.
  */
 function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
   const open = named.filter((one) => !one.pool.complete);
   if (open.length > 0) {
-    const inCoin = (mint: string): readonly TradedPool[] => open.filter((one) => one.pool.quoteMint === mint);
-    const coin = [...quoteCoins.keys()].find((mint) => inCoin(mint).length > 0);
-    return inCoin(coin ?? open[0]!.pool.quoteMint);
+    const deciding = open.filter(({ venue }) => venue.signing !== null);
+    const coins = (deciding.length > 0 ? deciding : open.slice(0, 1)).map((one) => one.pool.quoteMint);
+    const coin = [...quoteCoins.keys()].find((mint) => coins.includes(mint)) ?? coins[0];
+    return open.filter((one) => one.pool.quoteMint === coin);
   }
   if (pools.length === 0)
     return { error: 'NOT_FOUND', message: 'No venue that is quoted trades this coin.', details: { reason: 'no_pool' } };
@@ -146,6 +148,8 @@ function refusal(fault: QuoteFault): QuoteRefusal {
       return wrongFields({ side: 'the venue lets nobody trade on this side now' });
     case 'too_small':
       return wrongFields({ amount: 'is so small that nothing would be left of it' });
+    case 'unknown_fee':
+      return wrongFields({ pool: 'the fee of the pool changes from trade to trade, and what it is now cannot be computed' });
     case 'too_large':
       return wrongFields({ amount: 'is more than the pool can trade' });
   }

@@ -55,6 +55,8 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
 async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number, untilMs: number): Promise<Answer> {
   const { markets, reader, nowMs } = options;
   const { amount, mint } = order;
+  const lookingUp = markets.lookUp(mint);
+  if (lookingUp !== null) await lookingUp;
   const [market, balance] = await Promise.all([
     markets.readNow(mint),
     amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance,

@@ -1,6 +1,6 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { feeOfKind } from '@sluice/shared/venues/fee.ts';
+import { feeOfKind, feesInBase } from '@sluice/shared/venues/fee.ts';
 import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import type { CurveMigrated, Fee, FeePart, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type {
@@ -65,7 +65,7 @@ export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
     return coin === moneyCoin ? fee : { kind, amount: inMoney(amount), bps, coin: moneyCoin };
   });
   // `feeTotal` counts the fees in the program's quote coin; those in its base coin come from the list.
-  const ofBase = trade.fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
+  const ofBase = feesInBase(trade.fees);
   const feeTotal = flipped ? inMoney(trade.feeTotal) + ofBase : trade.feeTotal + inMoney(ofBase);
   const state = flipped ? flipPrice(trade) : trade;
   return {

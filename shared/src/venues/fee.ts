@@ -7,3 +7,8 @@ export function feeOfKind(fees: readonly Fee[], kind: FeeKind): FeePart {
   for (const fee of fees) if (fee.kind === kind) return fee;
   return noFee;
 }
+
+/** What was charged in the base coin. */
+export function feesInBase(fees: readonly Fee[]): bigint {
+  return fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
+}

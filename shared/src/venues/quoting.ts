@@ -1,3 +1,4 @@
+import { feesInBase } from './fee.ts';
 import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { Fee, PoolReserves } from './venue.ts';
 
@@ -34,13 +35,13 @@ export interface VenueQuoting {
   accountsOf(mint: string, quoteMint: string): QuoteAccounts | null;
   /**
    * Builds the state of a pool. `addresses` are those that were read, the pool first; `accounts` contains them and the settings. If the
-   * pool needs more accounts, `open` returns their addresses. The caller then reads all accounts again in one call, so that all are of one
-   * slot.
+   * pool needs other accounts, `open` returns their addresses. The caller then reads the pool and these again in one call, so that all are
+   * of one slot. A pool that does not trade this mint is absent.
    */
   open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup): OpenedPool;
 }
 
-/** `absent`: the pool does not exist. `more`: these accounts are also needed, and were not among those that were read. */
+/** `absent`: the pool does not exist. `more`: the accounts that are needed beside the pool, some of which were not read. */
 export type OpenedPool =
   | { readonly kind: 'open'; readonly pool: QuotedPool }
   | { readonly kind: 'more'; readonly addresses: readonly string[] }
@@ -71,13 +72,14 @@ export type QuotedTrade = { readonly exact: 'quoteIn' | 'baseOut' | 'baseIn'; re
 
 /**
  * `complete`: the curve has sold everything. `disabled`: the program's settings forbid this side. `too_small`: after fees nothing is left.
- * `too_large`: more than the pool has, or than a u64 can hold.
+ * `too_large`: more than the pool has or one trade can move, or than a u64 can hold. `unknown_fee`: the pool's fee cannot be computed.
  */
-export type QuoteFault = 'complete' | 'disabled' | 'too_small' | 'too_large';
+export type QuoteFault = 'complete' | 'disabled' | 'too_small' | 'too_large' | 'unknown_fee';
 export type QuoteOutcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly fault: QuoteFault };
 
 export interface Quote {
   readonly side: 'buy' | 'sell';
+  /** What the trader receives (buy) or gives in all (sell). */
   readonly baseAmount: bigint;
   /** The amount through the pool, without fees. */
   readonly quoteAmount: bigint;
@@ -122,10 +124,11 @@ export function priceImpactBps({
   side,
   baseAmount,
   quoteAmount,
+  fees,
   priceQuote,
   priceBase,
-}: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'priceQuote' | 'priceBase'>): number {
-  const atPrice = baseAmount * priceQuote;
+}: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'fees' | 'priceQuote' | 'priceBase'>): number {
+  const atPrice = (baseAmount - feesInBase(fees)) * priceQuote;
   const worse = side === 'buy' ? quoteAmount * priceBase - atPrice : atPrice - quoteAmount * priceBase;
   if (worse <= 0n || atPrice === 0n) return 0;
   return Number((worse * basisPoints + atPrice - 1n) / atPrice);

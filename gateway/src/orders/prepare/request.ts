@@ -46,6 +46,9 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
     venues,
   );
   const fields: Record<string, string> = !read.ok && read.error === 'INVALID_REQUEST' ? { ...read.fields } : {};
+  if (venues.some(({ name, quoting, signing }) => name === pool && quoting !== null && signing === null)) {
+    fields['pool'] = `\`${pool}\` is quoted, but no orders are sent to it`;
+  }
   if (!isAddress(publicKey)) fields['publicKey'] = 'is no address';
   const fee = priorityFee === undefined ? null : rawAmount(priorityFee, solDecimals);
   if (fee?.ok === false) fields['priorityFee'] = fee.fault;

@@ -101,7 +101,9 @@ export function createHotState({
     signal: ended,
   });
   const watched = new WatchedAccounts({ urls: wsUrls, chain, log, signal: ended });
-  const pools = new PoolReader({ reader, venues, directory, log });
+  // An order is never priced on a pool that it cannot be sent to.
+  const tradable = venues.filter(({ signing }) => signing !== null);
+  const pools = new PoolReader({ reader, venues: tradable, directory, log });
   for (const address of pools.settings) watched.hold(address);
   const keeper = keepAccounts(watched, reader, ended);
   const slots = pollSlots(endpoints, chain, ended);
