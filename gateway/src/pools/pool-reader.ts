@@ -56,7 +56,7 @@ export interface ReadOptions {
   readonly onRead?: (addresses: readonly string[], read: AccountsRead) => void;
 }
 
-interface Kept {
+interface KnownPlan {
   readonly plan: MarketPlan;
   /** When the directory was asked, by the monotonic clock; long ago if never. */
   readonly hintedAtMs: number;
@@ -77,7 +77,7 @@ export class PoolReader {
   /** Accounts of the programs' settings, the same for all markets. */
   readonly settings: readonly string[];
   readonly #options: PoolReaderOptions;
-  readonly #plans = new Map<string, Kept>();
+  readonly #plans = new Map<string, KnownPlan>();
 
   constructor(options: PoolReaderOptions) {
     this.#options = options;

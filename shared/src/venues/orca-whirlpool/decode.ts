@@ -14,6 +14,13 @@ export interface Whirlpool {
   readonly mintB: string;
   readonly vaultA: string;
   readonly vaultB: string;
+  readonly tickSpacing: number;
+  /** Hundredths of a basis point of the input. */
+  readonly feeRate: number;
+  /** Basis points of the fee. */
+  readonly protocolFeeRate: number;
+  /** The fee rate moves with the trades: an oracle account beside the pool has its state. */
+  readonly adaptiveFee: boolean;
   /** Square root of raw B per raw A, times 2^64. */
   readonly sqrtPriceX64: bigint;
   readonly liquidity: bigint;
@@ -26,7 +33,13 @@ const oneX128 = 1n << 128n;
 export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
   if (data.length < whirlpoolLength || !hasPrefix(data, whirlpoolDiscriminator)) return null;
   const view = viewOf(data);
+  const tickSpacing = view.getUint16(whirlpool.tickSpacing, true);
   return {
+    tickSpacing,
+    feeRate: view.getUint16(whirlpool.feeRate, true),
+    protocolFeeRate: view.getUint16(whirlpool.protocolFeeRate, true),
+    // The index of an ordinary fee tier is its tick spacing.
+    adaptiveFee: view.getUint16(whirlpool.feeTierIndex, true) !== tickSpacing,
     mintA: encodeBase58(data, whirlpool.mintA, 32),
     mintB: encodeBase58(data, whirlpool.mintB, 32),
     vaultA: encodeBase58(data, whirlpool.vaultA, 32),
@@ -43,7 +56,7 @@ export function whirlpoolPrice({ sqrtPriceX64 }: Pick<Whirlpool, 'sqrtPriceX64'>
 }
 
 /** USDC for one SOL from a pool of that pair, in either order, correctly rounded; null for another pair, or without a price or liquidity behind it. */
-export function usdcPerSol(pool: Whirlpool): number | null {
+export function usdcPerSol(pool: Pick<Whirlpool, 'mintA' | 'mintB' | 'sqrtPriceX64' | 'liquidity'>): number | null {
   const { mintA, mintB, sqrtPriceX64, liquidity } = pool;
   if (sqrtPriceX64 === 0n || liquidity === 0n) return null;
   if (mintA === wrappedSolMint && mintB === usdcMint) return whirlpoolPrice(pool, solDecimals, usdcDecimals);

@@ -2,6 +2,7 @@ import { anchorFault } from '../anchor-errors.ts';
 import type { Venue } from '../venue.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { programId } from './program.ts';
+import { quoting } from './quote.ts';
 
 export { decodeWhirlpool, usdcPerSol, whirlpoolPrice } from './decode.ts';
 
@@ -18,7 +19,7 @@ export const orcaWhirlpool: Venue = {
   poolOfMint: () => null,
   derivedPools: () => [],
   curveProgress: () => null,
-  quoting: null,
+  quoting,
   signing: null,
   tradeFault: anchorFault,
 };

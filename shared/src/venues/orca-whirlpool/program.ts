@@ -1,5 +1,8 @@
+import { addressBytes, findProgramAddress } from '../../solana/pda.ts';
+import { whirlpoolProgram as programId } from '../../solana/well-known.ts';
+
 /** Orca Whirlpools. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`. */
-export { whirlpoolProgram as programId } from '../../solana/well-known.ts';
+export { programId };
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
@@ -19,3 +22,8 @@ export const ignoredEvents: ReadonlyMap<string, string> = new Map([
   ['a601244770cab5ab', 'LiquidityDecreased'],
   ['5f82b584fb32c326', 'LiquidityRepositioned'],
 ]);
+
+/** Account with the ticks from `start` on. Throws TypeError if the pool is no address. */
+export function tickArrayAddress(pool: string, start: number): string {
+  return findProgramAddress([Buffer.from('tick_array'), addressBytes(pool), Buffer.from(String(start))], programId).address;
+}

@@ -1,0 +1,87 @@
+import { maxU64 } from '../quoting.ts';
+import { maxSqrtPrice, minSqrtPrice } from './tick-math.ts';
+
+/** Fee rates are hundredths of a basis point. */
+const feeDenominator = 1_000_000n;
+const maxU128 = (1n << 128n) - 1n;
+const fraction = (1n << 64n) - 1n;
+
+/** A part of a swap in which the liquidity stays the same. All amounts are raw, prices square roots in Q64.64. */
+interface StepInput {
+  readonly remaining: bigint;
+  readonly feeRate: bigint;
+  readonly liquidity: bigint;
+  readonly sqrtPrice: bigint;
+  /** Where the step ends at the latest. */
+  readonly target: bigint;
+  /** `remaining` is what the trader gives; otherwise what the trader gets. */
+  readonly exactIn: boolean;
+  /** The trader gives A, and the price falls. */
+  readonly aToB: boolean;
+}
+
+interface Step {
+  /** What goes into the pool, without the fee. */
+  readonly amountIn: bigint;
+  readonly amountOut: bigint;
+  readonly fee: bigint;
+  readonly sqrtPrice: bigint;
+}
+
+function divided(numerator: bigint, denominator: bigint, roundUp: boolean): bigint {
+  const quotient = numerator / denominator;
+  return roundUp && quotient * denominator !== numerator ? quotient + 1n : quotient;
+}
+
+/** A between two prices: liquidity × (1/low − 1/high). Null if it exceeds a u64. */
+function amountOfA(one: bigint, other: bigint, liquidity: bigint, roundUp: boolean): bigint | null {
+  const [low, high] = one < other ? [one, other] : [other, one];
+  const amount = divided((liquidity * (high - low)) << 64n, high * low, roundUp);
+  return amount > maxU64 ? null : amount;
+}
+
+/** B between two prices: liquidity × (high − low). Null if the program's arithmetic overflows. */
+function amountOfB(one: bigint, other: bigint, liquidity: bigint, roundUp: boolean): bigint | null {
+  const product = liquidity * (one < other ? other - one : one - other);
+  if (product > maxU128) return null;
+  const amount = product >> 64n;
+  return roundUp && (product & fraction) > 0n ? (amount === maxU64 ? null : amount + 1n) : amount;
+}
+
+/** The price behind an amount of A that comes in or goes out, rounded up: against the trader. Null if there is not so much. */
+function priceAfterA(sqrtPrice: bigint, liquidity: bigint, amount: bigint, exactIn: boolean): bigint | null {
+  if (amount === 0n) return sqrtPrice;
+  const denominator = exactIn ? (liquidity << 64n) + amount * sqrtPrice : (liquidity << 64n) - amount * sqrtPrice;
+  if (denominator <= 0n) return null;
+  const price = divided((liquidity * sqrtPrice) << 64n, denominator, true);
+  return price < minSqrtPrice || price > maxSqrtPrice ? null : price;
+}
+
+/** The same of B, rounded down. */
+function priceAfterB(sqrtPrice: bigint, liquidity: bigint, amount: bigint, exactIn: boolean): bigint | null {
+  if (liquidity === 0n) return null;
+  const way = divided(amount << 64n, liquidity, !exactIn);
+  const price = exactIn ? sqrtPrice + way : sqrtPrice - way;
+  return price < 0n || price > maxU128 ? null : price;
+}
+
+/** One step as the program does it. Null if the program would fail. */
+export function swapStep({ remaining, feeRate, liquidity, sqrtPrice, target, exactIn, aToB }: StepInput): Step | null {
+  // The amount of the coin that the trade names is fixed; the amount of the other one follows. What comes in is rounded up.
+  const fixesA = aToB === exactIn;
+  const [fixedOf, otherOf] = fixesA ? [amountOfA, amountOfB] : [amountOfB, amountOfA];
+  const toTarget = fixedOf(sqrtPrice, target, liquidity, exactIn);
+  const available = exactIn ? (remaining * (feeDenominator - feeRate)) / feeDenominator : remaining;
+  const isEnough = toTarget !== null && toTarget <= available;
+  const next = isEnough ? target : (fixesA ? priceAfterA : priceAfterB)(sqrtPrice, liquidity, available, exactIn);
+  if (next === null) return null;
+  const reaches = next === target;
+  const fixed = reaches && toTarget !== null ? toTarget : fixedOf(sqrtPrice, next, liquidity, exactIn);
+  const other = otherOf(sqrtPrice, next, liquidity, !exactIn);
+  if (fixed === null || other === null) return null;
+  const amountIn = exactIn ? fixed : other;
+  const amountOut = exactIn ? other : fixed < remaining ? fixed : remaining;
+  // The last step of an exact input takes all that is left: what rounding spares is fee.
+  const fee = exactIn && !reaches ? remaining - amountIn : divided(amountIn * feeRate, feeDenominator - feeRate, true);
+  return fee < 0n || fee > maxU64 ? null : { amountIn, amountOut, fee, sqrtPrice: next };
+}
