@@ -215,6 +215,16 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
       sqrtPriceX64: 1_304_381_782_533_278_221_200_000n,
       liquidity: 141_421_356n,
       tick: 223_338,
+      tickSpacing: 32_896,
+      feeRate: 10_000,
+      protocolFeeRate: 1_300,
+      adaptiveFee: false,
+    });
+    expect(recorded.data_decoded).toMatchObject({
+      tickSpacing: { data: '32896' },
+      tickSpacingSeed: { data: [128, 128] },
+      feeRate: { data: '10000' },
+      protocolFeeRate: { data: '1300' },
     });
     expect(recorded.data_decoded['sqrtPrice']!.data).toBe('1304381782533278221200000');
     expect(recorded.data_decoded['tokenMintB']!.data).toBe(pool.mintB);
