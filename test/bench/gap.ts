@@ -107,13 +107,14 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   });
   publisher.stand();
   await until('it leads', () => publisher.leads);
-  const { gaps } = continuity.stats;
   const running = continuity.run();
-  await until('it begins', () => continuity.stats.gaps.rounds > gaps.rounds);
+  await until('it begins', () => continuity.stats.gaps.rounds > 0);
   tip = lastSlot;
   for (let slot = firstSlot; slot <= lastSlot; slot++) continuity.slot(slot, slot - 1);
   continuity.resumed();
-  const longest = await longestTurnMs(() => continuity.stats.watermark === lastSlot);
+  // A round that was running then may not have seen these slots. The watermark does not pass events that wait.
+  const roundsBefore = continuity.stats.gaps.rounds;
+  const longest = await longestTurnMs(() => continuity.stats.gaps.rounds >= roundsBefore + 2);
   ended.abort();
   await running;
   await publisher.close(0);
