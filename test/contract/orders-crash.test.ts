@@ -7,7 +7,7 @@ import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { orderGenesisHash } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
+import { newPlace, storeKinds, type StoreKind, type StorePlace } from './store-harness.ts';
 
 const child = fileURLToPath(new URL('order-child.ts', import.meta.url));
 const rounds = 6;
@@ -42,6 +42,15 @@ async function killAfter(lines: number, { settings }: StorePlace, round: string)
   return told;
 }
 
+/** Waits until PostgreSQL has finished the statements of a killed client: they may commit after the client is gone. */
+async function statementsEnded(kind: StoreKind, place: StorePlace): Promise<void> {
+  if (kind === 'SQLite') return;
+  const database = await place.database();
+  const others = `SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`;
+  await expect.poll(async () => (await database.all(others)).length, { timeout: 20_000, interval: 10 }).toBe(0);
+}
+
 async function allOrders(store: Store): Promise<readonly StoredOrder[]> {
   const all: StoredOrder[] = [];
   for (let before: string | null = null; ;) {
@@ -60,6 +69,7 @@ describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
     const told = new Map<string, Told>();
     for (let round = 0; round < rounds; round++) {
       for (const [id, one] of await killAfter(10 + 17 * round, place, `gateway-${round}`)) told.set(id, one);
+      await statementsEnded(kind, place);
     }
     const orders = await allOrders(store);
     const byId = new Map(orders.map((order) => [order.id, order]));
