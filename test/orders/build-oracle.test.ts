@@ -17,10 +17,10 @@ import { fromWeb3, key } from '../simnet/support/web3.ts';
 import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProgramOf, type Coin } from './coins.ts';
 
 /**
- * Instructions against those of the programs' own SDKs, account by account and byte by byte, for coins of every kind: flags,
- * creators (none, a wallet, the coin's sharing config), quote coins and token programs at random. The SDKs choose fee recipients
- * by `Math.random`, which is told here what to choose. Instructions that the SDKs do not build are encoded by anchor from the
- * programs' IDL, with the accounts of those that they do.
+ * Compares our instructions with those of the programs' own SDKs, account by account and byte by byte, for random coins of every kind:
+ * flags, creators (none, a wallet, the coin's sharing config), quote coins and token programs. The SDKs choose fee recipients by
+ * `Math.random`, which the test controls. Instructions that the SDKs do not build are encoded by anchor from the programs' IDL, with the
+ * accounts of those that they build.
  */
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
 const sdk = pumpSdk.PUMP_SDK;
@@ -41,7 +41,7 @@ function chooseRecipient(one: Coin): void {
 
 const coders = { pump: new BorshInstructionCoder(pumpIdl), amm: new BorshInstructionCoder(pumpAmmIdl) };
 
-/** By length too: anchor leaves out what an instruction does not end with. */
+/** Compares lengths too, because anchor omits accounts at the end of an instruction. */
 function plain({ programId, accounts, data }: Instruction) {
   const metas = accounts.map(({ address: at, signer, writable }) => `${at}${signer ? ' signer' : ''}${writable ? ' writable' : ''}`);
   return { programId, accounts: metas, data: Buffer.from(data).toString('hex') };
@@ -138,7 +138,7 @@ async function theirsOnPool(one: Coin, at: string, bytes: Buffer, order: TradeOr
 }
 
 const isOfBudget = ({ programId }: Instruction): boolean => programId === computeBudgetProgram;
-/** The SDK lets pools of older layouts grow first; the program trades on them as they are (`real-programs.test.ts`). */
+/** The SDK grows pools of older layouts first; the program trades on them unchanged (`real-programs.test.ts`). */
 const isNoGrowth = ({ data }: { readonly data: string }): boolean => data !== 'ea66c2cb96483ee5';
 const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
@@ -161,6 +161,6 @@ test('pools: everything around buy, buy_exact_quote_in and sell equals @pump-fun
     }),
     { seed, numRuns: runs },
   );
-  // Purchases of 25 to 27 accounts, sales of 23 to 26.
+  // Buys have 25 to 27 accounts, sells 23 to 26.
   expect(seen.size).toBeGreaterThan(10);
 });

@@ -17,7 +17,7 @@ import {
   tradeAsQuoted,
 } from './built-trades.ts';
 
-/** Built, signed and sent: messages land on the simulated chain and do what their quote said, to the lamport. */
+/** Builds, signs and sends trades: they land on the simulated chain with exactly the quoted amounts, to the lamport. */
 function live(chain: SimChain, coin: QuotedCoin, boost: boolean): void {
   const world = simulated(chain);
   tradeAll(world, coin);

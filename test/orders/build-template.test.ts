@@ -14,7 +14,7 @@ const seed = 20261121;
 const text = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => encodeBase58(bytes));
 const u64 = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n });
 
-/** What varies from order to order beside the coin. */
+/** What differs between orders besides the coin. */
 const around = fc.record({
   isCurve: fc.boolean(),
   baseAccountExists: fc.constantFrom(true, false, null),
@@ -48,7 +48,7 @@ test(
     let recipient = 0;
     let largest = 0;
     fc.assert(
-      // The same coin with a few surroundings and amounts, and the same again when its creator and flags have changed.
+      // The same coin with a few different orders, and again after its creator and flags have changed.
       fc.property(
         fc.array(coin, { minLength: 1, maxLength: 2 }),
         coin,
@@ -160,7 +160,7 @@ test('one template serves all fee recipients and tip accounts, unless keys coinc
   };
   for (let turn = 0; turn < 24; turn++) build(tips[turn % tips.length]!);
   expect(builder.counters).toEqual({ filled: 23, compiled: 1 });
-  // To an account that stands in the message already, and to another one after it.
+  // First a tip account that the message already contains, then another one.
   build(one.mint);
   expect(builder.counters).toEqual({ filled: 23, compiled: 2 });
   build(tips[0]!);

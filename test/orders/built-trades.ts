@@ -15,7 +15,7 @@ import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
 import { decodeWith, plainQuote, type FeesByKind, type PlainEvent } from '../support/decoded.ts';
 
-/** Trades built and signed by one wallet, sent to whatever executes them, and compared with their quotes to the lamport. */
+/** Trades that one wallet builds and signs. They are executed and compared with their quotes to the lamport. */
 const buyer = wallet('built', 'buyer');
 export const user = buyer.publicKey;
 const tip = { to: wallet('built', 'tip').publicKey, lamports: 2_000_000n };
@@ -35,10 +35,10 @@ export interface Executed {
   readonly units: number;
 }
 
-/** What executes: the simulated chain, or the real programs. */
+/** Where trades are executed: the simulated chain, or the real programs. */
 export interface World {
   account(address: string): WorldAccount | null;
-  /** One that no message had yet. */
+  /** A blockhash that no message has used yet. */
   newBlockhash(): string;
   send(wire: Uint8Array): Executed;
 }
@@ -70,7 +70,7 @@ export interface OpenPool {
   readonly pool: QuotedPool;
 }
 
-/** The open pool of a coin, from the world's own accounts in the way of `POST /quote`. */
+/** The open pool of a coin, from the world's accounts, read as by `POST /quote`. */
 export function openPoolOf(world: World, { mint, quoteMint }: QuotedCoin): OpenPool {
   const known = new Set([...quoteCoins.keys(), quoteMint]);
   const assembled = assembleMarket(planMarket(mint, [...known], venues), (address) => world.account(address));
@@ -87,11 +87,11 @@ const builder = createMessageBuilder();
 export interface SentTrade extends Executed {
   readonly quote: Quote;
   readonly built: BuiltMessage;
-  /** What the trade may make, let grow or close, as it was before. */
+  /** The accounts that the trade may create, grow or close, in their state before it. */
   readonly before: ReadonlyMap<string, WorldAccount | null>;
 }
 
-/** Sends a trade with bounds as tight as its quote. `parts` may hold a pool of a moment ago. */
+/** Sends a trade with bounds equal to its quote. `parts` may contain an earlier state of the pool. */
 export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
   const pool = parts.pool ?? openPoolOf(world, coin).pool;
   const outcome = pool.quote(trade);
@@ -129,12 +129,14 @@ function tokensAt(world: World, address: string): bigint {
 }
 export const tokensHeld = (world: World, { mint, tokenProgram: program }: QuotedCoin): bigint =>
   tokensAt(world, associatedTokenAddress(user, mint, program));
-/** What it has of the quote coin; SOL is wrapped for the time of a trade only. */
+/** The balance of the quote coin; SOL is wrapped only during a trade. */
 const quoteHeld = (world: World, coin: QuotedCoin): bigint =>
   tokensAt(world, associatedTokenAddress(user, coin.quoteMint, quoteProgramOf(world, coin)));
 const lamportsAt = (world: World, address: string): bigint => world.account(address)?.lamports ?? 0n;
 
-/** Lamports that the wallet must have lost beside the trade: the fee, the tip, and rent of what was made, less that of what was closed. */
+/**
+ * Lamports that the wallet must have lost besides the trade: the fee, the tip, and the rent of created accounts, less that of closed ones.
+ */
 function besideTrade(world: World, { built, before }: SentTrade): bigint {
   const { trade, computeUnitLimit } = built;
   const priorityFee = (microLamportsPerUnit * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
@@ -147,13 +149,15 @@ function besideTrade(world: World, { built, before }: SentTrade): bigint {
   return signatureFee + priorityFee + tip.lamports + rent;
 }
 
-/** Of a coin without a creator the program names the rate that nobody is paid. */
+/** For a coin without a creator, the program reports a rate although nobody is paid. */
 function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: FeesByKind): unknown {
   const parts = { protocol, creator, lp, cashback, holderRewards };
   return { ...Object.fromEntries(Object.entries(parts).map(([name, { amount }]) => [name, { amount }])), total };
 }
 
-/** Trades, and expects exactly what the quote said: tokens, quote coins, fees, reserves, lamports, and compute units within what was asked for. */
+/**
+ * Trades, and expects exactly what was quoted: tokens, quote coins, fees, reserves, lamports, and compute units within the requested limit.
+ */
 export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
   const [tokens, quoteBefore, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
   const sent = sendTrade(world, coin, trade, parts);
@@ -167,20 +171,20 @@ export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade
   const inSol = coin.quoteMint === wrappedSolMint;
   expect(quoteBefore - quoteHeld(world, coin)).toBe(inSol ? 0n : sign * quote.traderQuote);
   expect(held - lamportsAt(world, user)).toBe(besideTrade(world, sent) + (inSol ? sign * quote.traderQuote : 0n));
-  // Enough is asked for, and not as much as would be paid for in vain.
+  // The limit is sufficient, and not wastefully high.
   expect(built.computeUnitLimit).toBeGreaterThan(sent.units * 1.1);
   expect(built.computeUnitLimit).toBeLessThan(sent.units * 3.5);
   return sent;
 }
 
-/** What the failure means; the program that failed first, the innermost, tells it. */
+/** The meaning of the failure; the innermost program, which failed first, reports it. */
 export function faultOf({ logs }: Executed): string {
   const line = logs.find((text) => text.includes('failed: custom program error: 0x')) ?? '';
   const [, program = '', code = ''] = /^Program (\w+) failed: custom program error: 0x([0-9a-f]+)$/.exec(line) ?? [];
   return venueByProgram.get(program)?.tradeFault(Number.parseInt(code, 16)) ?? `${program} ${code}`;
 }
 
-/** A pool that builds as this one does, with a changed instruction or changed bounds. */
+/** A pool that builds like this one, with a changed instruction or changed bounds. */
 export function changed(
   pool: QuotedPool,
   build: (order: Parameters<QuotedPool['build']>[0]) => ReturnType<QuotedPool['build']>,
@@ -188,10 +192,10 @@ export function changed(
   return { ...pool, build };
 }
 
-/** Purchases and sales of every form, the last of all that is held, whose token account is closed. */
+/** Buys and sells of every form. The last one sells everything, and its token account is closed. */
 export function tradeAll(world: World, coin: QuotedCoin): void {
   const sum = coin.quoteMint === wrappedSolMint ? 500_000_000n : 20_000_000n;
-  // The first one makes what there is to make, beside its sum.
+  // The first one also creates the missing accounts.
   tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum });
   tradeAsQuoted(world, coin, { exact: 'baseOut', amount: 5_000_000_000n });
   tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum + 7n }, { baseAccountExists: true });
@@ -201,7 +205,7 @@ export function tradeAll(world: World, coin: QuotedCoin): void {
   expect(world.account(associatedTokenAddress(user, wrappedSolMint, tokenProgram))).toBeNull();
 }
 
-/** Offers far more than the curve has tokens for: it sells what is left, and is complete. */
+/** Offers far more than the curve can sell: the curve sells the rest, and is complete. */
 export function buyTheRest(world: World, coin: QuotedCoin): void {
   const amount = coin.quoteMint === wrappedSolMint ? 10n ** 14n : 10n ** 12n;
   const last = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount });

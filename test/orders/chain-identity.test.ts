@@ -15,14 +15,14 @@ afterEach(async () => {
 interface Watched {
   readonly identity: ChainIdentity;
   readonly nodes: readonly ScriptedNode[];
-  /** Names of what was logged. */
+  /** Names of the logged events. */
   readonly logged: readonly string[];
   readonly life: AbortController;
 }
 
 const says = (answer: Answer) => (): Answer => answer;
 
-/** Of nodes that answer `getGenesisHash` so. */
+/** A world whose nodes give these answers to `getGenesisHash`. */
 async function watched(...answers: readonly Answer[]): Promise<Watched> {
   const nodes: ScriptedNode[] = [];
   for (const answer of answers) {
@@ -43,7 +43,7 @@ async function watched(...answers: readonly Answer[]): Promise<Watched> {
   return { identity, nodes, logged, life };
 }
 
-/** Once every node was asked so often. */
+/** Waits until every node was asked this often. */
 async function asked(nodes: readonly ScriptedNode[], times: number): Promise<void> {
   await until(`${times} rounds`, () => nodes.every(({ calls }) => calls.length >= times));
 }

@@ -9,7 +9,7 @@ import { launchCoin } from '../support/quoted-trades.ts';
 import { signatureIn, startTradingWorld, type Answered, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 import { silent } from './send/tampered-node.ts';
 
-/** A node that puts into the chain whatever it was shown, and says of it what it likes. */
+/** A node that puts every transaction that it receives into the chain, and gives false answers about it. */
 let world: TradingWorld;
 let gateway: TradingGateway;
 let mint: string;
@@ -29,7 +29,7 @@ interface Shown {
   readonly signed: boolean;
 }
 
-/** Everything that came to the node as a transaction, in its order. */
+/** All transactions that the node received, in order. */
 function shown(method: 'simulateTransaction' | 'sendTransaction', since: number): readonly Shown[] {
   return world.node.calls.slice(since).flatMap((call) => {
     if (call.method !== method) return [];
@@ -40,7 +40,7 @@ function shown(method: 'simulateTransaction' | 'sendTransaction', since: number)
 
 const simulationFailed = (err: unknown) => ({ context: { slot: world.chain.slot }, value: { err, logs: [], unitsConsumed: 0 } });
 
-/** Lands what it is given to simulate, and answers as `told` says. */
+/** Lands what it should simulate, and answers with `told`. */
 function greedily(told: () => unknown): void {
   world.node.tampering = async ({ method, params }, answer) => {
     if (method !== 'simulateTransaction') return answer();
@@ -56,7 +56,7 @@ function greedily(told: () => unknown): void {
   };
 }
 
-/** Until nothing that was made before can land any more. */
+/** Waits until nothing that was created before can land any more. */
 async function blockhashesGone(): Promise<void> {
   const last = world.chain.latestBlockhash().lastValidBlockHeight;
   await until('the end of all blockhashes', () => world.chain.blockHeight > last + 1, 30_000);
@@ -130,7 +130,7 @@ test('a transaction that its caller signed is refused, or becomes an order; neve
   const made = await gateway.post('/transaction/send', { transaction });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
   await until('its block', () => world.landed(caller.publicKey).length === 1);
-  // It has what it wanted and would fail a simulation now: it is the same order all the same.
+  // The transaction has landed, so a simulation would fail now. It is still the same order.
   world.node.tampering = async ({ method }, answer) => (method === 'simulateTransaction' ? simulationFailed('AlreadyProcessed') : answer());
   const again = await gateway.post('/transaction/send', { transaction });
   expect([again.status, again.body['orderId']], JSON.stringify(again.body)).toEqual([200, made.body['orderId']]);

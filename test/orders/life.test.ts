@@ -18,7 +18,7 @@ const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
   }),
 );
 
-/** As orders begin, and as earlier versions left them: stored, and not sent. */
+/** Initial states of orders, also of those that were stored but not sent. */
 const anyBeginning: fc.Arbitrary<OrderStanding> = fc
   .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
   .map(({ kind, state, isSigned }) => ({
@@ -29,7 +29,7 @@ const anyBeginning: fc.Arbitrary<OrderStanding> = fc
   }))
   .filter((order) => isUnderWay(order.state) || (mayBegin(order) && !endStates.has(order.state)));
 
-/** How far a state is known to have come; the unknown one says nothing. */
+/** How far a state has progressed; `unknown` has no place. */
 const rank: Readonly<Record<OrderState, number | null>> = {
   accepted: 0,
   simulated: 1,

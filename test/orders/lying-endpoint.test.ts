@@ -19,8 +19,8 @@ import { startTamperedNode, type TamperedNode } from './send/tampered-node.ts';
 import { startTradedWorld, type TradedWorld } from './state/traded-world.ts';
 
 /**
- * Orders of a gateway of whose endpoints the first one lies. The chain's price hardly moves: a quote is right, or it is a lie. Time is virtual: the
- * machine may be as slow as it likes.
+ * Orders of a gateway whose first endpoint lies. The chain's price hardly moves, so a wrong quote is a lie. Time is virtual, so the machine
+ * may be slow.
  */
 vi.setConfig({ testTimeout: 300_000 });
 const slotMs = 60;

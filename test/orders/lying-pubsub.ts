@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** A notification of an account, as it goes through. */
+/** A notification of an account on its way through. */
 export interface AccountFrame {
   readonly method: string;
   readonly params: {
@@ -17,15 +17,15 @@ export interface AccountJson {
   readonly data: readonly [string, string];
 }
 
-/** What a client of this endpoint is sent. */
+/** A message for a client of this endpoint. */
 export type Say = (frame: AccountFrame) => void;
 
-/** A true node's PubSub, of which an endpoint in between makes what it likes. */
+/** The PubSub of an honest node, changed by an endpoint in between. */
 export interface LyingPubsub {
   readonly url: string;
   /** Null: the truth. It is handed each notification of an account, and says what it wants in its place. */
   lie: ((frame: AccountFrame, say: Say) => void) | null;
-  /** By how much it is ahead with the slots that it tells. */
+  /** How many slots it reports too many. */
   slotsAhead: number;
   close(): Promise<void>;
 }

@@ -25,7 +25,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
   });
   afterEach(() => place.end());
 
-  /** One for each process, with what all of them told, and what they found to contradict the store. */
+  /** One for each process, with what all of them published, and their contradictions with the store. */
   const ledgers = () => {
     const told: ToldOrder[] = [];
     const contradicted: unknown[] = [];
@@ -61,7 +61,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     const landed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
     const processed = await other.apply(order, landed);
     expect(processed).toMatchObject({ state: 'processed', version: 3 });
-    // Of what was seen in a block silence takes nothing back.
+    // Silence does not undo what was seen in a block.
     expect(await one.apply(order, { kind: 'silence' })).toEqual(processed);
     expect(await one.apply(unknown, landed)).toEqual(processed);
     expect(told.map(({ version }) => version)).toEqual([2, 3]);

@@ -16,9 +16,9 @@ function changeOf(version: number, more: Partial<StoredOrder> = {}): StoredOrder
   return { ...newOrder(nowMs, { id: 'ord_1' }), updatedAtMs: nowMs, version, ...more };
 }
 
-/** A bus that does what its link would: takes everything, a part, or nothing. */
+/** A bus that stores everything, a part, or nothing, like a bus with a bad connection. */
 class MoodyBus implements Pick<Bus, 'publisher'> {
-  /** How many entries of a call it stores before it breaks; null: all. */
+  /** How many entries of a call it stores before it fails; null: all. */
   takes: number | null = null;
   calls = 0;
   readonly events: OrderEvent[] = [];

@@ -30,7 +30,7 @@ it('each order is counted once at its start and once at its end, whatever is rep
   told('paper', 'finalized');
   told('open', 'submitted');
   expect([stats.stored, stats.ended]).toEqual([5, { finalized: 2, failed: 1, expired: 1 }]);
-  // Those that have ended long ago are forgotten, so that they take no room.
+  // Orders that ended long ago are forgotten, to bound the memory.
   for (let i = 0; i < 20_000; i++) told(`more ${i}`, 'finalized');
   told('one', 'finalized');
   expect([stats.stored, stats.ended.finalized]).toEqual([20_006, 20_003]);

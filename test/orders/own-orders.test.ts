@@ -2,7 +2,7 @@ import type { WalletRead } from '@sluice/gateway/orders/state/hot-wallets.ts';
 import { awaitOwnOrders, OwnOrders } from '@sluice/gateway/orders/state/own-orders.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-/** A wallet whose state comes along slot by slot, on virtual time. */
+/** A wallet whose state arrives slot by slot, on virtual time. */
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 

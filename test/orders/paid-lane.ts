@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SystemInstruction, SystemProgram, TransactionInstruction, VersionedTransaction } from '@solana/web3.js';
 import type { SimChain } from '../simnet/sim-chain.ts';
 
-/** What a lane asks of the transactions that it takes. */
+/** What a lane requires of the transactions that it accepts. */
 export interface LaneTerms {
   readonly tipAccounts: readonly string[];
   readonly leastLamports: bigint;
@@ -13,16 +13,16 @@ export interface LaneTerms {
 /** A block engine or a Sender on the loopback, as strict as the real ones, in front of a simulated chain. */
 export interface PaidLaneServer {
   readonly url: string;
-  /** Signatures in the order in which they came, however often. */
+  /** Signatures in order of arrival, with repetitions. */
   readonly taken: readonly string[];
-  /** Why it took what it did not take. */
+  /** Why it refused transactions. */
   readonly refused: readonly string[];
-  /** Account and lamports of each tip that it took. */
+  /** Account and lamports of each accepted tip. */
   readonly tips: readonly { readonly to: string; readonly lamports: bigint }[];
   close(): Promise<void>;
 }
 
-/** The tip, read by @solana/web3.js; a text says why it is none. */
+/** The tip, read by @solana/web3.js; a text if there is no valid tip. */
 function tipOf({ message }: VersionedTransaction, { tipAccounts, leastLamports }: LaneTerms): { to: string; lamports: bigint } | string {
   const keys = message.staticAccountKeys;
   for (const { programIdIndex, accountKeyIndexes, data } of message.compiledInstructions) {

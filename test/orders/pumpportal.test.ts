@@ -10,7 +10,7 @@ const [publicKey, mint] = [wallet('pumpportal', 'reads').publicKey, wallet('pump
 const isBody = validator(pumpPortalLocalEndpoint.body);
 
 const flag = fc.constantFrom(true, false, 'true', 'false');
-/** Numbers as people and programs write them. */
+/** Numbers in the forms that people and programs write. */
 const decimal = (max: number): fc.Arbitrary<{ readonly value: number; readonly written: number | string }> =>
   fc
     .oneof(fc.double({ min: 1e-9, max, noNaN: true }), fc.integer({ min: 1, max: Math.max(1, Math.floor(max)) }))
@@ -52,7 +52,7 @@ describe('orders of PumpPortal clients', () => {
         });
         within(request.order.slippageBps, slippage.value, 2);
         within(request.priorityFeeLamports, priorityFee.value, 9);
-        // What is cut off never makes it more.
+        // Cutting off decimals never increases an amount.
         expect(Number(request.priorityFeeLamports)).toBeLessThanOrEqual(priorityFee.value * 1e9 * (1 + 1e-12));
       }),
       { numRuns: 2_000 },

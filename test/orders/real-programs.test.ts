@@ -27,12 +27,12 @@ import {
 } from './built-trades.ts';
 
 /**
- * Our transactions in the venues' real programs, in the real machine: what they do is what was quoted, to the lamport. Coins and
- * pools begin as the simulated chain made them; the programs' settings are those recorded from the network where they are at hand.
+ * Our transactions in the venues' real programs, in the real virtual machine: the result equals the quote, to the lamport. Coins and pools
+ * start in the state that the simulated chain created; the programs' settings are recorded from mainnet, if available.
  */
 const timeout = 60_000;
 
-/** A coin whose curve was sold out and moved to its pool. */
+/** A coin whose curve was sold out and migrated to its pool. */
 function launchPool(chain: SimChain, parts: Partial<NewCoin> = {}, boost = true): QuotedCoin {
   const coin = launchCoin(chain, parts);
   const { err } = tradeOnChain(
@@ -140,7 +140,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
     world.put(curve, { ...account, data });
     const held = Buffer.from(data).readBigUInt64LE(curveLayout.realQuote);
     put(ata(curve), tokenAccountData(quoteMint, curve, held));
-    // Whoever takes fees has an account before the program lists a quote coin.
+    // Every fee recipient has an account before the program lists a quote coin.
     for (const owner of [...feeRecipients, ...buybackFeeRecipients]) put(ata(owner), tokenAccountData(quoteMint, owner, 0n));
     tradeAll(world, coin);
     buyTheRest(world, coin);
@@ -163,7 +163,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
       });
       expect(faultOf(sendTrade(world, coin, { exact: 'baseIn', amount: 9_000_000n }, { pool: stranger }))).toBe('stale_accounts');
       const more = sendTrade(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) + 1n });
-      // PumpSwap leaves it to the token program: its error 1.
+      // PumpSwap leaves this check to the token program: its error 1.
       expect(faultOf(more)).toBe(venue === 'pump' ? 'insufficient_tokens' : `${token2022Program} 1`);
       if (venue !== 'pump') continue;
       buyTheRest(world, coin);

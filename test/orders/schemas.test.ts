@@ -19,7 +19,7 @@ const buy = validator(BuyBody);
 const sell = validator(SellBody);
 const send = validator(SendBody);
 
-/** The fields that a check names; none where it lets pass. */
+/** The fields that a check reports; empty if the body is valid. */
 function faults(check: typeof buy | typeof sell | typeof send, body: unknown): readonly string[] {
   const outcome = check(body);
   return outcome.ok ? [] : Object.keys(outcome.fields);

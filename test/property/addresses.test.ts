@@ -16,7 +16,7 @@ const hardKey = fc
   .tuple(key, fc.nat(32), fc.constantFrom(0, 255))
   .map(([bytes, count, fill]) => bytes.map((byte, index) => (index < count ? fill : byte)));
 
-/** Base58 by the definition: digits of the number, a `1` for each leading zero byte. Slow, and obviously right. */
+/** Base58 by its definition: the digits of the number, and a `1` for each leading zero byte. Slow, but obviously correct. */
 function reference(bytes: Uint8Array): string {
   let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`);
   let text = '';

@@ -12,7 +12,7 @@ import { address, quietChain } from '../simnet/support/test-chain.ts';
 const chain = quietChain();
 const mint = address('coin');
 
-/** One open pool, whose price is higher the more it has of its quote coin. Its address follows from `name`. */
+/** One open pool, whose price rises with its quote reserve. Its address follows from `name`. */
 function poolOf(name: string, virtualQuote: bigint, quoteMint = wrappedSolMint): TradedPool {
   const at = address(name);
   const curve = curveData({

@@ -14,7 +14,7 @@ function toAnchor(value: unknown): unknown {
 
 const coders = { pump: new BorshCoder(pumpIdl), 'pump-amm': new BorshCoder(pumpAmmIdl) };
 const idls = { pump: pumpIdl, 'pump-amm': pumpAmmIdl };
-/** Fields of u8 and u16, which anchor takes as plain numbers. */
+/** Fields of u8 and u16, which anchor accepts as plain numbers. */
 const smallFields: ReadonlySet<string> = new Set(['index', 'base_mint_decimals', 'quote_mint_decimals', 'pool_bump', 'share_bps']);
 
 /** A record as the program would write it: discriminator and Borsh body, by anchor's coder. */

@@ -45,7 +45,7 @@ describe('the limiting algorithm', () => {
         const admitted: Admission[] = [];
         let nowUs = 1_000_000;
         for (const { gap, cost } of list) {
-          // Some gaps are nothing, some longer than the burst takes to come back.
+          // Some gaps are zero, some longer than the burst takes to recover.
           nowUs += gap < 1 ? 0 : Math.floor((gap - 1) ** 4 * gcra.intervalUs * gcra.burst);
           if (limits.take('key', gcra, cost, nowUs).admitted) admitted.push({ atUs: nowUs, cost: Math.min(cost, gcra.burst) });
         }
@@ -138,7 +138,7 @@ type Step =
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'redis'; readonly state: 'up' | 'stalled' | 'down' | 'emptied' };
 
-/** A Redis whose answers arrive when the scheduler lets them; as the real one it carries out one command at a time. */
+/** A Redis whose answers arrive when the scheduler allows; like the real one, it runs one command at a time. */
 class ModelRedis {
   state: 'up' | 'stalled' | 'down' = 'up';
   troubled = false;
@@ -181,7 +181,7 @@ interface Timer {
   readonly call: () => void;
 }
 
-/** A gateway's clock: all stand at different times. */
+/** A gateway's clock; each shows another time. */
 class ModelClock implements LimitClock {
   readonly timers = new Set<Timer>();
   readonly #redis: ModelRedis;
@@ -216,7 +216,7 @@ interface Answered extends Admission {
 }
 
 const gatewayCount = 4;
-/** No request waits longer for Redis. */
+/** The longest time that a request waits for Redis. */
 const longestWaitUs = 50_000;
 
 class World {
@@ -224,7 +224,7 @@ class World {
   readonly clocks: readonly ModelClock[];
   readonly limiters: readonly SharedLimiter[];
   readonly answered: Answered[] = [];
-  /** When each request that waits was made. */
+  /** The start time of each waiting request. */
   readonly waiting = new Set<{ readonly atUs: number }>();
   asked = 0;
   readonly #scheduler: fc.Scheduler;
@@ -266,7 +266,7 @@ class World {
     else note(outcome);
   }
 
-  /** Everything that is under way comes to its end. */
+  /** Completes everything that is running. */
   async finish(): Promise<void> {
     this.redis.set('up');
     for (let round = 0; round < 12; round++) {
@@ -282,7 +282,7 @@ class World {
   }
 }
 
-/** Lets whatever is due by now happen. */
+/** Runs everything that is due now. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 12; i++) await Promise.resolve();
 }

@@ -287,7 +287,7 @@ function mutateLog(lines: readonly string[], below: (limit: number) => number): 
   return copy;
 }
 
-/** What every decoded event keeps, whatever its bytes were. */
+/** Properties of every decoded event, whatever its bytes were. */
 function assertSound(decoded: PlainDecoded): void {
   if (decoded.kind !== 'decoded') return;
   const { event } = decoded;

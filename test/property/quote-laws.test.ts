@@ -13,7 +13,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainQuote, type PlainQuote } from '../support/decoded.ts';
 
-/** What holds of every quote, whatever the state. */
+/** Laws that apply to every quote in every state. */
 const runs = { seed: 20261121, numRuns: 5_000 };
 const size = (bits: number): fc.Arbitrary<bigint> =>
   fc.integer({ min: 1, max: bits }).chain((n) => fc.bigInt({ min: 1n, max: (1n << BigInt(n)) - 1n }));

@@ -6,7 +6,10 @@ import { orderGenesisHash } from '../../support/orders.ts';
 import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
 import { cut, silent, type Tampering } from './tampered-node.ts';
 
-/** Orders through a bad day: nodes that swallow, are silent or cut, forks, gateways that die. Whatever happens, the end is what the chain says. */
+/**
+ * Orders under failures: nodes that drop messages, are silent or cut off, forks, gateways that die. The final state must always equal the
+ * chain.
+ */
 const ordersEach = 6;
 const storms = 12;
 
@@ -14,16 +17,16 @@ type Random = ReturnType<typeof createRandom>;
 
 const faults: readonly (Tampering | null)[] = [
   null,
-  // Takes a message, and forgets it.
+  // Accepts a message, and drops it.
   async ({ method, params }, answer) =>
     method === 'sendTransaction' ? encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65)) : await answer(),
-  // Does what it is told, and does not say so.
+  // Executes a message, and does not confirm it.
   async ({ method }, answer) => {
     await answer();
     return method === 'sendTransaction' ? cut : silent;
   },
   () => Promise.resolve(cut),
-  // Knows of nothing.
+  // Knows no messages.
   async ({ method, params }, answer) => {
     const told = (await answer()) as { readonly context: object };
     return method === 'getSignatureStatuses' ? { context: told.context, value: (params[0] as string[]).map(() => null) } : told;
@@ -55,7 +58,7 @@ async function dieAndTakeOver(run: Run): Promise<void> {
   run.takenOver++;
   run.gatewayId = `gateway ${run.takenOver}`;
   run.gateway = run.world.gateway(run.gatewayId);
-  // What the one before held has run out by then.
+  // The lease of the previous one has expired by then.
   const nowMs = Date.now() + 3_600_000 * run.takenOver;
   await run.world.store.orders.claim({ gatewayId: run.gatewayId, genesisHash: orderGenesisHash, nowMs, untilMs: nowMs + 1, limit: 100 });
   await run.gateway.follower.start(orderGenesisHash);
@@ -98,7 +101,7 @@ test.each([1, 2, 3, 4])(
         expect(end.fill?.slot ?? null).toBe(truth === 'finalized' ? record!.slot : null);
         landed.delete(prepared.signature);
       }
-      // Nothing else of this wallet is on the chain, and nothing but these bytes was ever sent.
+      // Nothing else of this wallet is on the chain, and only these bytes were ever sent.
       expect([...landed]).toEqual([]);
       const known = new Set(run.sent.map(({ prepared }) => Buffer.from(prepared.wire).toString('base64')));
       const sent = world.nodes.flatMap((node) => node.calls.filter(({ method }) => method === 'sendTransaction'));

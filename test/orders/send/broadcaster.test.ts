@@ -53,7 +53,7 @@ function message(): Message {
   return { signature: signatureOf(wire), wire, lastValidBlockHeight };
 }
 
-/** The first round, and all further ones. */
+/** The first round, and all later ones. */
 function send(one: Message): Promise<FirstRound> {
   broadcaster.keepSending(one);
   return firstRound(one.signature, one.wire, lanes);
@@ -114,7 +114,7 @@ test('while sending is not allowed, nothing is sent, first or again; then it con
   const during = message();
   expect(await send(during)).toEqual({ kind: 'unanswered', by: null });
   expect(withheld()).toBe(3);
-  // Two of the lanes take repeated sends.
+  // Two of the lanes accept repeated sends.
   const told = sent();
   await until(() => withheld() >= 3 + 3 * 4, 'three rounds of both that are left out');
   expect(sent()).toEqual(told);

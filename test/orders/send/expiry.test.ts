@@ -5,12 +5,12 @@ import { orderGenesisHash } from '../../support/orders.ts';
 import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
 import type { Tampering } from './tampered-node.ts';
 
-/** An order that is reported as expired is made anew by its client: none may be while its message can still land. */
+/** A client repeats an order that is reported as expired. So no order may be reported as expired while its message can still land. */
 let world: World;
 afterEach(() => world.close());
 
 const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;
-/** Blocks from a slot to the finalized one behind it. */
+/** Blocks from a slot to the finalized one after it. */
 const finality = 32;
 
 async function begin(
@@ -27,7 +27,7 @@ async function begin(
   return { prepared, order, gateway };
 }
 
-/** Takes messages, says so, and does nothing with them. */
+/** Accepts messages, confirms them, and does nothing with them. */
 const blackhole: Tampering = async ({ method, params }, answer) => {
   if (method !== 'sendTransaction') return await answer();
   return encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65));
@@ -52,7 +52,7 @@ async function heard(rounds = 4): Promise<void> {
 
 async function landsAfterAll({ prepared, order }: { prepared: Prepared; order: StoredOrder }): Promise<void> {
   for (const node of world.nodes) node.tampering = null;
-  // Somebody had it all the time.
+  // One node had it all the time.
   expect(world.chain.send(prepared.wire, { skipPreflight: true }).ok).toBe(true);
   world.chain.start();
   expect(await world.ended(order)).toMatchObject({ state: 'finalized' });

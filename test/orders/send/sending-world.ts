@@ -28,13 +28,13 @@ import { launchCoin, maker, trader, type QuotedCoin } from '../../support/quoted
 import { newOrder } from '../../support/orders.ts';
 import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
 
-/** A chain behind several nodes, a store, and orders on their way: everything that sending touches. */
+/** A chain behind several nodes, a store, and open orders: everything that sending uses. */
 export const buyer = wallet('sending', 'buyer');
 export const pauper = wallet('sending', 'pauper');
 const lamports = 400_000n * 10n ** 9n;
-/** Ten times as fast as the network: an order that expires takes seconds. */
+/** Ten times as fast as mainnet, so that an order expires within seconds. */
 const slotMs = 20;
-/** A token account of Token-2022 that cannot change hands, as this program's coins have them. */
+/** A token account of Token-2022 with an immutable owner, as this program's coins have it. */
 const baseAccountBytes = 170;
 export const newestSlot = (): number => newestPossibleSlot(Date.now());
 const log = createLog({ level: 'silent', name: 'test' });
@@ -48,7 +48,7 @@ export interface Prepared {
   readonly trade: QuotedTrade;
   readonly slippageBps: bigint;
   readonly quote: Quote;
-  /** Accounts that it makes where they are missing. */
+  /** Accounts that it creates if they are missing. */
   readonly makes: readonly { readonly address: string; readonly bytes: number }[];
 }
 
@@ -57,14 +57,14 @@ export interface Gateway {
   readonly broadcaster: Broadcaster;
   readonly follower: Follower;
   readonly changes: ToldOrder[];
-  /** The first round, as the order path begins it. */
+  /** The first round, as the order path starts it. */
   send(message: Prepared): void;
-  /** Without a word to anybody, as a process that was killed. */
+  /** Ends without notifying anyone, like a process that was killed. */
   crash(): void;
   close(): Promise<void>;
 }
 
-/** Waits for a condition; fails loudly where it does not come. */
+/** Waits for a condition; fails with a message if it does not come true. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string, withinMs = 15_000): Promise<void> {
   const endMs = performance.now() + withinMs;
   while (!(await condition())) {
@@ -108,7 +108,7 @@ export class World {
     return openPool(this.chain, this.coin).pool;
   }
 
-  /** Quoted, built and signed; no two are alike. */
+  /** Quoted, built and signed; all are different. */
   prepare(trade: QuotedTrade, parts: Partial<BuildRequest> = {}, by: Keypair = buyer, slippageBps = 2_000n): Prepared {
     const { name, pool, tokenProgram: baseTokenProgram } = openPool(this.chain, this.coin);
     const outcome = pool.quote(trade);
@@ -134,7 +134,7 @@ export class World {
     return { wire, signature: signatureOf(wire), blockhash, lastValidBlockHeight, terms, trade, slippageBps, quote, makes };
   }
 
-  /** Stored as the order path does: about to be sent. */
+  /** Stored as by the order path: ready to be sent. */
   async insert(prepared: Prepared, gatewayId: string, kind: OrderKind = 'lightning'): Promise<StoredOrder> {
     const { wire, signature, blockhash, lastValidBlockHeight, terms } = prepared;
     const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
@@ -167,13 +167,13 @@ export class World {
     return (await this.store.orders.byId(id))?.state;
   }
 
-  /** The order once it has ended. */
+  /** The order after it has ended. */
   async ended(order: StoredOrder, withinMs?: number): Promise<StoredOrder> {
     await until(async () => endStates.has((await this.store.orders.byId(order.id))!.state), `the end of ${order.id}`, withinMs);
     return (await this.store.orders.byId(order.id))!;
   }
 
-  /** Rent of the accounts that this transaction made. */
+  /** Rent of the accounts that this transaction created. */
   rentOf({ signature, makes }: Prepared): bigint {
     const { accountKeys, preBalances, postBalances } = this.chain.transaction(signature)!;
     const isMade = (address: string): boolean => {
@@ -214,7 +214,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
       openOf: (...args) => orders.openOf(...args),
       openIdsOf: (...args) => orders.openIdsOf(...args),
       byId: (id) => orders.byId(id),
-      // A process that is gone writes nothing more, and releases nothing.
+      // A dead process writes nothing more, and releases nothing.
       claim: (...args) => (dead ? Promise.resolve([]) : orders.claim(...args)),
       advanceAll: (...args) => (dead ? new Promise(() => undefined) : orders.advanceAll(...args)),
       release: (...args) => (dead ? Promise.resolve() : orders.release(...args)),

@@ -9,7 +9,7 @@ import { startVirtualTime } from '../../support/virtual-time.ts';
 import { buyer, newestSlot, pauper, startWorld, type Prepared, type World } from './sending-world.ts';
 import { cut, silent, type Tampering } from './tampered-node.ts';
 
-/** Simulations held against the quote, with three nodes of which the first one lies. */
+/** Simulations compared with the quote, with three nodes of which the first one lies. */
 let world: World;
 let simulator: Simulator;
 let lines: LogLine[];
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(() => {
-  // A simulation has two seconds, which a machine under load may be away for.
+  // A simulation has two seconds; a loaded machine may need that long.
   onTestFinished(startVirtualTime());
   for (const node of world.nodes) node.tampering = null;
   lines = [];
@@ -40,7 +40,7 @@ async function simulate(avoid = 0, parts: Partial<ExpectedTrade> = {}): Promise<
 
 const asked = (): readonly number[] => world.nodes.map((node) => node.count('simulateTransaction'));
 
-/** The true answer with other fields. */
+/** The correct answer with other fields. */
 const instead =
   (fields: (value: Record<string, unknown>) => Record<string, unknown>): Tampering =>
   async ({ method }, answer) => {
@@ -115,7 +115,7 @@ describe('the amounts of a simulation', () => {
     expect(asked()[0]).toBe(before[0]);
     for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(cut);
     expect((await simulate(0b001)).kind).toBe('passed');
-    // They are there, and do not answer for it: they may be at another slot.
+    // The other nodes exist but give no answer, because they may be at another slot.
     for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(null);
     expect((await simulate(0b001)).kind).toBe('unavailable');
   });

@@ -7,16 +7,16 @@ export interface NodeCall {
   readonly params: readonly unknown[];
 }
 
-/** What a node does with a call: the true answer, another `result`, no answer at all, or a cut connection. */
+/** What a node does with a call: the correct answer, another `result`, no answer, or a cut connection. */
 export type Tampering = (call: NodeCall, answer: () => Promise<unknown>) => Promise<unknown>;
 export const silent: unique symbol = Symbol('no answer');
 export const cut: unique symbol = Symbol('cut');
 
-/** A node in front of a true one, that lies, is silent, or fails as it is told. */
+/** A node in front of an honest one that lies, is silent, or fails, as the test decides. */
 export interface TamperedNode {
   readonly url: string;
   readonly calls: readonly NodeCall[];
-  /** Null: the truth. */
+  /** Null: answers correctly. */
   tampering: Tampering | null;
   count(method: string): number;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ interface Answered {
 export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
   const calls: NodeCall[] = [];
   const closing = new AbortController();
-  // One for each call that is under way.
+  // One for each running call.
   setMaxListeners(0, closing.signal);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -63,7 +63,7 @@ export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
       request.socket.destroy();
-      // The node behind may be gone by now, too.
+      // The node behind it may have ended too.
       if (!closing.signal.aborted) throw error;
     });
   });
