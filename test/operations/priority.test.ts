@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { engineThreadsOf } from '@sluice/shared/thread/priority.ts';
 import { expect, it } from 'vitest';
 import { nodeFlags } from '../support/command-line.ts';
 
@@ -15,4 +16,9 @@ it.skipIf(!existsSync('/proc/thread-self'))('the threads of the engine, and thos
   // The engine's five, and the thread that was begun; the main one and those that wait for disks do not.
   expect(all.filter((nice) => nice === behind)).toHaveLength(6);
   expect(all.filter((nice) => nice === 0).length).toBeGreaterThanOrEqual(1);
+});
+
+it('finds the threads of the engine when the ids of threads begin again', () => {
+  expect(engineThreadsOf([100, 101, 102, 103, 104, 105, 106], 100)).toEqual([101, 102, 103, 104, 105]);
+  expect(engineThreadsOf([3, 4, 5, 6, 32_766, 32_767], 32_766)).toEqual([32_767, 3, 4, 5, 6]);
 });

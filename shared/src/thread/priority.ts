@@ -10,6 +10,8 @@ const nicest = 19;
  * (`--v8-pool-size`). The main thread depends on the other threads at once: they read files, write to disks and look up names.
  */
 const engineThreads = 5;
+/** The kernel's limit (`pid_max`). */
+const highestThreadId = 2 ** 22;
 const threadsFolder = '/proc/self/task';
 const ownThread = '/proc/thread-self';
 
@@ -20,10 +22,13 @@ const ownThread = '/proc/thread-self';
  */
 export function yieldEngineThreads(): void {
   if (!existsSync(threadsFolder)) return;
-  const threads = readdirSync(threadsFolder)
-    .map(Number)
-    .toSorted((a, b) => a - b);
-  for (const thread of threads.slice(1, 1 + engineThreads)) yieldThread(thread);
+  for (const thread of engineThreadsOf(readdirSync(threadsFolder).map(Number), process.pid)) yieldThread(thread);
+}
+
+/** The ids of the engine's threads among those of a process: the first ones after the main thread. Linux begins again after the highest id. */
+export function engineThreadsOf(threads: readonly number[], mainThread: number): readonly number[] {
+  const place = (thread: number): number => (thread < mainThread ? thread + highestThreadId : thread);
+  return threads.toSorted((a, b) => place(a) - place(b)).slice(1, 1 + engineThreads);
 }
 
 /** Gives the calling thread a lower priority than the main one. It does nothing on systems without `/proc`. */
