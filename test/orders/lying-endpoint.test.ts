@@ -44,7 +44,13 @@ async function start(endpoints: number): Promise<void> {
   const log = recordingLog(lines);
   state = world.open({ httpUrls, wsUrls: world.nodes.map(({ wsUrl }, i) => (i === 0 ? liar.url : wsUrl)), log });
   stop = world.run(slotMs);
-  const simulator = createSimulator({ nodes: createSendNodes(httpUrls), newestSlot: () => state.newestSlot(), log, signal: ending.signal });
+  const simulator = createSimulator({
+    nodes: createSendNodes(httpUrls),
+    newestSlot: () => state.newestSlot(),
+    isAway: (endpoint) => state.isAway(endpoint),
+    log,
+    signal: ending.signal,
+  });
   parts = { endpoints: httpUrls.length, state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders() };
   await until('it trades', async () => state.rent(0) !== null && 'prepared' in (await order()), 20_000);
   const warmMs = performance.now() + 500;
@@ -291,20 +297,72 @@ describe.each([2, 3])('one of %i endpoints', (endpoints) => {
   });
 });
 
+/** An answer's accounts, with the curves as `expensive` reports them. */
+function expensiveAccounts(accounts: unknown): unknown {
+  return (accounts as readonly (AccountFrame['params']['result']['value'] | null)[]).map(
+    (account) => account && changed(account, (data) => void data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8)),
+  );
+}
+
+/** Every other node answers this method so late. */
+function delayOthers(method: string, lateMs: number): void {
+  for (const node of nodes.slice(1)) {
+    node.tampering = async (call, answer) => {
+      if (call.method === method) await pause(lateMs);
+      return await answer();
+    };
+  }
+}
+
+describe('one of two endpoints lies, and the other one is late', () => {
+  it('confirms its own price in a simulation: no order passes on it', async () => {
+    await start(2);
+    begin((frame, say) => say(expensive(frame)));
+    nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = (await answer()) as { readonly value: Readonly<Record<string, unknown>> };
+      if (method === 'getMultipleAccounts') return { ...told, value: expensiveAccounts(told.value) };
+      if (method !== 'simulateTransaction') return told;
+      const logs = (told.value['logs'] as string[]).map((line) => {
+        const data = Buffer.from(line.slice('Program data: '.length), 'base64');
+        if (!line.startsWith('Program data: ') || data.length < 56) return line;
+        // After the head (8), the mint (32) and the SOL (8): the tokens.
+        data.writeBigUInt64LE(data.readBigUInt64LE(48) / 14n, 48);
+        return `Program data: ${data.toString('base64')}`;
+      });
+      return { ...told, value: { ...told.value, logs, preTokenBalances: null, postTokenBalances: null } };
+    };
+    delayOthers('simulateTransaction', 750);
+    await orders(5_000);
+  });
+
+  it('says that a wallet holds half as much again: a part of it is refused', async () => {
+    await start(2);
+    tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
+    const amount = { kind: 'part', ppm: 500_000n, publicKey: trader.publicKey } as const;
+    const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
+    await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
+    liar.lie = (frame, say) =>
+      say(retold(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
+    nodes[0]!.tampering = async ({ method }, answer) => {
+      const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+      return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && grown(one)) } : told;
+    };
+    delayOthers('getMultipleAccounts', 650);
+    for (const endMs = performance.now() + 5_000; performance.now() < endMs;) {
+      const made = await order(sell);
+      await pause(orderEveryMs);
+      if ('error' in made) continue;
+      expect(Number(made.prepared.quoted.trade.amount) / Number(tokensOf(world.chain, world.curve))).toBeLessThan(0.51);
+    }
+  });
+});
+
 /** Every answer of the first node: false curves, and simulations that pass whatever they are shown, or fail. */
 function lieOverHttp(): void {
   let asked = 0;
   nodes[0]!.tampering = async ({ method, params }, answer) => {
     const told = (await answer()) as { context: { slot: number }; value: unknown };
-    if (method === 'getMultipleAccounts') {
-      const value = (told.value as (AccountFrame['params']['result']['value'] | null)[]).map((account) => {
-        if (account === null || !isCurve(account)) return account;
-        const data = Buffer.from(account.data[0], 'base64');
-        data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8);
-        return { ...account, data: [data.toString('base64'), 'base64'] };
-      });
-      return { ...told, value };
-    }
+    if (method === 'getMultipleAccounts') return { ...told, value: expensiveAccounts(told.value) };
     if (method !== 'simulateTransaction') return told;
     expect(encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65))).toBe('1'.repeat(64));
     const value = {

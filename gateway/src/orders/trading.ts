@@ -133,7 +133,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, director
   const newestSlot = (): number => state.newestSlot();
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
-  const simulator = createSimulator({ nodes, newestSlot, log, signal });
+  const simulator = createSimulator({ nodes, newestSlot, isAway: (endpoint) => state.isAway(endpoint), log, signal });
   const builder = createMessageBuilder();
   const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);

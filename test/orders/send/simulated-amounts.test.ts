@@ -13,6 +13,7 @@ import { cut, silent, type Tampering } from './tampered-node.ts';
 let world: World;
 let simulator: Simulator;
 let lines: LogLine[];
+let away: readonly number[];
 beforeAll(async () => {
   world = await startWorld({ nodeCount: 3 });
 });
@@ -21,9 +22,10 @@ beforeEach(() => {
   // A simulation has two seconds; a loaded machine may need that long.
   onTestFinished(startVirtualTime());
   for (const node of world.nodes) node.tampering = null;
-  lines = [];
+  [lines, away] = [[], []];
   const nodes = createSendNodes(world.nodes.map(({ url }) => url));
-  simulator = createSimulator({ nodes, newestSlot, log: recordingLog(lines), signal: AbortSignal.any([]) });
+  const isAway = (endpoint: number): boolean => away.includes(endpoint);
+  simulator = createSimulator({ nodes, newestSlot, isAway, log: recordingLog(lines), signal: AbortSignal.any([]) });
 });
 
 const buy = { exact: 'quoteIn', amount: 10n ** 9n } as const;
@@ -118,6 +120,21 @@ describe('the amounts of a simulation', () => {
     // The other nodes exist but give no answer, because they may be at another slot.
     for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(null);
     expect((await simulate(0b001)).kind).toBe('unavailable');
+  });
+
+  test('are requested from the source of the state if the others are silent and failed before, and not if they are only late', async () => {
+    const before = asked();
+    const late: Tampering = async (_call, answer) => {
+      await pause(1_000);
+      return await answer();
+    };
+    for (const node of world.nodes.slice(1)) node.tampering = late;
+    expect((await simulate(0b001)).kind).toBe('passed');
+    expect(asked()[0]).toBe(before[0]);
+    for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(silent);
+    away = [1, 2];
+    expect((await simulate(0b001)).kind).toBe('passed');
+    expect(asked()[0]).toBe(before[0]! + 1);
   });
 });
 

@@ -34,6 +34,8 @@ export interface SimulatorOptions {
   readonly nodes: readonly SendNode[];
   /** Newest slot that the chain can have reached; an answer with a later slot is false. */
   readonly newestSlot: () => number;
+  /** Whether the last call to the endpoint failed. Any other endpoint that is silent may only be late. */
+  readonly isAway: (endpoint: number) => boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -66,9 +68,10 @@ const noneAsked = (): Record<SimulatorCounter, number> => ({
 /**
  * Simulates transactions on the newest state, without checking signatures. The endpoint whose answer counted last is asked first, and the next one
  * after `hedgeAfterMs`. A success with the expected amounts counts at once. A failure, or other amounts, count only if no second endpoint
- * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be reached.
+ * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be
+ * reached: each failed now, or is silent and failed in its last call.
  */
-export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOptions): Simulator {
+export function createSimulator({ nodes, newestSlot, isAway, log, signal }: SimulatorOptions): Simulator {
   const counters = noneAsked();
   const witnesses = new Witnesses(nodes.length, counters, log);
   let running = 0;
@@ -101,6 +104,7 @@ export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOpt
     const asking = new Map<number, Promise<{ readonly index: number; readonly answer: NodeAnswer }>>();
     const { line, avoided } = witnesses.lineUp(attempt.request.avoid);
     const answers = noAnswers();
+    const mayAskAvoided = (): boolean => avoided.length > 0 && (asking.size === 0 || line.every(isAway));
     for (let asked = 0; asked < line.length || asking.size > 0;) {
       const index = line[asked];
       if (index !== undefined) {
@@ -110,7 +114,7 @@ export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOpt
           ask(index, attempt).then((answer) => ({ index, answer })),
         );
       }
-      const first = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : patienceOf(answers, avoided.length > 0));
+      const first = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : patienceOf(answers, mayAskAvoided()));
       if (first !== null) {
         asking.delete(first.index);
         const outcome = witnesses.weigh(first.index, first.answer, attempt.request, answers);
@@ -118,7 +122,7 @@ export function createSimulator({ nodes, newestSlot, log, signal }: SimulatorOpt
       } else if (asked < line.length) counters.hedged++;
       else if (!answers.isUnreached) break;
       const isSilent = first === null || asking.size === 0;
-      if (asked === line.length && isSilent && answers.isUnreached && !attempt.isBehind) line.push(...avoided.splice(0));
+      if (asked === line.length && isSilent && answers.isUnreached && !attempt.isBehind && mayAskAvoided()) line.push(...avoided.splice(0));
     }
     return conclude(answers, nodes.length);
   }

@@ -4,7 +4,7 @@ import { isAsQuoted } from '../../quote/drift.ts';
 
 /** After an answer that is not enough, how long to wait for the others; equals the wait for votes on accounts. */
 const othersWithinMs = 600;
-/** If no endpoint answers for this long, those to avoid are asked as well. */
+/** If endpoints whose last calls failed are silent for this long, those to avoid are asked as well. */
 const signWithinMs = 700;
 /** How long an endpoint is asked last after it was unreachable or contradicted. */
 const lastForMs = 5_000;

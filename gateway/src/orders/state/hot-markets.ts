@@ -33,7 +33,7 @@ interface HotMarket {
 export interface HotMarketRead extends MarketRead {
   /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
   readonly soleSources: number;
-  /** Endpoints that were asked report different states of it, and no two the same. */
+  /** Endpoints that were asked report different states of it, and no two the same; or another one may still, because it is only late. */
   readonly isDisputed: boolean;
 }
 
@@ -197,7 +197,8 @@ export class HotMarkets {
       this.#follow(market, found.length === 0 ? [] : accountsToFollow(plan, found, accounts));
     }
     const asOf = { slot: read.slot, askedAtMs: read.askedAtMs };
-    return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), isDisputed: read.disputed.length > 0, ...asOf };
+    const isDisputed = read.disputed.length > 0 || read.othersAreLate;
+    return { result, settings: asOf, soleSources: soleSourceOf(read, endpoints), isDisputed, ...asOf };
   }
 
   #follow(market: HotMarket, addresses: readonly string[]): void {

@@ -61,6 +61,8 @@ export interface HotState {
   slot(): number;
   /** Newest slot that the chain can have reached: an answer from beyond it is a lie. */
   newestSlot(): number;
+  /** Whether the last question to the endpoint over HTTP failed. */
+  isAway(endpoint: number): boolean;
   /** At once where its accounts are followed. Rejects with an `RpcError`; throws TypeError where the mint is no address. */
   market(mint: string): HotMarketRead | Promise<HotMarketRead>;
   /** Read anew, as two endpoints tell it of `slot` or later; as it is read last where they do not within a moment. */
@@ -138,6 +140,7 @@ export function createHotState({
     blockHeight: () => blockhashes.height,
     slot: () => chain.slot,
     newestSlot: () => chain.newestSlot,
+    isAway: (endpoint) => chain.isAway(endpoint),
     market: (mint) => markets.read(mint),
     agreedMarket: (mint, slot) => markets.readAgreed(mint, slot),
     warm: (mint) => markets.warm(mint),

@@ -19,7 +19,7 @@ export interface WalletRead {
   readonly tokenAccounts: ReadonlyMap<string, TokenAccount | null>;
   /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
   readonly soleSources: number;
-  /** Endpoints that were asked report different states of it, and no two the same. */
+  /** Endpoints that were asked report different states of it, and no two the same; or another one may still, because it is only late. */
   readonly isDisputed: boolean;
 }
 
@@ -81,7 +81,7 @@ export class HotWallets {
     this.counts.reads++;
     const read = await this.#reader.read(addresses);
     this.#watched.take(addresses, read);
-    const isDisputed = read.disputed.length > 0;
+    const isDisputed = read.disputed.length > 0 || read.othersAreLate;
     return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints), isDisputed });
   }
 

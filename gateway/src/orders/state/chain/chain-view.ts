@@ -19,11 +19,18 @@ export class ChainView {
   readonly #endpoints: EndpointSlots[];
   /** It told a slot, or its HTTP gave none: it is waited for no more. */
   readonly #isHeard: boolean[];
+  readonly #isAway: boolean[];
   #passed: { readonly slot: number; readonly atMs: number }[] = [];
 
   constructor(endpoints: number) {
     this.#endpoints = Array.from({ length: endpoints }, () => ({ pubsub: null, http: null }));
     this.#isHeard = this.#endpoints.map(() => false);
+    this.#isAway = this.#endpoints.map(() => false);
+  }
+
+  /** Whether the last question for its slot over HTTP failed. */
+  isAway(endpoint: number): boolean {
+    return this.#isAway[endpoint] === true;
   }
 
   /** 0 before so many have told one as must agree; where the others give none, before the first. */
@@ -41,6 +48,7 @@ export class ChainView {
     if (told === undefined) return;
     const wasHeard = this.#isHeard[endpoint] === true;
     this.#isHeard[endpoint] ||= slot !== null || by === 'http';
+    if (by === 'http') this.#isAway[endpoint] = slot === null;
     if (told[by] === slot && wasHeard) return;
     told[by] = slot;
     const before = this.slot;
