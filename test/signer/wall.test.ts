@@ -52,6 +52,18 @@ describe("a wallet's day, over all signing processes of a folder", { timeout: 60
     const reports = await auditReports(place);
     expect(reports.map(({ fault }) => fault)).toEqual([null, null, null, null]);
   });
+
+  it('counts a log whose lock file was removed', async () => {
+    const signers = [place.signer({ limits }), place.signer({ limits }), place.signer({ limits })];
+    for (const signer of signers) expect(await signer.started).toEqual({ ok: true });
+    for (let orders = 0; orders < 3; orders++) expect(await signers[2]!.sign(request(sol))).toMatchObject({ ok: true });
+    for (const signer of signers) await signer.close();
+    rmSync(join(place.dataDir, 'audit', 'cluster-1.lock'));
+    rmSync(join(place.dataDir, 'audit', 'cluster-2.lock'));
+    const again = place.signer({ limits });
+    await again.started;
+    expect(await again.sign(request(sol))).toMatchObject({ ok: false, rule: 'day_limit' });
+  });
 });
 
 describe('the halt', { timeout: 60_000 }, () => {

@@ -4,7 +4,7 @@ import { Fault } from '../fault.ts';
 import type { LogHead } from '../protocol.ts';
 import { ChainReader, cutFault, type Noted } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
-import { findTail, isBegun, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';
+import { findTail, isBegun, logsIn, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';
 
 const pieceBytes = 1 << 18;
 
@@ -27,15 +27,18 @@ export interface SiblingsOptions {
 /**
  * Follows the logs of all other slots. A signing process first writes its own line and then reads the others. So of two processes that
  * sign at the same moment, at least one sees the other's line. The lock file of a slot is created before its log, and the lowest free
- * slot is used, so a new process is found by checking for the next lock file only.
+ * slot is used, so a new process is found by checking for the next lock file only. Logs that are there at the start count in any case: lock
+ * files may have been removed, or left out of a backup.
  */
 export function followSiblings(options: SiblingsOptions): Siblings {
   const { folder, keystore, ownSlot } = options;
   const logs: SiblingLog[] = [];
+  const names = new Set(logsIn(folder).keys());
+  const lastLogged = Array.from({ length: maxSlots }, (_, slot) => slot).findLast((slot) => names.has(slotName(keystore, slot))) ?? -1;
   let slots = 0;
   return {
     read: () => {
-      for (; slots < maxSlots && existsSync(join(folder, `${keystore}-${slots}.lock`)); slots++) {
+      for (; slots < maxSlots && (slots <= lastLogged || existsSync(join(folder, `${keystore}-${slots}.lock`))); slots++) {
         if (slots !== ownSlot) logs.push(new SiblingLog({ folder, name: slotName(keystore, slots) }, options));
       }
       let any = false;
