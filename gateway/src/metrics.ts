@@ -90,6 +90,7 @@ function streamMetrics({ stats, connections, bufferedBytes, catchUps, fanout, di
     counter('replayed_frames_total', 'Frames replayed from history.', stats.replayedFrames),
     counter('gaps_total', 'Gaps reported to clients.', stats.gaps),
     counter('lost_entries_total', 'Entries that the bus reported as lost.', stats.lostEntries),
+    counter('unreadable_entries_total', 'Entries of the bus that could not be read.', stats.unreadableEntries),
     counter('drops_total', 'Messages for which a socket had no room.', stats.drops),
     counter('slow_closes_total', 'Connections closed as slow consumers.', stats.slowCloses),
     counter('silent_closes_total', 'Connections closed because the client was silent.', stats.silentCloses),

@@ -7,11 +7,12 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { allTradesTopic, ordersTopic } from '@sluice/shared/wire/topics.ts';
+import { allTradesTopic, migrationsTopic, newTokensTopic, ordersTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, testSealKey, until, type TestGateway } from '../support/gateway.ts';
 import { newOrder } from '../support/orders.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import { StreamClient } from '../support/stream-client.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
@@ -56,10 +57,11 @@ describe('a Redis that lies', () => {
     const answer = await fetch(`http://${server.host}/api/ws-ticket`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } });
     return ((await answer.json()) as { ticket: string }).ticket;
   };
-  const refusedOf = async (purpose: string): Promise<number> => {
+  const metricOf = async (name: string): Promise<number> => {
     const text = await (await fetch(`http://${server.host}/metrics`)).text();
-    return Number(new RegExp(`records_refused_total\\{kind="${purpose}"\\} (\\d+)`).exec(text)?.[1]);
+    return Number(new RegExp(`^sluice_gateway_${name} (\\d+)$`, 'm').exec(text)?.[1]);
   };
+  const refusedOf = (purpose: string): Promise<number> => metricOf(`records_refused_total\\{kind="${purpose}"\\}`);
 
   describe('about tickets', () => {
     /** What Redis has under a ticket's name, as a bulk string of its protocol. */
@@ -123,6 +125,40 @@ describe('a Redis that lies', () => {
     expect((await ask(other)).status).toBe(200);
     const metrics = await (await fetch(`http://${server.host}/metrics`)).text();
     expect(metrics).toMatch(/sluice_gateway_limit_overruled_total [1-9]/);
+  });
+
+  it('about public events: one that cannot be read ends no gateway, and the next one arrives', async () => {
+    const mint = addressOf(77);
+    const topic = tradesTopic(mint);
+    const filtered = await connect(`api-key=${thief}`).open();
+    const confirmed = await connect(`api-key=${thief}`).open();
+    const dialect = await connect(`api-key=${thief}`).open();
+    const buys = { op: 'subscribe', channel: 'trades', mints: [mint], filter: { side: 'buy' } };
+    const reply = await filtered.ask(buys);
+    const { seq: start, epoch } = (reply['positions'] as Record<string, { seq: number; epoch: string }>)[topic]!;
+    await confirmed.ask({ op: 'subscribe', channel: 'trades', mints: [mint], commitment: 'confirmed' });
+    dialect.send({ method: 'subscribeTokenTrade', keys: [mint] });
+    await until('the acknowledgement', () => dialect.messages.length > 0 || undefined);
+    const garbage = ['', '{', 'null', '7', '[]', '{}', '{"type":7}', '{"type":"trade"}', '{"type":"newToken"}', '{"type":"slots"}', '\0'];
+    const topics = [[topic], ['~slots'], [newTokensTopic], [migrationsTopic], [pricesTopic(mint)], [allTradesTopic, topic]];
+    const before = await metricOf('unreadable_entries_total');
+    for (const text of garbage) {
+      const bytes = Buffer.from(text);
+      await publisher.publish(topics.map((one) => ({ topics: one, json: bytes, msgpack: bytes })));
+    }
+    const good = tradeEvent(mint, { side: 'buy', commitment: 'confirmed' });
+    await publisher.publish([entryOf(good)]);
+    const last = start + 2 * garbage.length + 1;
+    for (const client of [filtered, confirmed]) {
+      const frame = await client.next('the trade', ({ data }) => (data as { id?: string } | undefined)?.id === good.id);
+      expect(frame['seq']).toBe(last);
+    }
+    await dialect.next('the trade', ({ signature }) => signature === good.signature);
+    expect(await metricOf('unreadable_entries_total')).toBeGreaterThan(before);
+    // Those that resume, and those that ask for the newest event, get it too.
+    const later = await connect(`api-key=${thief}`).open();
+    await later.ask({ ...buys, since: { epoch, seq: start } });
+    expect((await later.framesTo(topic, 1)).map(({ seq }) => seq)).toEqual([last]);
   });
 
   describe("about a key's own orders", () => {

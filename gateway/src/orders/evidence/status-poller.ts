@@ -61,7 +61,8 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     const found: Order[] = [];
     for (const tracked of orders.tracked().values()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
-      if (nowMs - answeredOrNever(tracked) >= everyMs) found.push(tracked);
+      const askedMs = answeredOrNever(tracked);
+      if (nowMs - askedMs >= everyMs || tracked.hintedAtMs > askedMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
     // Those that were answered for longest ago first: none is passed over however many there are, and however the node answers for some.

@@ -12,8 +12,6 @@ const leastExpired = 2;
 const freshMs = 10_000;
 /** Where no node has answered for so long, nobody knows. */
 const silentAfterMs = 5_000;
-/** A transaction that our own stream told is looked for by nodes for so many slots before it counts as gone. */
-const streamLeadSlots = 8;
 
 /** What one node said last of one signature. */
 export interface NodeView {
@@ -51,8 +49,8 @@ export interface TrackedOrder {
   readonly sinceMs: number;
   /** By the number of the node; null where it has not said anything. */
   readonly views: (NodeView | null)[];
-  /** Slot that our own stream told it in; null where it did not, or the slot is gone. */
-  streamSlot: number | null;
+  /** When our own stream last showed it (`performance.now()`). The stream is no evidence: the nodes are only asked at once. */
+  hintedAtMs: number;
   reading: LandedReading | null;
 }
 
@@ -109,14 +107,14 @@ function agreedLanding(tracked: TrackedOrder, least: Commitment, nowMs: number):
   return agreedOn(tracked, has, isSameLanding, nowMs)?.[0]?.value ?? null;
 }
 
-/** Slot that it landed in, as far as nodes agree on one or our own stream told it; null where neither does. */
+/** Slot that it landed in, or null if the nodes do not agree on one. */
 export function landedSlotOf(tracked: TrackedOrder, nowMs: number): number | null {
-  return tracked.reading?.slot ?? agreedLanding(tracked, 'processed', nowMs)?.slot ?? tracked.streamSlot;
+  return tracked.reading?.slot ?? agreedLanding(tracked, 'processed', nowMs)?.slot ?? null;
 }
 
 function landed(tracked: TrackedOrder, nowMs: number): Finding {
   // One that lies about having it must not keep it from being sent.
-  const broadcast = tracked.streamSlot !== null || agreedLanding(tracked, 'processed', nowMs) !== null ? 'rest' : 'send';
+  const broadcast = agreedLanding(tracked, 'processed', nowMs) === null ? 'send' : 'rest';
   const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
   const landing = agreedLanding(tracked, 'confirmed', nowMs);
   // One node's word alone is not reported: nothing of it may be true.
@@ -141,25 +139,12 @@ function isExpired(tracked: TrackedOrder, nowMs: number): boolean {
   return votes?.[0]?.value === true && votes.length >= leastExpired;
 }
 
-/** The nodes look further than our stream did, and have nothing: its slot is no part of the chain. */
-function streamIsWrong(tracked: TrackedOrder, nowMs: number): boolean {
-  const { streamSlot } = tracked;
-  if (streamSlot === null) return true;
-  const isBeyond = (view: NodeView): true | null =>
-    isFresh(view, nowMs) && view.contextSlot >= streamSlot + streamLeadSlots ? true : null;
-  return agreedOn(tracked, isBeyond, () => true, nowMs) !== null;
-}
-
-/** What is known of an order's message, from what the nodes and our own stream said. Pure. */
+/** What is known of an order's message, from what the nodes reported. Pure. */
 export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
   const fresh = tracked.views.filter((view) => isFresh(view, nowMs));
   const expired = isExpired(tracked, nowMs);
   // A sighting against the finalized chains of more nodes is a lie.
   if (!expired && fresh.some(({ status }) => status !== null)) return landed(tracked, nowMs);
-  if (!streamIsWrong(tracked, nowMs)) {
-    const evidence: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
-    return { evidence, broadcast: 'rest', read: null };
-  }
   if (expired) return { evidence: { kind: 'expired' }, broadcast: 'rest', read: null };
   const { state } = tracked.order;
   const lastMs = Math.max(tracked.sinceMs, ...tracked.views.map((view) => view?.atMs ?? 0));

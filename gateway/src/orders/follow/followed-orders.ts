@@ -71,7 +71,7 @@ export class FollowedOrders {
       lastValidBlockHeight: order.lastValidBlockHeight,
       sinceMs: performance.now(),
       views: Array.from({ length: this.#nodes }, () => null),
-      streamSlot: null,
+      hintedAtMs: -Infinity,
       reading: null,
       sending: false,
       beingRead: null,

@@ -64,7 +64,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
     const closed = new Promise<void>((resolve) => {
       port.on('message', (message: ToThread) => {
         if (message.op === 'follow') for (const order of message.orders) follower.follow(order);
-        else if (message.op === 'seen') for (const [signature, slot] of message.slots) follower.seen(signature, slot);
+        else if (message.op === 'seen') for (const signature of message.signatures) follower.seen(signature);
         else if (message.op === 'chain') Object.assign(chain, { newestSlot: message.newestSlot, blockHeight: message.blockHeight });
         else resolve();
       });

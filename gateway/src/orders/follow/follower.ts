@@ -57,8 +57,8 @@ const notSent: OrderError = {
 };
 
 /**
- * Follows all open orders together to their ends: by our own stream, by the statuses that every node tells, and by the store over
- * restarts.
+ * Follows all open orders together to their ends: by the statuses that every node reports, and by the store over restarts. Our own stream
+ * tells when to ask the nodes.
  */
 export class Follower {
   readonly counters: FollowerCounters = { ...noFollowerCounts };
@@ -160,12 +160,9 @@ export class Follower {
     return true;
   }
 
-  /** Our own stream has the transaction in a block, where it succeeded. Costs a look into a map where nobody waits for it. */
-  seen(signature: string, slot: number): void {
-    for (const followed of this.#followed.ofSignature(signature)) {
-      followed.streamSlot = slot;
-      this.#look(followed);
-    }
+  /** Our own stream shows the transaction in a block, so the nodes are asked at once. One endpoint may have made that up. */
+  seen(signature: string): void {
+    for (const followed of this.#followed.ofSignature(signature)) followed.hintedAtMs = performance.now();
   }
 
   /** Ends following; other gateways may take over at once, or, where the store is away, when the hold has run out. Never rejects for the store. */

@@ -13,8 +13,8 @@ export interface OrderFollower {
   start(genesisHash: string): Promise<void>;
   /** Follows an order that is stored, and whose first round is begun. False where there is no room; then it is taken up later. */
   follow(order: OpenOrder): boolean;
-  /** Our own stream has the transaction in a block, where it succeeded. Costs a look into a map. */
-  seen(signature: string, slot: number): void;
+  /** Our own stream shows the transaction in a block, so the nodes are asked at once. Costs a look into a map. */
+  seen(signature: string): void;
   readonly hasRoom: boolean;
   /** Orders that are followed now. */
   readonly size: number;

@@ -31,7 +31,7 @@ export interface FollowerSettings {
 export type ToThread =
   /** Their first rounds are begun. */
   | { readonly op: 'follow'; readonly orders: readonly OpenOrder[] }
-  | { readonly op: 'seen'; readonly slots: ReadonlyMap<string, number> }
+  | { readonly op: 'seen'; readonly signatures: ReadonlySet<string> }
   | { readonly op: 'chain'; readonly newestSlot: number; readonly blockHeight: number | null }
   | { readonly op: 'close' };
 
@@ -71,7 +71,7 @@ export class ThreadedFollower implements OrderFollower {
   readonly #signatures = new Set<string>();
   /** What the thread is to be told next: of each order that is followed once at most. */
   #toFollow: OpenOrder[] = [];
-  #toSee = new Map<string, number>();
+  #toSee = new Set<string>();
   #telling: NodeJS.Timeout | null = null;
   #thread: RestartingThread | null = null;
   #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
@@ -122,9 +122,9 @@ export class ThreadedFollower implements OrderFollower {
     return true;
   }
 
-  seen(signature: string, slot: number): void {
+  seen(signature: string): void {
     if (!this.#signatures.has(signature)) return;
-    this.#toSee.set(signature, slot);
+    this.#toSee.add(signature);
     this.#tellSoon();
   }
 
@@ -153,7 +153,7 @@ export class ThreadedFollower implements OrderFollower {
     if (this.#telling !== null) clearTimeout(this.#telling);
     this.#telling = null;
     if (this.#toFollow.length > 0) this.#post({ op: 'follow', orders: this.#toFollow });
-    if (this.#toSee.size > 0) this.#post({ op: 'seen', slots: this.#toSee });
+    if (this.#toSee.size > 0) this.#post({ op: 'seen', signatures: this.#toSee });
     this.#toFollow = [];
     this.#toSee.clear();
   }

@@ -9,7 +9,7 @@ export type OrderError = NonNullable<StoredOrder['error']>;
 export type Evidence =
   /** Nothing of it was sent and nothing will be. */
   | { readonly kind: 'refused'; readonly error: OrderError }
-  /** A node, or our own stream, has it in a block. */
+  /** The nodes agree that it is in a block. */
   | {
       readonly kind: 'landed';
       readonly commitment: 'processed' | 'confirmed' | 'finalized';

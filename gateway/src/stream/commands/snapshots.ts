@@ -36,9 +36,9 @@ export function snapshots(
       const stored = history.read(topic, seq);
       if (stored === null) break;
       read++;
-      const { event } = new LazyEvent(stored);
-      if (filter !== null && !filter.test(event)) continue;
-      found.push({ topic, seq, data: event });
+      const lazy = new LazyEvent(stored);
+      if (!lazy.isReadable || (filter !== null && !lazy.passes(filter))) continue;
+      found.push({ topic, seq, data: lazy.event });
       break;
     }
   }

@@ -83,7 +83,7 @@ export class Delivery {
   }
 
   #onEntry(logged: LogEntry, replayed: boolean): void {
-    const { slowConsumers, stats, events, history, catchUps } = this.#parts;
+    const { slowConsumers, stats, events, catchUps } = this.#parts;
     slowConsumers.cutDropped();
     stats.events++;
     const entry = isPrivate(logged) ? events.open(logged) : logged;
@@ -91,14 +91,22 @@ export class Delivery {
       this.#onForged(logged);
       return;
     }
-    history.append(entry);
+    try {
+      this.#deliver(entry, replayed);
+    } catch (error) {
+      this.#onUnreadable(entry, error);
+    }
+    if (catchUps.size > 0) catchUps.wake();
+    if (!replayed) this.#latency.sample(entry);
+    slowConsumers.checkAfterPublishing();
+  }
+
+  #deliver(entry: LogEntry, replayed: boolean): void {
+    this.#parts.history.append(entry);
     const verdict = readVerdict(entry);
     if (verdict !== null) this.#onVerdict(verdict, entry.offset);
     else if (isPause(entry)) this.#onPause(entry);
     else this.#onEvent(entry, replayed);
-    if (catchUps.size > 0) catchUps.wake();
-    if (!replayed) this.#latency.sample(entry);
-    slowConsumers.checkAfterPublishing();
   }
 
   #onEvent(entry: LogEntry, replayed: boolean): void {
@@ -127,6 +135,13 @@ export class Delivery {
     if (!this.#forgeryLogged) this.#parts.log.error({ offset: entry.offset }, 'private_event_refused');
     this.#forgeryLogged = true;
     this.#parts.fanout.skip(entry, 'lost');
+  }
+
+  /** Ingest does not write such an entry, so somebody else who can write to Redis did. One entry must not end the gateway. */
+  #onUnreadable(entry: LogEntry, error: unknown): void {
+    if (this.#parts.stats.unreadableEntries++ === 0) this.#parts.log.error({ err: error, offset: entry.offset }, 'bus_entry_unreadable');
+    this.#parts.fanout.skip(entry, 'lost');
+    for (const follower of this.#followers) follower.onLost(entry.offset);
   }
 
   #onLost({ from, to, reason, last }: Loss): void {

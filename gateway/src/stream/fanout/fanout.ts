@@ -147,7 +147,7 @@ export class Fanout {
         continue;
       }
       const lazy = new LazyEvent(stored);
-      if (this.slots.fateOf(lazy.event) === 'wait') return;
+      if (lazy.fate(this.slots) === 'wait') return;
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
       this.#publishFrame(topic, seq, { json: stored.json, msgpack: needsMsgpack ? stored.msgpack : noBytes }, lazy);
@@ -161,7 +161,7 @@ export class Fanout {
     for (let seq = newest; seq > newest - maxLookBack; seq--) {
       const stored = this.#history.read(name, seq);
       if (stored === null) break;
-      if (this.slots.fateOf(new LazyEvent(stored).event) === 'wait') decided = seq - 1;
+      if (new LazyEvent(stored).fate(this.slots) === 'wait') decided = seq - 1;
     }
     return decided;
   }
@@ -170,7 +170,7 @@ export class Fanout {
   skip({ topics }: LogEntry, reason: 'unwatched' | 'lost'): void {
     for (const { topic: name, seq } of topics) {
       const topic = this.#topics.get(name);
-      if (topic === undefined) continue;
+      if (topic === undefined || topic.seq >= seq) continue;
       this.gap(topic, topic.seq + 1, seq, reason);
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
@@ -199,7 +199,7 @@ export class Fanout {
           this.batcher.reserve(batch, frame.length).set(frame, batch.length);
           this.batcher.added(batch, batch.length + frame.length);
         }
-      } else if (filter.test(lazy.event)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
+      } else if (lazy.passes(filter)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
     }
   }
 

@@ -14,6 +14,8 @@ export class StreamStats {
   gaps = 0;
   /** Entries that the bus reported as lost. */
   lostEntries = 0;
+  /** Entries of the bus that could not be read; ingest writes none. */
+  unreadableEntries = 0;
   /** Messages for which a socket had no room left. */
   drops = 0;
   slowCloses = 0;

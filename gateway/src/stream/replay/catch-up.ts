@@ -229,7 +229,7 @@ export class CatchUps {
     const frames: Uint8Array[] = [];
     for (let seq = catchUp.next; seq <= last; seq++) {
       const stored = this.#history.read(topic.topic, seq)!;
-      if (filter !== null && !filter.test(new LazyEvent(stored).event)) continue;
+      if (filter !== null && !new LazyEvent(stored).passes(filter)) continue;
       const data = format === 'json' ? stored.json : stored.msgpack;
       const target = Buffer.allocUnsafe(frameBytes(topic.head, data));
       frames.push(target.subarray(0, writeFrame(format, target, 0, topic.head, seq, filter === null ? null : catchUp.prev, data)));
