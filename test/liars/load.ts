@@ -6,6 +6,12 @@ import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/quoted-trade
 import type { Judge, ToldOrder } from './truth.ts';
 import type { LiarsWorld } from './world.ts';
 
+interface Refused {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
 /** What was done, and how long answers took. */
 export interface LoadCounts {
   orders: number;
@@ -150,10 +156,10 @@ export class Load {
     const beganAtMs = performance.now();
     const answer = await this.ask(path, body);
     if (answer.status !== 200) {
-      const { code, details } = (answer.body as { readonly error: { readonly code: string; readonly details: Record<string, unknown> } })
-        .error;
-      const told = details['orderId'] === undefined ? code : `${code} with an order`;
-      this.counts.refused[told] = (this.counts.refused[told] ?? 0) + 1;
+      const { code, message, details } = (answer.body as { readonly error: Refused }).error;
+      const reason = code === 'UPSTREAM_UNAVAILABLE' ? code : `${code} (${path}): ${message} ${JSON.stringify(details)}`;
+      const counted = details['orderId'] === undefined ? reason : `${code} with an order`;
+      this.counts.refused[counted] = (this.counts.refused[counted] ?? 0) + 1;
       return 'refused';
     }
     this.counts.orders++;

@@ -235,3 +235,20 @@ it('an answer does not vouch for what one endpoint goes on telling, once others 
   const { states, soleSources } = watched.current([account])!;
   expect([states[0]!.account!.lamports, soleSources]).toEqual([3n, 0]);
 });
+
+it.each([2, 3])('one of %i leaves a change out: the old state counts only for slots before the change', async (endpoints) => {
+  if (endpoints !== 3) {
+    await stop();
+    await start(endpoints);
+  }
+  // All report the first state; the last of three endpoints then comes no further.
+  await tellSlots(firstSlot + 2, (node, slot) => slot === firstSlot + 1 && tell(node, slot, 5), endpoints);
+  const changedIn = firstSlot + 4;
+  const honest = nodes[1];
+  await tellSlots(firstSlot + 6, (node, slot) => node === honest && slot === changedIn && tell(node, slot, 7), 2);
+  const current = watched.current([account])!;
+  expect(current.soleSources).toBe(0);
+  expect(current.states[0]!.account?.lamports).toBe(5n);
+  expect(current.slot).toBeLessThan(changedIn);
+  expect(current.slot).toBeGreaterThan(firstSlot);
+});

@@ -264,10 +264,10 @@ describe('beside the markets', () => {
   it('the blockhash is usable, and its height is reported', async () => {
     const state = world.open();
     await until('a blockhash', () => state.blockhash() !== null);
-    const endMs = performance.now() + 2_500;
+    const endMs = performance.now() + 20_000;
     let height = 0;
     const seen = new Set<string>();
-    while (performance.now() < endMs) {
+    while (seen.size < 3 && performance.now() < endMs) {
       const { blockhash, lastValidBlockHeight, ageMs } = state.blockhash()!;
       expect(world.chain.isBlockhashValid(blockhash)).toBe(true);
       expect(ageMs).toBeLessThan(2_000);
@@ -278,7 +278,7 @@ describe('beside the markets', () => {
       seen.add(blockhash);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(seen.size).toBeGreaterThanOrEqual(3);
+    expect(seen.size).toBe(3);
   });
 
   it('rent is that of the chain', async () => {

@@ -81,6 +81,17 @@ export class AccountView {
     [this.state, this.slot, this.isTold, this.oldestRead] = [null, -1, false, slot];
   }
 
+  /**
+   * The last slot for which it confirms a state that it told in `slot`, last or before another one; null if it did not. Of what followed its
+   * last state it confirms nothing here: a change may be missing.
+   */
+  confirmsUntil(slot: number, state: AccountState): number | null {
+    const at = this.#recent.findLastIndex((one) => one.isTold && one.slot === slot && one.state === state);
+    if (at === -1) return null;
+    const next = this.#recent[at + 1];
+    return next === undefined ? slot : next.slot - 1;
+  }
+
   /** Whether it told this state in this slot, last or before another one. */
   toldIn(slot: number, state: AccountState): boolean {
     return this.#recent.some((one) => one.isTold && one.slot === slot && one.state === state);

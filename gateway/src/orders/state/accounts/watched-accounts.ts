@@ -59,6 +59,7 @@ interface Truth {
 
 /** Accounts as one endpoint tells them. */
 export interface Current {
+  /** If two endpoints report all of it: the last slot for which they do. */
   readonly slot: number;
   /** Unix milliseconds: it is no older. */
   readonly asOfMs: number;
@@ -186,8 +187,9 @@ export class WatchedAccounts {
       if (told !== null && (best === null || isBetter(told, best))) best = told;
     }
     if (best === null) return null;
-    const { link, states, soleSources } = best;
-    return { slot: link.appliedSlot, asOfMs: Math.min(link.slotAtMs, this.#chain.passedAtMs(link.slot!)), states, soleSources };
+    const { link, states, soleSources, agreedSlot } = best;
+    const slot = soleSources === 0 ? Math.min(link.appliedSlot, agreedSlot) : link.appliedSlot;
+    return { slot, asOfMs: Math.min(link.slotAtMs, this.#chain.passedAtMs(link.slot!)), states, soleSources };
   }
 
   /** A read of these addresses: what the endpoints' changes go on from, and, where a majority agrees on it, what they are held against. */
@@ -284,13 +286,14 @@ export class WatchedAccounts {
   /** Null where it does not follow all of them, or what it tells of one is contradicted and nobody confirms it. */
   #toldBy(link: Link, addresses: readonly string[], usable: readonly Link[]): Told | null {
     const states: AccountState[] = [];
-    let [soleSources, newest] = [0, 0];
+    let [soleSources, newest, agreedSlot] = [0, 0, Infinity];
     for (const address of addresses) {
       const watched = this.#watched.get(address);
       const view = watched?.views[link.index];
       if (watched === undefined || view === undefined || !view.isCovered || view.state === null || view.slot > link.appliedSlot)
         return null;
-      const sources = this.#sourcesOf(view, watched, link.index, usable);
+      const { sources, agreedUntil } = this.#sourcesOf(view, watched, link.index, usable);
+      agreedSlot = Math.min(agreedSlot, agreedUntil);
       if (this.links.length > 1 && (sources & (sources - 1)) === 0) {
         if (usable.some(({ index }) => index !== link.index && contradict(view, watched.views[index]!))) return null;
         soleSources |= sources;
@@ -298,18 +301,26 @@ export class WatchedAccounts {
       states.push(view.state);
       newest = Math.max(newest, view.slot);
     }
-    return { link, states, soleSources, newest };
+    return { link, states, soleSources, newest, agreedSlot };
   }
 
-  /** Endpoints that say that the account is as this view has it: told or read, or known from two and not changed since. */
-  #sourcesOf({ state, slot }: AccountView, { views }: Watched, by: number, usable: readonly Link[]): number {
+  /**
+   * Endpoints that say that the account is as this view has it: told or read, or known from two and not changed since. `agreedUntil`: the last
+   * slot for which two of them say so by PubSub. An endpoint that is late says nothing about slots that it has not reached.
+   */
+  #sourcesOf({ state, slot }: AccountView, { views }: Watched, by: number, usable: readonly Link[]): Sources {
     let sources = state!.readers;
-    for (const { index } of usable) {
+    let [newest, agreedUntil] = [-1, -1];
+    for (const { index, appliedSlot } of usable) {
       const view = views[index]!;
-      const says = view.isCovered && view.state === state ? view.isTold || state!.isConfirmed : view.toldIn(slot, state!);
-      if (says) sources |= 1 << index;
+      const holds = view.isCovered && view.state === state && (view.isTold || state!.isConfirmed);
+      const until = holds ? appliedSlot : view.confirmsUntil(slot, state!);
+      if (until === null) continue;
+      sources |= 1 << index;
+      agreedUntil = Math.max(agreedUntil, Math.min(newest, until));
+      newest = Math.max(newest, until);
     }
-    return sources === 0 ? 1 << by : sources;
+    return { sources: sources === 0 ? 1 << by : sources, agreedUntil: agreedUntil === -1 ? Infinity : agreedUntil };
   }
 
   #update(index: number, slot: number, updates: AccountUpdates): void {
@@ -435,12 +446,20 @@ export class WatchedAccounts {
   }
 }
 
+interface Sources {
+  /** Endpoints, as bits by their number. */
+  readonly sources: number;
+  /** Infinity if no two report it by PubSub. */
+  readonly agreedUntil: number;
+}
+
 interface Told {
   readonly link: Link;
   readonly states: readonly AccountState[];
   readonly soleSources: number;
   /** Slot of its newest state. */
   readonly newest: number;
+  readonly agreedSlot: number;
 }
 
 function isBetter(a: Told, b: Told): boolean {
