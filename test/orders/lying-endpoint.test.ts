@@ -380,3 +380,34 @@ test('an order that the endpoints do not decide on in time is refused within a s
   expect(await order()).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE' });
   expect(performance.now() - beganAtMs).toBeLessThan(1_000);
 });
+
+it('a sale of all tokens right after a purchase is not refused on the balance before it', async () => {
+  await start(2);
+  const sellAll = {
+    order: {
+      side: 'sell',
+      mint: world.curve.mint,
+      amount: { kind: 'part', ppm: 1_000_000n, publicKey: trader.publicKey },
+      slippageBps,
+      pool: 'auto',
+    },
+    sellAll: true,
+  } as const satisfies Partial<TradeRequest>;
+  tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
+  await until('it sells', async () => 'prepared' in (await order(sellAll)), 20_000);
+  // What is followed still has the balance before the purchase, and nobody has noted yet that the purchase landed.
+  const before = state.wallet.bind(state);
+  parts = {
+    ...parts,
+    state: {
+      ...state,
+      wallet: async (...wanted) => {
+        const read = await before(...wanted);
+        return { ...read, soleSources: 0, tokenAccounts: new Map([...read.tokenAccounts.keys()].map((address) => [address, null])) };
+      },
+    },
+  };
+  expect(await order(sellAll)).toMatchObject({ error: 'INSUFFICIENT_BALANCE' });
+  (parts.ownOrders as OwnOrders).changed(trader.publicKey);
+  expect(await order(sellAll)).toHaveProperty('prepared');
+});

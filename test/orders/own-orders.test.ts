@@ -32,3 +32,13 @@ it('an order after one that landed waits for the state that includes it, at most
   await vi.advanceTimersByTimeAsync(30_001);
   expect(orders.landedIn('wallet')).toBe(0);
 });
+
+it('an order that was sent two minutes ago at most may have landed', () => {
+  const orders = new OwnOrders();
+  orders.changed('wallet');
+  expect([orders.mayHaveLanded('wallet'), orders.mayHaveLanded('another')]).toEqual([true, false]);
+  vi.advanceTimersByTime(120_001);
+  expect(orders.mayHaveLanded('wallet')).toBe(false);
+  for (let at = 0; at <= 4_096; at++) orders.changed(`wallet ${at}`);
+  expect([orders.mayHaveLanded('wallet 0'), orders.mayHaveLanded('wallet 1')]).toEqual([false, true]);
+});

@@ -147,6 +147,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, director
   const stats = new OrderStats();
   const ownOrders = new OwnOrders();
   const tell = (order: ToldOrder, landedSlot: number | null = null): void => {
+    if (order.terms !== null) ownOrders.changed(order.terms.publicKey);
     if (order.terms !== null && landedStates.has(order.state)) {
       const slot = order.fill?.slot ?? landedSlot ?? state.slot();
       ownOrders.landed(order.terms.publicKey, Math.min(slot, state.newestSlot()));

@@ -14,7 +14,7 @@ import { awaitOwnOrders, ownOrdersDeadlineMs, type OwnOrders } from '../state/ow
 export interface PriceParts {
   readonly state: Pick<HotState, 'market' | 'agreedMarket' | 'wallet' | 'agreedWallet'>;
   /** Slots in which the orders of wallets landed. */
-  readonly ownOrders: Pick<OwnOrders, 'landedIn'>;
+  readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
 }
 
 /** A market and a wallet, read at about the same time. */
@@ -66,8 +66,9 @@ async function priceOn(request: TradeRequest, { state, ownOrders }: PriceParts, 
   const { wallet, baseAddress } = await readWallet(request, market.result.market, { state, own, agreed });
   if (agreed && isSell && market.slot < wallet.slot) market = await state.agreedMarket(order.mint, wallet.slot);
   const standing: Standing = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null };
+  const mayBeOld = (): boolean => market.slot < wallet.slot || (!agreed && ownOrders.mayHaveLanded(publicKey));
   // Only sales depend on the wallet's tokens; the pool must be at least as new as the wallet.
-  const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || market.slot < wallet.slot));
+  const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || mayBeOld()));
   const priced = partFault(request, wallet, own.slot) ?? priceAt(request, standing);
   return 'error' in priced ? { refusal: priced, isDoubtful } : priced;
 }
@@ -118,8 +119,8 @@ async function readWallet(
   const read = (): WalletRead | Promise<WalletRead> => state.wallet(publicKey, accounts);
   const reading = slot > 0 ? awaitOwnOrders(read, slot, deadlineMs) : read();
   const wallet = reading instanceof Promise ? await reading : reading;
-  const mustAgree = amount.kind === 'part' || (agreed && side === 'sell');
-  return { wallet: mustAgree && wallet.soleSources !== 0 ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress };
+  const mustAgree = (agreed && side === 'sell') || (amount.kind === 'part' && wallet.soleSources !== 0);
+  return { wallet: mustAgree ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress };
 }
 
 function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {

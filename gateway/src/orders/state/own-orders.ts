@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Wallets whose last order is remembered; the one that was noted longest ago is forgotten. */
+/** Wallets whose last order is remembered. Beyond that, the wallet whose note is oldest is forgotten. */
 const maxWallets = 4_096;
-/** By then every endpoint tells what landed, or none does. */
+/** By then every endpoint reports what landed, or none does. */
 const forgetAfterMs = 30_000;
-/** How long an order waits for the state that an order before it brought about, and how often it looks. */
+/** An order that was sent longer ago cannot land any more. */
+const mayLandForMs = 120_000;
+/** How long an order waits for state that includes the order before it, and how often it checks. */
 const withinMs = 1_000;
 const stepMs = 5;
 
@@ -16,6 +18,21 @@ interface Landed {
 /** In which slot the newest order of each wallet landed, as far as this gateway knows: an order that follows it needs that state. */
 export class OwnOrders {
   readonly #landed = new Map<string, Landed>();
+  /** When an order of the wallet was last sent or changed. */
+  readonly #changedAtMs = new Map<string, number>();
+
+  /** An order of the wallet was sent, or its state changed. */
+  changed(publicKey: string): void {
+    this.#changedAtMs.delete(publicKey);
+    this.#changedAtMs.set(publicKey, performance.now());
+    if (this.#changedAtMs.size > maxWallets) this.#changedAtMs.delete(this.#changedAtMs.keys().next().value!);
+  }
+
+  /** Whether an order of the wallet may have landed that is not noted here yet: a client can read from the store that it did. */
+  mayHaveLanded(publicKey: string): boolean {
+    const changedAtMs = this.#changedAtMs.get(publicKey);
+    return changedAtMs !== undefined && performance.now() - changedAtMs <= mayLandForMs;
+  }
 
   landed(publicKey: string, slot: number): void {
     const known = this.#landed.get(publicKey);
@@ -25,19 +42,19 @@ export class OwnOrders {
     if (this.#landed.size > maxWallets) this.#landed.delete(this.#landed.keys().next().value!);
   }
 
-  /** 0 where none landed of late. */
+  /** 0 if none landed recently. */
   landedIn(publicKey: string): number {
     const known = this.#landed.get(publicKey);
     return known === undefined || performance.now() - known.atMs > forgetAfterMs ? 0 : known.slot;
   }
 }
 
-/** Until when an order that comes now waits. */
+/** Until when an order that arrives now waits. */
 export function ownOrdersDeadlineMs(): number {
   return performance.now() + withinMs;
 }
 
-/** What is read, as of `slot` or a later one; as it is known at the deadline, where no endpoint has come so far. Rejects as `read` does. */
+/** Reads until the result is of `slot` or a later one. At the deadline, returns the last result. Rejects as `read` does. */
 export async function awaitOwnOrders<T extends { readonly slot: number }>(
   read: () => T | Promise<T>,
   slot: number,
