@@ -74,25 +74,23 @@ describe('two ingest processes on one Redis', () => {
     for (const channel of Object.values(topics)) await client.ask({ op: 'subscribe', channel });
   });
 
-  /** An ingest process that is subscribed to the chain. */
-  async function startIngest(): Promise<RunningProgram> {
-    const before = simnet.subscriptions('logs');
+  function startIngest(): RunningProgram {
     const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl };
     const ingest = runProgram('ingest/src/main.ts', { folder, env });
     cleanups.push(() => {
       ingest.child.kill('SIGCONT');
       ingest.child.kill('SIGKILL');
     });
-    await until('subscribed', () => simnet.subscriptions('logs') === before + venues.length, startMs);
     return ingest;
   }
 
   /** A leader and a process that stands by, at work. */
   async function startTwo(): Promise<readonly [RunningProgram, RunningProgram]> {
-    const leader = await startIngest();
+    const leader = startIngest();
     await leader.logged('ingest_leads', startMs);
-    const standby = await startIngest();
+    const standby = startIngest();
     await standby.logged('ingest_standby', startMs);
+    await until('both to subscribe', () => simnet.subscriptions('logs') === 2 * venues.length, startMs);
     simnet.chain.start();
     await moreTrades();
     return [leader, standby];
@@ -157,7 +155,7 @@ describe('two ingest processes on one Redis', () => {
     leader.child.kill('SIGKILL');
     await standby.logged('ingest_leads');
     await moreTrades();
-    const third = await startIngest();
+    const third = startIngest();
     await third.logged('ingest_standby', startMs);
     standby.child.kill('SIGKILL');
     await third.logged('ingest_leads');

@@ -50,8 +50,6 @@ import { createWalletAccess } from './place/wallet-access.ts';
 /** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
 const takeUpWithinMs = 3_000;
 
-const landedStates: ReadonlySet<ToldOrder['state']> = new Set(['processed', 'confirmed', 'finalized']);
-
 /** Where the custodial wallets are. */
 export interface Custody {
   readonly keystore: string;
@@ -147,11 +145,7 @@ function createTrading({ config, rpc, custody, store, bus, events, hub, director
   const stats = new OrderStats();
   const ownOrders = new OwnOrders();
   const tell = (order: ToldOrder, landedSlot: number | null = null): void => {
-    if (order.terms !== null) ownOrders.changed(order.terms.publicKey);
-    if (order.terms !== null && landedStates.has(order.state)) {
-      const slot = order.fill?.slot ?? landedSlot ?? state.slot();
-      ownOrders.landed(order.terms.publicKey, Math.min(slot, state.newestSlot()));
-    }
+    ownOrders.noteChange(order, landedSlot, state);
     stats.changed(order);
     publisher.tell(order);
   };

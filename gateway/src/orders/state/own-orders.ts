@@ -10,6 +10,15 @@ const mayLandForMs = 120_000;
 const withinMs = 1_000;
 const stepMs = 5;
 
+const landedStates: ReadonlySet<string> = new Set(['processed', 'confirmed', 'finalized']);
+
+/** What is read of an order. */
+export interface OwnOrder {
+  readonly terms: { readonly publicKey: string } | null;
+  readonly state: string;
+  readonly fill: { readonly slot: number } | null;
+}
+
 interface Landed {
   readonly slot: number;
   readonly atMs: number;
@@ -21,7 +30,13 @@ export class OwnOrders {
   /** When an order of the wallet was last sent or changed. */
   readonly #changedAtMs = new Map<string, number>();
 
-  /** An order of the wallet was sent, or its state changed. */
+  /** An order was sent, or its state changed. If it does not say in which slot it landed, that is at most the slot known now. */
+  noteChange({ terms, state, fill }: OwnOrder, landedSlot: number | null, chain: { slot(): number; newestSlot(): number }): void {
+    if (terms === null) return;
+    this.changed(terms.publicKey);
+    if (landedStates.has(state)) this.landed(terms.publicKey, Math.min(fill?.slot ?? landedSlot ?? chain.slot(), chain.newestSlot()));
+  }
+
   changed(publicKey: string): void {
     this.#changedAtMs.delete(publicKey);
     this.#changedAtMs.set(publicKey, performance.now());
