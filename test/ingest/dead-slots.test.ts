@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { Outgoing, PublishableEvent, LogItem } from '@sluice/ingest/publisher/outgoing.ts';
 import { PublishedSlots } from '@sluice/ingest/publisher/published-slots.ts';
-import { addressOf as someAddress, tradeEvent } from '../support/stream-events.ts';
+import { addressOf as someAddress, candleEvent, entryOf, tradeEvent } from '../support/stream-events.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {
   addressOf,
@@ -139,4 +141,16 @@ describe('what waits for a slot that dies', () => {
     expect(typesOf(items)).toEqual(['retract', 'slots', 'trade']);
     expect(items.at(-1)).toMatchObject({ slot: alive });
   });
+});
+
+it('a part of the log that begins with candles is complete from its first events on, and without events from nowhere on', () => {
+  const logged = (event: StreamEvent, offset: number): LogEntry => {
+    const { json, msgpack } = entryOf(event);
+    return { offset, topics: [{ topic: 'x', seq: offset }], json, msgpack };
+  };
+  const candles = Array.from({ length: 100 }, (_, at) => logged(candleEvent(someAddress(1)), at));
+  expect(new PublishedSlots(candles, false).since).toBe(Number.POSITIVE_INFINITY);
+  expect(new PublishedSlots(candles, true).since).toBe(0);
+  const trade = logged(tradeEvent(someAddress(1), { id: 'x:0', slot: 500 }), 100);
+  expect(new PublishedSlots([...candles, trade], false).since).toBe(501);
 });

@@ -86,7 +86,11 @@ export interface GapFillerParts {
  */
 interface Term {
   readonly fence: number;
-  readonly boundary: number;
+  /**
+   * The newest slot that this process saw, or that the log has: a process that has just started may see less than the previous leader did.
+   * Infinity until the log is read.
+   */
+  boundary: number;
   /** Signature -> slot for which it was published last. */
   readonly published: Map<string, number>;
   /** From this slot on, the previous leader may have published some events of a transaction and not all. */
@@ -210,10 +214,11 @@ export class GapFiller {
 
   async #begin(fence: number): Promise<Term> {
     // The order matters. What this process published before is in the log when the log is read. What it publishes later is noted in `note`.
-    const term: Term = { fence, boundary: this.#parts.slot(), published: new Map(), doubtfulFrom: 0, lowest: 0, floor: 0 };
+    const seen = this.#parts.slot();
+    const term: Term = { fence, boundary: Number.POSITIVE_INFINITY, published: new Map(), doubtfulFrom: 0, lowest: 0, floor: 0 };
     this.#term = term;
     try {
-      await this.#readLog(term);
+      term.boundary = Math.max(seen, await this.#readLog(term));
       return term;
     } catch (error) {
       this.#term = null;
@@ -221,15 +226,15 @@ export class GapFiller {
     }
   }
 
-  /** Finds out what was published before this process became the leader, and the first slot to compare. */
-  async #readLog(term: Term): Promise<void> {
+  /** Finds out what was published before this process became the leader, and the first slot to compare. Returns the newest slot in the log. */
+  async #readLog(term: Term): Promise<number> {
     const { bus, genesis, publisher, ledger } = this.#parts;
     const { fence } = term;
     const flushed = await publisher.flushed(this.#parts.signal);
     if (!flushed) throw new Unreachable('It lost the lead.');
     const tail = await bus.tail(busLimits.maxTailEntries);
     const contents = new PublishedSlots(tail, tail.length < busLimits.maxTailEntries);
-    readPublished(contents, term);
+    const newest = readPublished(contents, term);
     const stored = await readWatermark(bus, genesis);
     const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
@@ -242,6 +247,7 @@ export class GapFiller {
     this.#judge.recall();
     const overlap = known === null ? 0 : overlapSlots;
     term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, contents.since));
+    return newest;
   }
 
   async #rememberWatermark(): Promise<void> {
@@ -377,8 +383,8 @@ function beforeOldest(contents: PublishedSlots): number {
   return oldest - 1;
 }
 
-/** Reads from the log which transactions were published. */
-function readPublished(contents: PublishedSlots, term: Term): void {
+/** Reads from the log which transactions were published. Returns the newest of their slots; 0 if there are none. */
+function readPublished(contents: PublishedSlots, term: Term): number {
   let newest = 0;
   for (const [id, slot] of contents.published()) {
     const end = id.indexOf(':');
@@ -388,4 +394,5 @@ function readPublished(contents: PublishedSlots, term: Term): void {
     newest = Math.max(newest, slot);
   }
   term.doubtfulFrom = newest - doubtfulSlots + 1;
+  return newest;
 }

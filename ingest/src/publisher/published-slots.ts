@@ -13,8 +13,8 @@ const maxHeld = 10_000;
 const maxSettled = 65_536;
 /** Slots whose verdict, or lack of one, is remembered: half an hour. Beyond it the oldest is forgotten. */
 const maxFates = 4_096;
-/** Entries at the start of the tail that determine the first complete slot, because entries of neighbouring slots mix. */
-const mixedEntries = 64;
+/** The first published events of the tail determine the first complete slot, because events of neighbouring slots mix. */
+const mixedEvents = 64;
 
 export interface PublishedSlotsCounts {
   /** Left out because the log has them: the previous leader published them. */
@@ -47,7 +47,7 @@ export class PublishedSlots {
   /** Slots up to here count as confirmed if no verdict names them. */
   #decidedTo: number;
   #held: PublishableEvent[] = [];
-  /** The first slot that the tail has completely; 0 if the tail is the whole log. */
+  /** The first slot that the tail has completely; 0 if the tail is the whole log, infinite if it has no event of a slot. */
   readonly since: number;
   readonly #completeTo: number;
 
@@ -60,20 +60,20 @@ export class PublishedSlots {
   ) {
     this.#counts = counts;
     this.#completeTo = this.#decidedTo = completeTo;
-    let first = 0;
-    for (const [index, entry] of tail.entries()) {
+    let [first, events] = [0, 0];
+    for (const entry of tail) {
       const record = readRecord(entry);
       if (record?.kind === 'slots') this.#read(record.verdict);
       else if (record?.kind === 'retracted') this.#readRetraction(record.id);
       else if (record?.kind === 'published') {
-        if (index < mixedEntries) first = Math.max(first, record.slot);
+        if (events++ < mixedEvents) first = Math.max(first, record.slot);
         this.#remove(record.id);
         this.#before.set(record.id, record.slot);
         if (record.processed && this.#fates.get(record.slot) !== 'alive') this.#openAt(record.slot, record.id, record.topics);
         if (record.processed) this.#await(record.slot);
       }
     }
-    this.since = isWhole ? 0 : first + 1;
+    this.since = isWhole ? 0 : events === 0 ? Number.POSITIVE_INFINITY : first + 1;
   }
 
   /** Slots that wait for a verdict: of events in the log, and of events that are held here. */
