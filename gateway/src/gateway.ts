@@ -130,7 +130,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stopHearing = hearOfKeys(keys.authenticator, hub);
   const reading = openReading({ ...options, market, directory }, hub);
   const addressOf = addressReader(config);
-  const trading = openTrading({ ...options, directory, store, events, hub, simulated: () => reading.health.simulated === true });
+  const trading = openTrading({ ...options, directory, store, seal, events, hub, simulated: () => reading.health.simulated === true });
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };

@@ -89,7 +89,11 @@ export function createOperations(of: OperationsParts): Operations {
     });
   let second: OperationsServer | null = null;
   return {
-    endpoints: [...healthEndpoints(() => ({ draining: isDraining(), parts: parts() })), statusBinding(status), metricsBinding(metrics)],
+    endpoints: [
+      ...healthEndpoints(() => ({ draining: isDraining(), parts: parts(), tradingRole: trading.report()?.role.holder ?? null })),
+      statusBinding(status),
+      metricsBinding(metrics),
+    ],
     start: async () => {
       const { metrics: place, sharePort } = config.operations;
       if (place === null) return;

@@ -29,6 +29,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   'trade-build': () => import('./trade-build.ts'),
   'trade-sign': () => import('./trade-sign.ts'),
   'trade-http': () => import('./trade-http.ts'),
+  'trade-hop': () => import('./trade-hop.ts'),
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);

@@ -4,6 +4,7 @@ import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
@@ -11,17 +12,19 @@ import { startTestGateway, testConfig } from '../support/gateway.ts';
 
 /**
  * The gateway whose orders are measured, with its store and its signing process. argv: data folder, the node's HTTP and WebSocket
- * address, how many custodial wallets. Tells a key, the wallets and its address, a line each.
+ * address, how many custodial wallets, and the address of a Redis that it shares with other gateways, if it is to share one. Tells a key, the wallets and its address, a line each.
  */
 // As the gateway's own `main.ts` does.
 yieldEngineThreads();
-const [, , dataDir = '', rpcUrl = '', wsUrl = '', walletCount = '1'] = process.argv;
+const [, , dataDir = '', rpcUrl = '', wsUrl = '', walletCount = '1', redisUrl] = process.argv;
+const redisUrls = redisUrl === undefined ? null : [redisUrl];
 const passphrase = 'a passphrase of the benchmark';
 const keystorePassphraseFile = join(dataDir, 'passphrase');
 writeFileSync(keystorePassphraseFile, `${passphrase}\n`, { mode: 0o600 });
 const config: Config = {
   ...testConfig,
   dataDir,
+  redisUrls,
   rpc: { httpUrls: [rpcUrl], wsUrls: [wsUrl] },
   trading: 'live',
   keystorePassphraseFile,
@@ -47,7 +50,8 @@ if (!opened.ok) throw new Error(opened.reason);
 const wallets: string[] = [];
 for (let i = 0; i < Number(walletCount); i++) wallets.push((await opened.keystore.create(null))!.publicKey);
 const authenticator = await createAuthenticator({ store, plans: config.plans, log });
-const { gateway } = await startTestGateway({ config, store, authenticator });
+const bus = await createBus({ redisUrls, log });
+const { gateway } = await startTestGateway({ config, store, authenticator, bus });
 process.stdout.write(`key ${made.shown.key}\nwallets ${wallets.join(',')}\nlistening ${gateway.url}\n`);
 // Ends in order where it is asked to, so that a profile of it is written.
 process.once('SIGTERM', () => void gateway.close().then(() => process.exit(0)));

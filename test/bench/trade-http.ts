@@ -12,10 +12,10 @@ import type { NodeReport, ToNode } from './trade-node-child.ts';
  * Lightning orders through HTTP, from the bytes of the request to the message at the node: read, quoted, built, signed by the signing
  * process, simulated by the node, stored durably, sent. Warm: wallets and coins that have traded before.
  */
-const wallets = 64;
+export const wallets = 64;
 const coins = 32;
 /** Coins that one wallet trades. */
-const coinsAWallet = 4;
+export const coinsAWallet = 4;
 const connections = 64;
 const perSecond = 200;
 const measuredMs = 20_000;
@@ -33,7 +33,7 @@ const loadCore = '1';
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 
-interface Place {
+export interface Place {
   readonly node: ChildProcess;
   readonly load: ChildProcess;
   readonly gateway: ChildProcess;
@@ -43,7 +43,7 @@ interface Place {
   readonly publicKeys: readonly string[];
 }
 
-async function ask<T>(child: ChildProcess, message: ToNode | TradeLoadOrder | null): Promise<T> {
+export async function ask<T>(child: ChildProcess, message: ToNode | TradeLoadOrder | null): Promise<T> {
   return await new Promise((resolve, reject) => {
     const onExit = (code: number | null): void => reject(new Error(`a process of the benchmark ended with ${code}`));
     child.once('exit', onExit);
@@ -56,7 +56,7 @@ async function ask<T>(child: ChildProcess, message: ToNode | TradeLoadOrder | nu
 }
 
 /** On a core of its own, with its signing process. */
-async function startGateway(args: readonly string[]): Promise<{ readonly process: ChildProcess; readonly told: string }> {
+export async function startGateway(args: readonly string[]): Promise<{ readonly process: ChildProcess; readonly told: string }> {
   // For a profile of it: `BENCH_GATEWAY_FLAGS=--cpu-prof`.
   const flags = (process.env['BENCH_GATEWAY_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '');
   const node = [
@@ -80,7 +80,10 @@ async function startGateway(args: readonly string[]): Promise<{ readonly process
   });
 }
 
-async function open(dataDir: string): Promise<Place> {
+export async function open(
+  dataDir: string,
+  ...gatewayArgs: readonly string[]
+): Promise<Place & { readonly rpcUrl: string; readonly wsUrl: string }> {
   // Nodes do not stand still to collect garbage, and this one is to be as quick as one of them: young objects in little pieces, old ones not at all.
   const nodeHeap = [
     '--no-allocation-site-pretenuring',
@@ -90,15 +93,20 @@ async function open(dataDir: string): Promise<Place> {
   ];
   const node = fork(here('trade-node-child.ts'), [String(coins)], { execArgv: [...nodeHeap, '--import', 'tsx'] });
   const { rpcUrl, wsUrl, mints } = await ask<{ rpcUrl: string; wsUrl: string; mints: readonly string[] }>(node, null);
-  const { process: gateway, told } = await startGateway([dataDir, rpcUrl, wsUrl, String(wallets)]);
+  const { process: gateway, told } = await startGateway([dataDir, rpcUrl, wsUrl, String(wallets), ...gatewayArgs]);
   const publicKeys = /^wallets (\S+)$/m.exec(told)![1]!.split(',');
   await ask(node, { op: 'fund', wallets: publicKeys });
   const load = fork(here('trade-load-child.ts'), [], { execArgv: ['--import', 'tsx'] });
-  const port = Number(/^listening http:\/\/127\.0\.0\.1:(\d+)$/m.exec(told)![1]);
-  return { node, load, gateway, port, key: /^key (\S+)$/m.exec(told)![1]!, mints, publicKeys };
+  return { node, load, gateway, ...placeIn(told), mints, publicKeys, rpcUrl, wsUrl };
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+/** Where a gateway listens, and a key of it. */
+export function placeIn(told: string): Pick<Place, 'port' | 'key'> {
+  const port = Number(/^listening http:\/\/127\.0\.0\.1:(\d+)$/m.exec(told)![1]);
+  return { port, key: /^key (\S+)$/m.exec(told)![1]! };
+}
+
+export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.kill(signal);
@@ -106,7 +114,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 }
 
 /** A generator of its own, so that every run asks for the same. */
-function random(seed: number): () => number {
+export function random(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -114,7 +122,7 @@ function random(seed: number): () => number {
   };
 }
 
-interface Order {
+export interface Order {
   readonly side: 'buy' | 'sell';
   readonly publicKey: string;
   readonly mint: string;
@@ -129,7 +137,7 @@ function requestOf({ key, port }: Place, { side, ...body }: Order, idempotencyKe
 let orders = 0;
 
 /** The next order of one wallet for one of its coins; no two are alike. */
-function orderOf({ publicKeys, mints }: Place, walletIndex: number, turn: number, side: Order['side']): Order {
+export function orderOf({ publicKeys, mints }: Place, walletIndex: number, turn: number, side: Order['side']): Order {
   orders++;
   const publicKey = publicKeys[walletIndex % publicKeys.length]!;
   const mint = mints[((walletIndex % publicKeys.length) + turn * 7) % mints.length]!;
@@ -137,7 +145,12 @@ function orderOf({ publicKeys, mints }: Place, walletIndex: number, turn: number
   return { side, publicKey, mint, amount };
 }
 
-async function send(place: Place, list: readonly Order[], ratePerSecond: number, chance: () => number): Promise<readonly TradeSent[]> {
+export async function send(
+  place: Place,
+  list: readonly Order[],
+  ratePerSecond: number,
+  chance: () => number,
+): Promise<readonly TradeSent[]> {
   // The requests reach the other process, and are read there, before the first is due.
   let atMs = settleMs;
   // At random times: as from many callers who know nothing of each other.
@@ -146,8 +159,8 @@ async function send(place: Place, list: readonly Order[], ratePerSecond: number,
   return await ask<readonly TradeSent[]>(place.load, { port: place.port, connections, requests, dueMs });
 }
 
-const sorted = (values: readonly number[]): readonly number[] => values.toSorted((a, b) => a - b);
-const at = (values: readonly number[], fraction: number): number =>
+export const sorted = (values: readonly number[]): readonly number[] => values.toSorted((a, b) => a - b);
+export const at = (values: readonly number[], fraction: number): number =>
   values[Math.min(values.length - 1, Math.floor(values.length * fraction))] ?? NaN;
 const text = (values: readonly number[]): string => `p50 ${at(values, 0.5).toFixed(2)} ms, p99 ${at(values, 0.99).toFixed(2)} ms`;
 
@@ -169,7 +182,7 @@ interface Told {
   readonly timing: Readonly<Record<string, number>>;
 }
 
-const toldIn = ({ body }: TradeSent): Told => JSON.parse(body) as Told;
+export const toldIn = ({ body }: TradeSent): Told => JSON.parse(body) as Told;
 
 async function latency(place: Place): Promise<BenchRow> {
   const chance = random(7);

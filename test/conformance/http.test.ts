@@ -90,7 +90,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     expect(await (await get('/livez')).json()).toEqual({ live: true });
     const well = { ok: true, reason: null };
     const parts = { bus: well, ingest: { ok: false, reason: expect.any(String) }, store: well, limits: well, chain: well, trading: well };
-    expect(await (await get('/readyz?exclude=ingest')).json()).toEqual({ ready: true, parts });
+    expect(await (await get('/readyz?exclude=ingest')).json()).toEqual({ ready: true, parts, tradingRole: null });
     const answer = await get('/readyz');
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({

@@ -4,6 +4,7 @@
  */
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'gateway/src/orders': {
+    role: ['api'],
     api: ['place', 'prepare', 'ledger', 'model'],
     place: ['follow', 'send', 'prepare', 'simulate', 'state', 'ledger', 'nodes', 'model'],
     follow: ['evidence', 'send', 'nodes', 'model'],

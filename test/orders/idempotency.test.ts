@@ -8,7 +8,7 @@ const hex = (body: unknown): string => Buffer.from(fingerprintOf(body)).toString
 
 describe('an Idempotency-Key', () => {
   it('is optional, and the same with and without quotes', () => {
-    expect(readIdempotency(undefined, 'tradeBuy', {})).toEqual({ ok: true, use: null });
+    expect(readIdempotency(null, 'tradeBuy', {})).toEqual({ ok: true, use: null });
     const bare = readIdempotency('8e03978e-40d5-43dd-bc93-6894a57f9324', 'tradeBuy', { a: 1 });
     expect(bare).toMatchObject({ ok: true, use: { endpoint: 'tradeBuy', key: '8e03978e-40d5-43dd-bc93-6894a57f9324' } });
     expect(readIdempotency('"8e03978e-40d5-43dd-bc93-6894a57f9324"', 'tradeBuy', { a: 1 })).toEqual(bare);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import { openTrading, type Trading } from '@sluice/gateway/orders/trading.ts';
@@ -24,7 +25,7 @@ import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { startTamperedNode, type TamperedNode } from '../orders/send/tampered-node.ts';
-import { testConfig, until } from './gateway.ts';
+import { testConfig, testSealKey, until } from './gateway.ts';
 import { makeKey, openEmbeddedStore } from './keys.ts';
 import { maker, trader } from './quoted-trades.ts';
 
@@ -134,6 +135,7 @@ export class TradingWorld {
       config,
       store,
       bus,
+      seal: new RecordSeal(testSealKey),
       events: unsealedEvents,
       hub,
       simulated: () => true,

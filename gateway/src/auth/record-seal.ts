@@ -1,10 +1,13 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** What a record is for: one made for the other is refused. */
-export type RecordPurpose = 'ticket' | 'private event';
+export type RecordPurpose = 'ticket' | 'private event' | 'handed call' | 'handed answer';
 
 /** Bytes of a seal. */
 export const sealBytes = 32;
+
+const cipher = 'aes-256-ctr';
+const ivBytes = 16;
 
 /** How far the clocks of two gateways may differ: a record counts as expired only this much later. */
 const clockDifferenceMs = 5_000;
@@ -16,12 +19,25 @@ const clockDifferenceMs = 5_000;
  */
 export class RecordSeal {
   /** Records refused: the seal is not ours, they have expired, or they were used before. */
-  readonly refused: Record<RecordPurpose, number> = { ticket: 0, 'private event': 0 };
+  readonly refused: Record<RecordPurpose, number> = { ticket: 0, 'private event': 0, 'handed call': 0, 'handed answer': 0 };
   readonly #key: Uint8Array;
+  readonly #encryptionKey: Uint8Array;
 
   /** `key`: the same on all gateways, and known to nobody else. */
   constructor(key: Uint8Array) {
     this.#key = key;
+    this.#encryptionKey = createHmac('sha256', key).update('sluice encryption of records').digest();
+  }
+
+  /** What others must not read. It says nothing of who wrote it: seal what it returns. */
+  encrypt(plain: Uint8Array): Buffer {
+    const iv = randomBytes(ivBytes);
+    return Buffer.concat([iv, createCipheriv(cipher, this.#encryptionKey, iv).update(plain)]);
+  }
+
+  /** Of bytes whose seal was checked. */
+  decrypt(encrypted: Uint8Array): Buffer {
+    return createDecipheriv(cipher, this.#encryptionKey, encrypted.subarray(0, ivBytes)).update(encrypted.subarray(ivBytes));
   }
 
   of(purpose: RecordPurpose, name: string, endsAtMs: number, ...content: readonly Uint8Array[]): Buffer {

@@ -5,8 +5,11 @@ import type { SignerCounts } from '../signer/client.ts';
 import { endStates, orderStates } from './model/order.ts';
 import { orderSteps, type OrderStats } from './ledger/order-stats.ts';
 import type { FollowReport } from './follow/order-follower.ts';
+import { noFollowerCounts } from './follow/follower-counters.ts';
+import { noReads } from './evidence/landed-reader.ts';
+import type { RoleReport } from './role/trading-role.ts';
 import type { LaneCounters } from './send/lane.ts';
-import type { Simulator } from './simulate/simulator.ts';
+import { noneAsked, type Simulator } from './simulate/simulator.ts';
 import type { HotStateCounts } from './state/hot-state.ts';
 
 const { counter, gauge, histogram } = metricsOf('sluice_gateway');
@@ -19,16 +22,25 @@ export interface OrderReport {
   readonly mode: keyof typeof modes;
   /** Trading is halted by its switch, or nobody can tell. */
   readonly halted: boolean;
+  readonly role: RoleReport;
   /** Orders that are followed. */
   readonly open: number;
   /** Of first rounds; those of later ones are in `follow`. */
   readonly lanes: FollowReport['lanes'];
   readonly follow: FollowReport;
   /** What is kept at hand of the chain. */
-  readonly state: HotStateCounts;
+  readonly state: Pick<HotStateCounts, 'links'>;
   readonly simulator: Simulator['counters'];
   readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
 }
+
+/** The report of a gateway that does not hold the trading role. */
+export const noDesk: Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'> = {
+  open: 0,
+  follow: { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] },
+  state: { links: [] },
+  simulator: noneAsked(),
+};
 
 /** For `/status`. */
 export function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<typeof statusEndpoint>['orders']> {
@@ -50,7 +62,7 @@ export function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<
 }
 
 /** For `/metrics`. Labels are the steps of an order and the lanes of the settings. */
-export function orderMetrics({ stats, mode, halted, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
+export function orderMetrics({ stats, mode, halted, role, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
   const { counters: follower, openByState } = follow;
   const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
     lanes.map((lane) => {
@@ -60,6 +72,15 @@ export function orderMetrics({ stats, mode, halted, follow, state, lanes, simula
   return [
     gauge('trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]),
     gauge('trading_halted', 'Trading is halted by its switch, or nobody can tell.', halted ? 1 : 0),
+    gauge('trading_role', 'This gateway holds the trading role.', role.holder === 'self' ? 1 : 0),
+    gauge('trading_role_known', 'It is known which gateway holds the trading role.', role.holder === null ? 0 : 1),
+    counter('orders_handed_out_total', 'Calls handed to the gateway that holds the trading role.', role.handedOver.out),
+    counter('orders_handed_in_total', 'Calls of other gateways that were run here.', role.handedOver.in),
+    counter(
+      'orders_hand_over_unanswered_total',
+      'Calls that the gateway with the trading role did not answer.',
+      role.handedOver.unanswered,
+    ),
     ...openStates.map((name) =>
       gauge('orders_open', 'Orders that are followed to their end, by state.', openByState.get(name)?.orders ?? 0, { state: name }),
     ),

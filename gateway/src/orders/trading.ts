@@ -3,7 +3,7 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import {
   tradeBuyEndpoint,
@@ -12,40 +12,30 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trade.ts';
+import type { RecordSeal } from '../auth/record-seal.ts';
 import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
-import type { Store } from '../store/store.ts';
-import type { Hub } from '../stream/hub.ts';
-import type { PrivateEvents } from '../stream/delivery/private-events.ts';
-import { createMessageBuilder } from './prepare/message-builder.ts';
-import { watchChainIdentity } from './nodes/chain-identity.ts';
 import { takeGatewayId } from '../store/gateway-id.ts';
 import { createHalt } from '../store/halt.ts';
-import { tradeEndpoints } from './api/trade-endpoints.ts';
-import { transactionEndpoints } from './api/transaction-endpoints.ts';
-import { tradingOff } from './place/admission.ts';
-import { createPlaceOrder, type PlaceOrder } from './place/place-order.ts';
-import type { ToldOrder } from './model/order.ts';
-import { createOrderLedger } from './ledger/order-ledger.ts';
+import type { Store } from '../store/store.ts';
+import type { PrivateEvents } from '../stream/delivery/private-events.ts';
+import type { Hub } from '../stream/hub.ts';
+import type { OrderAnswer, OrderCall } from './api/order-call.ts';
+import { openDesk, type TradingDesk } from './desk.ts';
 import { createOrderPublisher } from './ledger/order-publisher.ts';
-import type { OrderReport } from './order-report.ts';
 import { OrderStats } from './ledger/order-stats.ts';
-import { pumpPortalEndpoints } from './api/pumpportal/endpoints.ts';
-import { seenTrades } from './follow/seen-trades.ts';
-import { ThreadedFollower } from './follow/threaded-follower.ts';
+import { watchChainIdentity } from './nodes/chain-identity.ts';
+import { createSendNodes } from './nodes/nodes.ts';
+import { noDesk, type OrderReport } from './order-report.ts';
+import { tradingOff } from './place/admission.ts';
+import type { Refusal } from './place/outcome.ts';
+import type { PlaceOrder } from './place/place-order.ts';
+import { createWalletAccess } from './place/wallet-access.ts';
+import { createTradingRole } from './role/trading-role.ts';
 import type { SendFirst } from './place/first-send.ts';
 import { firstRound } from './send/first-round.ts';
 import { createLanes } from './send/lanes.ts';
-import { createSendNodes } from './nodes/nodes.ts';
-import { createSimulator } from './simulate/simulator.ts';
-import { createSendSigned } from './place/send-signed.ts';
-import { takeUpOrders } from './follow/take-up.ts';
-import { createHotState } from './state/hot-state.ts';
-import { OwnOrders } from './state/own-orders.ts';
-import { warmNewTokens } from './state/warm-ahead.ts';
-import { laneTips } from './prepare/tips.ts';
-import { createWalletAccess } from './place/wallet-access.ts';
 
 /** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
 const takeUpWithinMs = 3_000;
@@ -64,6 +54,8 @@ export interface TradingOptions {
   /** Null: there is none, and no orders. */
   readonly store: Store | null;
   readonly bus: Bus;
+  /** Seals what gateways hand each other. */
+  readonly seal: RecordSeal;
   /** How orders' events go over the bus. */
   readonly events: PrivateEvents;
   readonly hub: Pick<Hub, 'follow'>;
@@ -75,16 +67,16 @@ export interface TradingOptions {
 
 /** The trading half of a gateway. */
 export interface Trading {
-  /** Places an order of a custodial wallet, without HTTP. */
+  /** Places an order of a custodial wallet, without HTTP. Refuses if another gateway holds the trading role. */
   readonly placeOrder: PlaceOrder;
   readonly endpoints: readonly BoundEndpoint[];
-  /** Takes up the orders that this store still has open on the nodes' chain, or will, once nodes and store answer. Resolves soon. */
+  /** Claims the trading role. The holder takes up the open orders of the store as soon as nodes and store answer. Resolves soon. */
   start(): Promise<void>;
   /** Null: it does not trade. */
   report(): OrderReport | null;
-  /** Why no order would be taken now; null where orders are, or where this gateway is not to trade. */
+  /** Why no order would be accepted now; null if orders would be, or if this gateway is not to trade. */
   fault(): string | null;
-  /** Newest slot that the endpoints agree on; 0 before the first, and where it does not trade. */
+  /** Newest slot that the endpoints agree on; 0 before the first, and if this gateway does not hold the trading role. */
   slot(): number;
   close(): Promise<void>;
 }
@@ -95,16 +87,17 @@ export function openTrading(options: TradingOptions): Trading {
   return config.rpc === null || store === null ? noTrading() : createTrading({ ...options, rpc: config.rpc, custody, store });
 }
 
+const specs: readonly EndpointSpec[] = [
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
+  pumpPortalTradeEndpoint,
+  pumpPortalLocalEndpoint,
+];
+
 function noTrading(): Trading {
-  const specs = [
-    tradeBuyEndpoint,
-    tradeSellEndpoint,
-    transactionBuyEndpoint,
-    transactionSellEndpoint,
-    transactionSendEndpoint,
-    pumpPortalTradeEndpoint,
-    pumpPortalLocalEndpoint,
-  ];
   return {
     placeOrder: async () => tradingOff,
     endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
@@ -116,97 +109,139 @@ function noTrading(): Trading {
   };
 }
 
+function bindSpecs(answer: (spec: EndpointSpec, call: OrderCall) => Promise<OrderAnswer>): BoundEndpoint[] {
+  return specs.map((spec) =>
+    bindEndpoint(spec, ({ principal, request, body }) => {
+      const owner = principal === null ? null : { keyId: principal.keyId, accountId: principal.accountId };
+      return answer(spec, { owner, idempotencyKey: request.headers.get('idempotency-key') ?? null, body });
+    }),
+  );
+}
+
 interface TradingParts extends TradingOptions {
   readonly rpc: NonNullable<Config['rpc']>;
   readonly custody: Custody;
   readonly store: Store;
 }
 
-function createTrading({ config, rpc, custody, store, bus, events, hub, directory, simulated, log }: TradingParts): Trading {
-  const life = new AbortController();
-  const { signal } = life;
-  const { trading: mode, signerLimits: limits } = config;
-  const state = createHotState({ ...rpc, venues, directory, log, signal });
+const notHere: Refusal = {
+  error: 'UPSTREAM_UNAVAILABLE',
+  message: 'This gateway does not hold the trading role.',
+  retryAfterSeconds: 1,
+};
+
+/** What a gateway has open whether or not it holds the trading role: a successor signs and sends at once. */
+function openParts({ config, rpc, custody, store, bus, events, simulated, log }: TradingParts, signal: AbortSignal) {
+  const { trading: mode, signerLimits: limits, signerSocket, signerDir, broadcast } = config;
   const nodes = createSendNodes(rpc.httpUrls);
-  const newestSlot = (): number => state.newestSlot();
+  const gatewayId = takeGatewayId(store.dataDir);
+  const halt = createHalt(store, log);
+  const signer = mode === 'live' ? createSigner({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner();
+  const lanes = createLanes({ nodes, ...broadcast, mayLeave: () => !halt.halted, signal });
+  const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
+  return {
+    gatewayId,
+    sendFirst,
+    nodes,
+    halt,
+    signer,
+    lanes,
+    publisher: createOrderPublisher({ bus, events, simulated, log }),
+    stats: new OrderStats(),
+    wallets: createWalletAccess(store.wallets, custody.keystore),
+  };
+}
+
+function createTrading(options: TradingParts): Trading {
+  const { config, rpc, custody, store, bus, seal, hub, directory, log } = options;
+  const life = new AbortController();
+  const { trading: mode } = config;
+  const { gatewayId, ...parts } = openParts(options, life.signal);
+  const { nodes, halt, signer, lanes, publisher, stats } = parts;
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
-  const simulator = createSimulator({ nodes, newestSlot, isAway: (endpoint) => state.isAway(endpoint), log, signal });
-  const builder = createMessageBuilder();
-  const { id: gatewayId, release: releaseId } = takeGatewayId(store.dataDir);
-  const halt = createHalt(store, log);
-  const signer =
-    mode === 'live'
-      ? createSigner({ store, ...custody, signerSocket: config.signerSocket, signerDir: config.signerDir, limits, halt, log })
-      : noSigner();
-  const lanes = createLanes({ nodes, ...config.broadcast, mayLeave: () => !halt.halted, signal });
-  const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
-  const publisher = createOrderPublisher({ bus, events, simulated, log });
-  const stats = new OrderStats();
-  const ownOrders = new OwnOrders();
-  const tell = (order: ToldOrder, landedSlot: number | null = null): void => {
-    ownOrders.noteChange(order, landedSlot, state);
-    stats.changed(order);
-    publisher.tell(order);
+  let desk: TradingDesk | null = null;
+  let isEnding = false;
+  const closing = new Set<Promise<void>>();
+
+  const closeDesk = (): void => {
+    if (desk === null) return;
+    const closed = desk.close();
+    desk = null;
+    closing.add(closed);
+    void closed.finally(() => closing.delete(closed));
   };
-  const { orders, wallets } = store;
-  const ledger = createOrderLedger({ orders, publisher: { tell }, log });
-  const follower = new ThreadedFollower({
-    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl },
-    httpUrls: rpc.httpUrls,
-    broadcast: config.broadcast,
-    gatewayId,
-    onChange: tell,
-    newestSlot,
-    blockHeight: () => state.blockHeight()?.height ?? null,
+  const run = async (endpoint: string, call: OrderCall): Promise<OrderAnswer> => {
+    const open = followRole();
+    if (open === null) return notHere;
+    await open.ready;
+    const found = open.endpoints.get(endpoint);
+    return found === undefined ? { error: 'NOT_FOUND' } : found.run(call);
+  };
+  const role = createTradingRole({
+    bus,
+    redisUrls: config.redisUrls,
+    seal,
+    kind: { mode, keystore: custody.keystore },
+    run,
+    onChange: () => void followRole(),
     log,
   });
-  hub.follow(warmNewTokens(state, venues));
-  hub.follow(seenTrades(follower));
-  const quoting = { venues, chain, state, ownOrders, builder, simulator, endpoints: nodes.length };
-  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
-  const access = createWalletAccess(wallets, custody.keystore);
-  let takingUp: Promise<void> = Promise.resolve();
-  // On paper nothing is sent, by no lane.
-  const tips = mode === 'live' ? laneTips(config.broadcast) : [];
-  const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets: access, maxDayLamports: limits.maxDayLamports });
+  /** The desk is open from the moment that this gateway holds the role until another one does: while Redis is away, it goes on following. */
+  function followRole(): TradingDesk | null {
+    if (isEnding || role.report.holder === 'other') closeDesk();
+    else if (role.held && desk === null) {
+      const succeeds = role.isShared && mode === 'live';
+      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, succeeds, log });
+    }
+    return desk;
+  }
+  hub.follow({
+    onEntry: (entry, lazy, replayed) => {
+      if (desk !== null) for (const follower of desk.followers) follower.onEntry(entry, lazy, replayed);
+    },
+    onLost: (last) => desk?.followers.forEach((follower) => follower.onLost(last)),
+  });
   return {
-    placeOrder,
-    endpoints: [
-      ...tradeEndpoints(placeOrder, venues),
-      ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
-      ...pumpPortalEndpoints({ ...parts, placeOrder }),
-    ],
+    placeOrder: async (owner, request, idempotency) => {
+      if (!role.held || desk === null) return notHere;
+      await desk.ready;
+      return desk.placeOrder(owner, request, idempotency);
+    },
+    // What cannot spend needs no role, only a desk.
+    endpoints: bindSpecs((spec, call) =>
+      role.held || (desk !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
+    ),
     start: async () => {
-      takingUp = takeUpOrders({ chain, follower, orders, log, signal: taking.signal });
-      await Promise.race([takingUp, pause(takeUpWithinMs, undefined, { ref: false })]);
+      await role.start();
+      await Promise.race([desk?.tookUp, pause(takeUpWithinMs, undefined, { ref: false })]);
     },
     report: () => ({
       stats,
       mode,
       halted: halt.halted,
-      open: follower.size,
+      role: role.report,
       lanes: lanes.all,
-      follow: follower.report,
-      state: state.counts(),
-      simulator: simulator.counters,
+      ...(desk?.report() ?? noDesk),
       signer: { fault: signer.fault, ready: signer.isReady, counts: signer.counts },
     }),
     fault: () => {
       if (mode === 'off') return null;
-      return signer.fault ?? (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null);
+      const { holder } = role.report;
+      return signer.fault ?? (holder === null ? 'No gateway is known to hold the trading role.' : (desk?.fault() ?? null));
     },
-    slot: () => state.slot(),
+    slot: () => desk?.slot() ?? 0,
     close: async () => {
+      await role.close();
+      isEnding = true;
       taking.abort();
       await signer.close();
-      await follower.close();
-      await takingUp;
+      closeDesk();
+      await Promise.all(closing);
       await publisher.close();
       halt.close();
       life.abort();
-      state.close();
-      releaseId();
+      gatewayId.release();
     },
   };
 }

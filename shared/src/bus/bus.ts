@@ -108,7 +108,7 @@ export interface BusStatus {
 
 /**
  * A claim to a name that at most one process holds at a time. It is acquired and renewed in the background until it is
- * closed; a holder that does not answer for itself loses it after `leaseTtlMs`. A holder may learn late that it lost it:
+ * closed; a holder that does not answer for itself loses it after its ttl. A holder may learn late that it lost it:
  * what must not be done twice goes through a publisher opened with the lease, which the log itself then refuses.
  */
 export interface Lease {
@@ -152,8 +152,8 @@ export interface Bus {
   /** Rejects with `FENCED` when the lease given is not held. */
   publisher(options?: PublisherOptions): Promise<BusPublisher>;
   subscriber(options?: SubscriberOptions): Promise<BusSubscriber>;
-  /** Claims a name, 1 to `maxLeaseNameLength` characters. */
-  lease(name: string): Lease;
+  /** Claims a name, 1 to `maxLeaseNameLength` characters. `ttlMs`: how long it lasts beyond the last sign of its holder. */
+  lease(name: string, ttlMs?: number): Lease;
   /**
    * The newest entries of the log, oldest first; at most `maxEntries`, and `busLimits.maxTailEntries`. All that was
    * stored before the call is in them, as far as the bound reaches.
@@ -189,5 +189,5 @@ export const busLimits = {
   maxTailEntries: 32_768,
 } as const;
 
-/** How long a lease lasts beyond the last sign of its holder. */
+/** How long a lease lasts beyond the last sign of its holder, if no other time is given. */
 export const leaseTtlMs = 1_500;

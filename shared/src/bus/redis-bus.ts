@@ -84,9 +84,9 @@ class RedisBus implements Bus {
     return publisher;
   }
 
-  lease(name: string): Lease {
+  lease(name: string, ttlMs?: number): Lease {
     this.#assertOpen();
-    const lease = new RedisLease(this.#connection, name, this.#log, () => this.#parts.delete(lease));
+    const lease = new RedisLease(this.#connection, name, this.#log, () => this.#parts.delete(lease), ttlMs);
     this.#parts.add(lease);
     return lease;
   }

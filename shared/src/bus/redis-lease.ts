@@ -7,7 +7,7 @@ import type { RedisConnection } from './redis-connection.ts';
 import { leaseScript, redisKeys, releaseScript } from './redis-scripts.ts';
 
 /** A holder has three tries in the time that its lease lasts. */
-const renewEveryMs = 400;
+const renewalsOfTtl = 3.75;
 /** How often one that does not hold the lease asks for it: how soon it follows one that gave it up. */
 const askEveryMs = 100;
 
@@ -22,6 +22,7 @@ export class RedisLease implements Lease {
   readonly #connection: RedisConnection;
   readonly #log: Logger;
   readonly #forget: () => void;
+  readonly #ttlMs: number;
   readonly #listeners = new Set<() => void>();
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -31,12 +32,13 @@ export class RedisLease implements Lease {
   /** Fence of a holding that was given up: asked for no more. */
   #relinquished = 0;
 
-  constructor(connection: RedisConnection, name: string, log: Logger, forget: () => void) {
+  constructor(connection: RedisConnection, name: string, log: Logger, forget: () => void, ttlMs = leaseTtlMs) {
     checkLeaseName(name);
     this.name = name;
     this.#connection = connection;
     this.#log = log;
     this.#forget = forget;
+    this.#ttlMs = ttlMs;
     this.#running = this.#run();
   }
 
@@ -63,7 +65,7 @@ export class RedisLease implements Lease {
     this.#closing.abort();
     this.#report(null);
     const lapsed = new AbortController();
-    await Promise.race([this.#running.then(() => this.#release()), pause(leaseTtlMs, lapsed.signal)]);
+    await Promise.race([this.#running.then(() => this.#release()), pause(this.#ttlMs, lapsed.signal)]);
     lapsed.abort();
     if (this.#expiry !== null) clearTimeout(this.#expiry);
     this.#forget();
@@ -73,7 +75,7 @@ export class RedisLease implements Lease {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await this.#ask();
-      await pause(this.holder === 'self' ? renewEveryMs : askEveryMs, signal);
+      await pause(this.holder === 'self' ? this.#ttlMs / renewalsOfTtl : askEveryMs, signal);
     }
   }
 
@@ -81,7 +83,7 @@ export class RedisLease implements Lease {
     const askedAtMs = performance.now();
     const keys = [redisKeys.lease(this.name), redisKeys.fence(this.name)];
     const granted = await this.#answer(() =>
-      this.#connection.run(leaseScript, keys, [this.fence === this.#relinquished ? 0 : this.fence, leaseTtlMs]),
+      this.#connection.run(leaseScript, keys, [this.fence === this.#relinquished ? 0 : this.fence, this.#ttlMs]),
     );
     if (granted === undefined) {
       // A holder stays one until its time is over; of others nothing is known.
@@ -89,7 +91,7 @@ export class RedisLease implements Lease {
     } else if (granted === null) {
       this.#report('other');
     } else {
-      this.#grant(Number((granted as Buffer).toString('latin1')), askedAtMs + leaseTtlMs);
+      this.#grant(Number((granted as Buffer).toString('latin1')), askedAtMs + this.#ttlMs);
     }
   }
 

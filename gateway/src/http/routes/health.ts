@@ -5,6 +5,7 @@ import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 export interface Health {
   readonly draining: boolean;
   readonly parts: Parts;
+  readonly tradingRole: 'self' | 'other' | null;
 }
 
 /** `/livez`: the loop turns. `/readyz`: every part that this gateway needs works, and no restart is due. */
@@ -12,17 +13,18 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
   return [
     bindEndpoint(liveEndpoint, () => ({ json: { live: true as const } })),
     bindEndpoint(readyEndpoint, ({ query: { exclude } }) => {
-      const { draining, parts } = health();
+      const { draining, parts, tradingRole } = health();
       const excluded = new Set(exclude === undefined ? [] : exclude.split(','));
       const unknown = [...excluded].filter((name) => !Object.hasOwn(parts, name));
       if (unknown.length > 0) {
         const known = Object.keys(parts).join(', ');
         return { error: 'INVALID_REQUEST', details: { fields: { exclude: `the parts are ${known}` } } };
       }
-      if (draining) return { error: 'DRAINING', details: { parts: partReports(parts) } };
+      const reported = { parts: partReports(parts), tradingRole };
+      if (draining) return { error: 'DRAINING', details: reported };
       const ill = illParts(parts).filter((name) => !excluded.has(name));
-      if (ill.length === 0) return { json: { ready: true as const, parts: partReports(parts) } };
-      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: { parts: partReports(parts) } };
+      if (ill.length === 0) return { json: { ready: true as const, ...reported } };
+      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: reported };
     }),
   ];
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
-import type { HttpRequest } from '../../transport/transport.ts';
 import type { IdempotencyUse } from '../model/idempotency.ts';
+import type { OrderCall } from './order-call.ts';
 
 /** The header `Idempotency-Key` as it was sent: null where there is none; a fault says what is wrong with it. */
 export type ReadIdempotency = { readonly ok: true; readonly use: IdempotencyUse | null } | { readonly ok: false; readonly fault: string };
@@ -13,8 +13,8 @@ const printable = /^[\x21-\x7e]+$/;
  * Reads the header of a call to an endpoint (its `id`) whose body has passed the endpoint's schema. A quoted key (draft-ietf-httpapi-
  * idempotency-key-header) and the same key without quotes are equal.
  */
-export function readIdempotency(header: string | undefined, endpoint: string, body: unknown): ReadIdempotency {
-  if (header === undefined) return { ok: true, use: null };
+export function readIdempotency(header: string | null, endpoint: string, body: unknown): ReadIdempotency {
+  if (header === null) return { ok: true, use: null };
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
   if (key.length > maxIdempotencyKeyChars || !printable.test(key)) {
     return { ok: false, fault: `must have 1 to ${maxIdempotencyKeyChars} printable ASCII characters without spaces` };
@@ -38,10 +38,10 @@ function canonical(value: unknown): string {
 
 /** Reads the `Idempotency-Key` of a call, and runs it with that key. */
 export async function withIdempotency<Answer>(
-  { request, body }: { readonly request: Pick<HttpRequest, 'headers'>; readonly body: unknown },
+  { idempotencyKey, body }: Pick<OrderCall, 'idempotencyKey' | 'body'>,
   endpoint: string,
   run: (use: IdempotencyUse | null) => Promise<Answer>,
 ): Promise<Answer | QuoteRefusal> {
-  const read = readIdempotency(request.headers.get('idempotency-key'), endpoint, body);
+  const read = readIdempotency(idempotencyKey, endpoint, body);
   return read.ok ? run(read.use) : wrongFields({ 'Idempotency-Key': read.fault });
 }

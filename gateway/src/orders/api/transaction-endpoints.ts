@@ -9,7 +9,6 @@ import {
   type BuyBody,
   type SellBody,
 } from '@sluice/shared/wire/rest/trade.ts';
-import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../../http/endpoint.ts';
 import { refusalOf } from '../place/admission.ts';
 import type { SendSigned } from '../place/send-signed.ts';
 import { rounded, termsJson, tradedQuote } from '../place/trade-answer.ts';
@@ -18,6 +17,7 @@ import { readTradeRequest } from '../prepare/request.ts';
 import { buildUnsigned } from '../prepare/unsigned.ts';
 import { answerOf } from './answer.ts';
 import { withIdempotency } from './idempotency.ts';
+import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from './order-call.ts';
 
 export interface TransactionParts extends CheckParts {
   readonly venues: readonly Venue[];
@@ -25,11 +25,11 @@ export interface TransactionParts extends CheckParts {
 }
 
 /** `POST /transaction/buy` and `/sell` return a transaction that the caller signs; `/transaction/send` sends it. */
-export function transactionEndpoints(parts: TransactionParts): BoundEndpoint[] {
+export function transactionEndpoints(parts: TransactionParts): OrderEndpoint[] {
   return [
-    bindEndpoint(transactionBuyEndpoint, ({ body }) => unsigned('buy', body, parts)),
-    bindEndpoint(transactionSellEndpoint, ({ body }) => unsigned('sell', body, parts)),
-    bindEndpoint(transactionSendEndpoint, (call) => send(call, parts.sendSigned)),
+    orderEndpoint(transactionBuyEndpoint, ({ body }) => unsigned('buy', body, parts)),
+    orderEndpoint(transactionSellEndpoint, ({ body }) => unsigned('sell', body, parts)),
+    orderEndpoint(transactionSendEndpoint, (call) => send(call, parts.sendSigned)),
   ];
 }
 
@@ -37,7 +37,7 @@ async function unsigned(
   side: 'buy' | 'sell',
   body: BuyBody | SellBody,
   parts: TransactionParts,
-): Promise<EndpointAnswer<typeof transactionBuyEndpoint>> {
+): Promise<OrderAnswer<typeof transactionBuyEndpoint>> {
   const startedMs = performance.now();
   const request = readTradeRequest(side, body, parts.venues);
   if ('error' in request) return request;
@@ -67,14 +67,14 @@ async function unsigned(
 }
 
 async function send(
-  call: Call<typeof transactionSendEndpoint>,
+  call: OrderCall<typeof transactionSendEndpoint>,
   sendSigned: SendSigned,
-): Promise<EndpointAnswer<typeof transactionSendEndpoint>> {
-  const { principal, body } = call;
-  if (principal === null) return { error: 'UNAUTHENTICATED' };
+): Promise<OrderAnswer<typeof transactionSendEndpoint>> {
+  const { owner, body } = call;
+  if (owner === null) return { error: 'UNAUTHENTICATED' };
   const wire = new Uint8Array(Buffer.from(body.transaction, 'base64'));
   const signed = { wire, skipSimulation: body.skipSimulation === true };
   return withIdempotency(call, transactionSendEndpoint.id, async (use) =>
-    answerOf(await sendSigned(principal, signed, use), (answer) => answer),
+    answerOf(await sendSigned(owner, signed, use), (answer) => answer),
   );
 }

@@ -10,6 +10,8 @@ export const maxFollowed = 10_000;
 export interface Followed extends TrackedOrder {
   /** Its message is being sent, as far as this follower knows. */
   sending: boolean;
+  /** It comes from the store: its gateway may have ended before its message left. */
+  readonly isTakenUp: boolean;
   /** Landing that is being read, and since when; null where none is. */
   beingRead: { readonly landing: Landing; readonly sinceMs: number } | null;
   contradicted: boolean;
@@ -64,7 +66,7 @@ export class FollowedOrders {
   }
 
   /** One that is open and not followed yet. */
-  add(order: OpenOrder): Followed {
+  add(order: OpenOrder, isTakenUp = false): Followed {
     const followed: Followed = {
       order,
       signature: order.signature ?? '',
@@ -74,6 +76,7 @@ export class FollowedOrders {
       hintedAtMs: -Infinity,
       reading: null,
       sending: false,
+      isTakenUp,
       beingRead: null,
       contradicted: false,
       evidence: null,

@@ -15,7 +15,7 @@ import type { FollowerSettings, FromThread, OrderChanges, ToThread } from './thr
 const tellEveryMs = 1_000;
 
 /** The follower as a thread, with connections of its own to the store and the nodes, until it is told to close. */
-async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash, level }: FollowerSettings): Promise<void> {
+async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, genesisHash, level }: FollowerSettings): Promise<void> {
   if (parentPort === null) throw new TypeError('This is a thread of a gateway.');
   const port = parentPort;
   const tell = (message: FromThread): void => port.postMessage(message);
@@ -42,6 +42,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, genesisHash,
       broadcaster,
       orders: store.orders,
       gatewayId,
+      succeeds,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
       onTaken: (order) => tell({ op: 'taken', order: toldOf(order) }),
       onGone: (id) => tell({ op: 'gone', id }),

@@ -39,6 +39,8 @@ export interface FollowerOptions {
   readonly broadcaster: Pick<Broadcaster, 'keepSending' | 'stop'>;
   readonly orders: Pick<OrderTable, 'advanceAll' | 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gatewayId: string;
+  /** Takes up the orders of other gateways at its start, even if those still hold them. */
+  readonly succeeds?: boolean;
   /** After every change that was stored, with the slot that it is known to have landed in. Must not throw. */
   readonly onChange: (order: OpenOrder, landedSlot: number | null) => void;
   /** An order was taken up from the store. Must not throw. */
@@ -123,10 +125,11 @@ export class Follower {
    * where the store cannot be read, and may then be called again.
    */
   async start(genesisHash: string): Promise<void> {
-    const { orders, gatewayId, nodes, log } = this.#options;
+    const { orders, gatewayId, succeeds = false, nodes, log } = this.#options;
     const hold = createOrderHold({
       orders,
       gateway: { gatewayId, genesisHash },
+      succeeds,
       followed: this.#followed,
       takeUp: (order) => this.#takeUp(order),
       counters: this.counters,
@@ -142,20 +145,20 @@ export class Follower {
    * Follows an order to its end. One that is submitted is sent again and again until it is in a block. One that was not sent yet, and is
    * no longer worked on, will not be. False where there is no room.
    */
-  follow(order: OpenOrder): boolean {
+  follow(order: OpenOrder, isTakenUp = false): boolean {
     if (this.#followed.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) {
       this.counters.refused++;
       return false;
     }
     this.counters.followed++;
-    this.#look(this.#followed.add(order));
+    this.#look(this.#followed.add(order, isTakenUp));
     this.#pollWaker.wake();
     return true;
   }
 
   #takeUp(order: OpenOrder): boolean {
-    if (!this.follow(order)) return false;
+    if (!this.follow(order, true)) return false;
     this.#options.onTaken?.(order);
     return true;
   }

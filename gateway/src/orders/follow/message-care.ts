@@ -31,7 +31,8 @@ export function createMessageCare({ broadcaster, reader, quoteOf, onRead, signal
     followed.sending = wanted;
     const { signature, lastValidBlockHeight, order } = followed;
     if (!wanted) broadcaster.stop(signature);
-    else if (order.signedBytes !== null) broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight });
+    else if (order.signedBytes !== null)
+      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, atOnce: followed.isTakenUp });
   }
 
   async function readLanded(followed: Followed, landing: Landing): Promise<void> {

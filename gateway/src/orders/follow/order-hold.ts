@@ -17,6 +17,8 @@ const lookedUp = 200;
 export interface OrderHoldOptions {
   readonly orders: Pick<OrderTable, 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gateway: FollowingGateway;
+  /** `takeUpAll` counts the holds of all other gateways as expired: their gateways do not trade any more. */
+  readonly succeeds: boolean;
   readonly followed: Pick<FollowedOrders, 'has' | 'hasRoom' | 'size'>;
   /** Whether it had room. */
   readonly takeUp: (order: StoredOrder) => boolean;
@@ -35,11 +37,11 @@ export interface OrderHold {
 }
 
 export function createOrderHold(options: OrderHoldOptions): OrderHold {
-  const { orders, gateway, followed, takeUp, counters, storedOrNull, log, signal } = options;
+  const { orders, gateway, succeeds, followed, takeUp, counters, storedOrNull, log, signal } = options;
   let lookedUpTo: string | null = null;
 
-  async function claim(): Promise<void> {
-    const nowMs = Date.now();
+  async function claim(aheadMs = 0): Promise<void> {
+    const nowMs = Date.now() + aheadMs;
     const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - followed.size));
     const taken = await orders.claim({ ...gateway, nowMs, untilMs: nowMs + holdMs, limit });
     for (const order of taken) if (takeUp(order)) counters.takenOver++;
@@ -70,7 +72,7 @@ export function createOrderHold(options: OrderHoldOptions): OrderHold {
         after = page.at(-1)?.id ?? null;
         if (after === null || !followed.hasRoom) break;
       }
-      await claim();
+      await claim(succeeds ? holdMs : 0);
     },
     async run() {
       const waker = createWaker(signal);

@@ -23,6 +23,8 @@ export interface FollowerSettings {
   readonly httpUrls: readonly string[];
   readonly broadcast: Config['broadcast'];
   readonly gatewayId: string;
+  /** Orders of other gateways are taken up at once, even if those still hold them. */
+  readonly succeeds: boolean;
   /** Of the chain whose orders are followed. */
   readonly genesisHash: string;
   readonly level: LevelWithSilent;
@@ -97,8 +99,16 @@ export class ThreadedFollower implements OrderFollower {
 
   async start(genesisHash: string): Promise<void> {
     if (this.#isClosed) return;
-    const { store, httpUrls, broadcast, gatewayId, log, begin = beginFollower } = this.#options;
-    const settings: FollowerSettings = { store, httpUrls, broadcast, gatewayId, genesisHash, level: log.level as LevelWithSilent };
+    const { store, httpUrls, broadcast, gatewayId, succeeds, log, begin = beginFollower } = this.#options;
+    const settings: FollowerSettings = {
+      store,
+      httpUrls,
+      broadcast,
+      gatewayId,
+      succeeds,
+      genesisHash,
+      level: log.level as LevelWithSilent,
+    };
     const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
     this.#thread = new RestartingThread({
       name: 'orders',

@@ -17,6 +17,8 @@ export interface BroadcastMessage {
   readonly wire: Uint8Array;
   /** Null: until it is told to stop. */
   readonly lastValidBlockHeight: number | null;
+  /** Its first round may never have left, so it goes out without a wait. */
+  readonly atOnce?: boolean;
 }
 
 export interface Broadcaster {
@@ -82,14 +84,19 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
     timer = null;
   }
 
-  function keepSending({ signature, wire, lastValidBlockHeight }: BroadcastMessage): void {
+  function keepSending({ signature, wire, lastValidBlockHeight, atOnce = false }: BroadcastMessage): void {
     if (signal.aborted || held.has(signature)) return;
     if (held.size >= maxHeld) {
       counters.overflowed++;
       return;
     }
     const message: SentMessage = { signature, wireBase64: base64Of(wire) };
-    held.set(signature, { message, again: lanes.again(wire), lastValidBlockHeight, dueMs: performance.now() + againEveryMs });
+    held.set(signature, {
+      message,
+      again: lanes.again(wire),
+      lastValidBlockHeight,
+      dueMs: performance.now() + (atOnce ? 0 : againEveryMs),
+    });
     timer ??= setInterval(tick, tickMs);
   }
 

@@ -51,7 +51,7 @@ interface Attempt {
   isBehind: boolean;
 }
 
-const noneAsked = (): Record<SimulatorCounter, number> => ({
+export const noneAsked = (): Record<SimulatorCounter, number> => ({
   passed: 0,
   failed: 0,
   deviates: 0,

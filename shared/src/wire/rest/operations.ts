@@ -26,6 +26,9 @@ const PartReports = Type.Record(
   ),
   { description: 'The parts that the gateway needs: `bus`, `ingest`, `store`, `limits`, `chain`, `trading`.' },
 );
+const TradingRole = Type.Union([Type.Enum(['self', 'other']), Type.Null()], {
+  description: 'Which gateway holds the trading role: this one, or another, which gets the orders of this one. Null if that is unknown.',
+});
 const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
 const Status = Type.Object(
@@ -165,12 +168,12 @@ export const readyEndpoint = defineEndpoint({
   access: 'open',
   tag: 'operations',
   summary: 'The gateway may get traffic: every part that it needs works, and no restart is due.',
-  description: 'Where a part is ill the error has the same `parts` in its details.',
+  description: 'Where a part is ill the error has the same `parts` and `tradingRole` in its details.',
   query: Type.Object(
     { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts, comma-separated, that may be ill: `ingest`, say.' })) },
     closed,
   ),
-  answer: Type.Object({ ready: Type.Literal(true), parts: PartReports }, closed),
+  answer: Type.Object({ ready: Type.Literal(true), parts: PartReports, tradingRole: TradingRole }, closed),
   errors: ['DRAINING', 'UPSTREAM_UNAVAILABLE'],
 });
 

@@ -8,7 +8,6 @@ import {
 } from '@sluice/shared/wire/rest/pumpportal.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import { bindEndpoint, type BoundEndpoint, type Call, type EndpointAnswer } from '../../../http/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { refusalOf } from '../../place/admission.ts';
@@ -19,6 +18,7 @@ import type { TradeRequest } from '../../prepare/request.ts';
 import { buildUnsigned } from '../../prepare/unsigned.ts';
 import { answerOf } from '../answer.ts';
 import { withIdempotency } from '../idempotency.ts';
+import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../order-call.ts';
 import { readPumpPortalOrder } from './read.ts';
 
 export interface PumpPortalParts extends CheckParts {
@@ -26,22 +26,22 @@ export interface PumpPortalParts extends CheckParts {
   readonly placeOrder: PlaceOrder;
 }
 
-type LocalAnswer = EndpointAnswer<typeof pumpPortalLocalEndpoint>;
+type LocalAnswer = OrderAnswer<typeof pumpPortalLocalEndpoint>;
 
 /** `POST /api/trade` and `/api/trade-local`: the same orders with the bodies of PumpPortal's clients. */
-export function pumpPortalEndpoints(parts: PumpPortalParts): BoundEndpoint[] {
+export function pumpPortalEndpoints(parts: PumpPortalParts): OrderEndpoint[] {
   return [
-    bindEndpoint(pumpPortalTradeEndpoint, (call) => trade(call, parts)),
-    bindEndpoint(pumpPortalLocalEndpoint, ({ body }) => tradeLocal(body, parts)),
+    orderEndpoint(pumpPortalTradeEndpoint, (call) => trade(call, parts)),
+    orderEndpoint(pumpPortalLocalEndpoint, ({ body }) => tradeLocal(body, parts)),
   ];
 }
 
 async function trade(
-  call: Call<typeof pumpPortalTradeEndpoint>,
+  call: OrderCall<typeof pumpPortalTradeEndpoint>,
   { venues, placeOrder }: PumpPortalParts,
-): Promise<EndpointAnswer<typeof pumpPortalTradeEndpoint>> {
-  const { principal, body } = call;
-  if (principal === null) return { error: 'UNAUTHENTICATED' };
+): Promise<OrderAnswer<typeof pumpPortalTradeEndpoint>> {
+  const { owner, body } = call;
+  if (owner === null) return { error: 'UNAUTHENTICATED' };
   const order = readPumpPortalOrder(body, venues);
   if ('error' in order) return order;
   if (order.jitoOnly)
@@ -49,7 +49,7 @@ async function trade(
   const { publicKey } = order;
   const request = publicKey === null ? { ...order, publicKey, dryRun: false } : order.of(publicKey);
   return withIdempotency(call, pumpPortalTradeEndpoint.id, async (use) =>
-    answerOf(await placeOrder(principal, request, use), pumpPortalAnswer),
+    answerOf(await placeOrder(owner, request, use), pumpPortalAnswer),
   );
 }
 

@@ -1,0 +1,136 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import type { OrderSigner } from './model/order-signer.ts';
+import type { ToldOrder } from './model/order.ts';
+import type { Halt } from '../store/halt.ts';
+import type { Store } from '../store/store.ts';
+import type { LogFollower } from '../stream/delivery/delivery.ts';
+import type { OrderEndpoint } from './api/order-call.ts';
+import { pumpPortalEndpoints } from './api/pumpportal/endpoints.ts';
+import { tradeEndpoints } from './api/trade-endpoints.ts';
+import { transactionEndpoints } from './api/transaction-endpoints.ts';
+import { seenTrades } from './follow/seen-trades.ts';
+import { takeUpOrders } from './follow/take-up.ts';
+import { ThreadedFollower } from './follow/threaded-follower.ts';
+import { createOrderLedger } from './ledger/order-ledger.ts';
+import type { OrderPublisher } from './ledger/order-publisher.ts';
+import type { OrderStats } from './ledger/order-stats.ts';
+import type { ChainIdentity } from './nodes/chain-identity.ts';
+import type { SendNode } from './nodes/nodes.ts';
+import type { OrderReport } from './order-report.ts';
+import type { SendFirst } from './place/first-send.ts';
+import { createPlaceOrder, type PlaceOrder } from './place/place-order.ts';
+import { createSendSigned } from './place/send-signed.ts';
+import type { WalletAccess } from './place/wallet-access.ts';
+import { createMessageBuilder } from './prepare/message-builder.ts';
+import { laneTips } from './prepare/tips.ts';
+import { createSimulator } from './simulate/simulator.ts';
+import { createHotState } from './state/hot-state.ts';
+import { OwnOrders } from './state/own-orders.ts';
+import { warmNewTokens } from './state/warm-ahead.ts';
+
+/** Calls wait this long for the first blockhash of a desk. */
+const readyWithinMs = 1_500;
+const readyLookEveryMs = 10;
+
+export interface DeskParts {
+  readonly config: Pick<Config, 'trading' | 'broadcast' | 'signerLimits'>;
+  readonly rpc: NonNullable<Config['rpc']>;
+  readonly store: Store;
+  readonly directory: PoolLookup;
+  readonly gatewayId: string;
+  readonly chain: ChainIdentity;
+  readonly nodes: readonly SendNode[];
+  readonly halt: Halt;
+  readonly signer: OrderSigner;
+  readonly wallets: WalletAccess;
+  readonly sendFirst: SendFirst;
+  readonly publisher: Pick<OrderPublisher, 'tell'>;
+  readonly stats: OrderStats;
+  /** Takes up the orders of other gateways at once, because none of them holds the trading role any more. */
+  readonly succeeds: boolean;
+  readonly log: Logger;
+}
+
+/** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
+export interface TradingDesk {
+  readonly placeOrder: PlaceOrder;
+  /** By the `id` of their specs. */
+  readonly endpoints: ReadonlyMap<string, OrderEndpoint>;
+  /** Sees all entries of the log. */
+  readonly followers: readonly LogFollower[];
+  /** Resolves when a recent blockhash is known, or soon after if none is. */
+  readonly ready: Promise<void>;
+  /** Resolves when the open orders of the store are taken up. */
+  readonly tookUp: Promise<void>;
+  report(): Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'>;
+  /** Why no order would be accepted now; null if orders would be. */
+  fault(): string | null;
+  slot(): number;
+  close(): Promise<void>;
+}
+
+export function openDesk(of: DeskParts): TradingDesk {
+  const { config, rpc, store, directory, gatewayId, chain, nodes, halt, signer, wallets, sendFirst, publisher, stats, succeeds, log } = of;
+  const life = new AbortController();
+  const { signal } = life;
+  const { trading: mode, broadcast, signerLimits: limits } = config;
+  const state = createHotState({ ...rpc, venues, directory, log, signal });
+  const newestSlot = (): number => state.newestSlot();
+  const simulator = createSimulator({ nodes, newestSlot, isAway: (endpoint) => state.isAway(endpoint), log, signal });
+  const builder = createMessageBuilder();
+  const ownOrders = new OwnOrders();
+  const tell = (order: ToldOrder, landedSlot: number | null = null): void => {
+    ownOrders.noteChange(order, landedSlot, state);
+    stats.changed(order);
+    publisher.tell(order);
+  };
+  const { orders } = store;
+  const ledger = createOrderLedger({ orders, publisher: { tell }, log });
+  const follower = new ThreadedFollower({
+    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl },
+    httpUrls: rpc.httpUrls,
+    broadcast,
+    gatewayId,
+    succeeds,
+    onChange: tell,
+    newestSlot,
+    blockHeight: () => state.blockHeight()?.height ?? null,
+    log,
+  });
+  const quoting = { venues, chain, state, ownOrders, builder, simulator, endpoints: nodes.length };
+  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
+  // On paper nothing is sent, by no lane.
+  const tips = mode === 'live' ? laneTips(broadcast) : [];
+  const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets, maxDayLamports: limits.maxDayLamports });
+  const endpoints = [
+    ...tradeEndpoints(placeOrder, venues),
+    ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
+    ...pumpPortalEndpoints({ ...parts, placeOrder }),
+  ];
+  const tookUp = takeUpOrders({ chain, follower, orders, log, signal });
+  return {
+    placeOrder,
+    endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
+    followers: [warmNewTokens(state, venues), seenTrades(follower)],
+    ready: untilReady(() => state.blockhash() !== null, signal),
+    tookUp,
+    report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),
+    fault: () => (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null),
+    slot: () => state.slot(),
+    close: async () => {
+      await follower.close();
+      life.abort();
+      await tookUp;
+      state.close();
+    },
+  };
+}
+
+async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {
+  const endMs = performance.now() + readyWithinMs;
+  while (!isReady() && !signal.aborted && performance.now() < endMs) await pause(readyLookEveryMs, undefined, { ref: false });
+}

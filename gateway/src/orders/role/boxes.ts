@@ -1,0 +1,75 @@
+import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
+import { redisKeys, script } from '@sluice/shared/bus/redis-scripts.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+
+/** Records that wait in one box; one more is refused. */
+const maxWaiting = 1_000;
+/** A box without a new record is deleted after this time. */
+const boxTtlMs = 30_000;
+
+/** What became of a call. `moved`: nothing was put, because another holding of the role is current; 0 if nobody holds the role. */
+export type PutOutcome = { readonly kind: 'put' } | { readonly kind: 'full' } | { readonly kind: 'moved'; readonly fence: number };
+
+/**
+ * Queues of records in Redis. Each record is taken once, in the order in which records were put. Every holding of the role has a box of
+ * its own for calls, so that no later holder finds a call that its caller has given up.
+ */
+export interface Boxes {
+  /** The box of calls to one holding of the role. */
+  callsOf(fence: number): string;
+  /** The box of answers to one gateway. */
+  answersOf(gateway: string): string;
+  /** Puts a call into the box of a holding, if that is still the current one. Rejects with a `RedisFault`; then it is unknown whether the call was put. */
+  putCall(fence: number, record: Buffer): Promise<PutOutcome>;
+  /** Puts an answer. A full box loses it. Rejects with a `RedisFault`. */
+  putAnswer(box: string, record: Buffer): Promise<void>;
+  /** The oldest record of the first box that has one; null if none came within the time (whole seconds). Rejects with a `RedisFault`. */
+  take(boxes: readonly string[], withinS: number): Promise<{ readonly box: string; readonly record: Buffer } | null>;
+  close(): void;
+}
+
+const putAnswerScript = script(`
+if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return end
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+`);
+
+/** KEYS: box, lease. ARGV: record, bound, ttl in ms, fence. -> 'put', 'full', or the fence of the current holding ('0' for none) */
+const putCallScript = script(`
+local fence = redis.call('GET', KEYS[2])
+if fence ~= ARGV[4] then return fence or '0' end
+if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return 'full' end
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 'put'
+`);
+
+/** The boxes of a role. Rejects with a `BusError` if Redis cannot be reached. */
+export async function openBoxes(urls: readonly string[], role: string, log: Logger): Promise<Boxes> {
+  const writer = await RedisConnection.open(urls, 'orders', log);
+  // A connection that waits for records can send no other command.
+  const reader = await RedisConnection.open(urls, 'orders-wait', log).catch((error: unknown) => {
+    writer.close();
+    throw error;
+  });
+  // The hash tag of the leases: a script reads lease and box together.
+  const callsOf = (fence: number): string => `{sluice}:orders:${role}:calls:${fence}`;
+  return {
+    callsOf,
+    answersOf: (gateway) => `{sluice}:orders:${role}:answers:${gateway}`,
+    putCall: async (fence, record) => {
+      const reply = await writer.run(putCallScript, [callsOf(fence), redisKeys.lease(role)], [record, maxWaiting, boxTtlMs, fence]);
+      const text = (reply as Buffer).toString('latin1');
+      return text === 'put' || text === 'full' ? { kind: text } : { kind: 'moved', fence: Number(text) };
+    },
+    putAnswer: async (box, record) => void (await writer.run(putAnswerScript, [box], [record, maxWaiting, boxTtlMs])),
+    take: async (boxes, withinS) => {
+      const taken = (await reader.binary('blpop', [...boxes, withinS])) as readonly [Buffer, Buffer] | null;
+      return taken === null ? null : { box: taken[0].toString('utf8'), record: taken[1] };
+    },
+    close: () => {
+      writer.close();
+      reader.close();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { OrderAnswer } from '../api/order-call.ts';
+import type { HandedCall } from './handed-record.ts';
+import { nobodyTrades, notTaken, uncertain } from './role-answers.ts';
+
+interface CertainAnswer {
+  readonly answer: OrderAnswer;
+  /** False: a holder of the role may have placed the order, or may still place it. */
+  readonly isCertain: boolean;
+}
+
+/**
+ * A call of this gateway that waits for its answer. It may reach several holdings of the role, one after the other. All of them together
+ * place one order at most, so a success is the answer, whichever holding reports it. A refusal is the answer only if no other holding may have run the
+ * call: a client that reads that nothing was placed places its order again.
+ */
+export class PendingCall {
+  readonly handed: HandedCall;
+  readonly answer: Promise<CertainAnswer>;
+  readonly #maySpend: boolean;
+  readonly #ended = new AbortController();
+  /** Fences of the holdings that may have run the call, or may still run it. */
+  readonly #open = new Set<number>();
+  #give: (answer: CertainAnswer) => void = () => undefined;
+
+  constructor(handed: HandedCall, maySpend: boolean) {
+    this.handed = handed;
+    this.#maySpend = maySpend;
+    this.answer = new Promise((resolve) => (this.#give = resolve));
+  }
+
+  /** Aborted as soon as there is an answer. */
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** From now on this holding may run the call. Returns whether it could not before. */
+  sentTo(fence: number): boolean {
+    if (fence === 0) return false;
+    const isNew = !this.#open.has(fence);
+    this.#open.add(fence);
+    return isNew;
+  }
+
+  /** The call did not reach this holding. */
+  notSentTo(fence: number): void {
+    this.#open.delete(fence);
+  }
+
+  /** A holding answered, and does nothing more for the call. Null: it did not run it, and the next holding gets it. */
+  answered(fence: number, answer: OrderAnswer | null): void {
+    this.#open.delete(fence);
+    if (answer === null) return;
+    if (!('error' in answer)) return this.resolve(answer);
+    if (!this.#maySpend || this.#open.size === 0) return this.resolve(answer);
+    // A later holding answers itself. An earlier one has ended, or is late, and nobody knows what it did.
+    if ([...this.#open].every((open) => open < fence)) this.#resolveUncertain();
+  }
+
+  /** The time for an answer is over. */
+  expire(): void {
+    if (!this.#maySpend) this.#resolve({ answer: notTaken, isCertain: false });
+    else if (this.#open.size === 0) this.resolve(nobodyTrades);
+    else this.#resolveUncertain();
+  }
+
+  resolve(answer: OrderAnswer): void {
+    this.#resolve({ answer, isCertain: true });
+  }
+
+  #resolveUncertain(): void {
+    this.#resolve({ answer: uncertain(this.handed.call.idempotencyKey), isCertain: false });
+  }
+
+  #resolve(answer: CertainAnswer): void {
+    this.#ended.abort();
+    this.#give(answer);
+  }
+}

@@ -1,0 +1,251 @@
+import { afterEach, expect, it } from 'vitest';
+import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
+import type { OrderAnswer, OrderCall } from '@sluice/gateway/orders/api/order-call.ts';
+import type { Boxes, PutOutcome } from '@sluice/gateway/orders/role/boxes.ts';
+import { HandOver } from '@sluice/gateway/orders/role/hand-over.ts';
+import { openRecord, sealRecord } from '@sluice/gateway/orders/role/handed-record.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
+import { testSealKey, until } from '../../support/gateway.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+const call: OrderCall = { owner: { keyId: 'key', accountId: null }, idempotencyKey: null, body: { mint: 'the-secret-mint' } };
+const refusal: OrderAnswer = { error: 'INSUFFICIENT_BALANCE' };
+const placed: OrderAnswer = { json: { orderId: 'order' } };
+
+/** Redis of the tests: the lease, and the queues. */
+class Exchange {
+  fence = 0;
+  readonly records = new Map<string, Buffer[]>();
+  readonly everPut: Buffer[] = [];
+  putFails = false;
+
+  boxes(): Boxes {
+    let closed = false;
+    const put = (box: string, record: Buffer): void => {
+      this.everPut.push(record);
+      this.records.set(box, [...(this.records.get(box) ?? []), record]);
+    };
+    return {
+      callsOf: (fence) => `calls ${fence}`,
+      answersOf: (name) => `answers ${name}`,
+      putCall: async (fence, record): Promise<PutOutcome> => {
+        if (fence !== this.fence) return { kind: 'moved', fence: this.fence };
+        put(`calls ${fence}`, record);
+        if (this.putFails) throw new Error('the connection is lost');
+        return { kind: 'put' };
+      },
+      putAnswer: async (box, record) => put(box, record),
+      take: async (boxes) => {
+        const box = boxes.find((name) => (this.records.get(name) ?? []).length > 0);
+        if (box !== undefined) return { box, record: this.records.get(box)!.shift()! };
+        await new Promise((resolve) => setTimeout(resolve, closed ? 0 : 2));
+        return null;
+      },
+      close: () => void (closed = true),
+    };
+  }
+}
+
+interface TestGateway {
+  readonly handOver: HandOver;
+  readonly lease: { name: string; held: boolean; fence: number };
+  readonly runs: OrderCall[];
+  /** Answers the calls that run. */
+  answer: ((answer: OrderAnswer) => void) | null;
+}
+
+let exchange = new Exchange();
+let gateways: TestGateway[] = [];
+
+function gateway(): TestGateway {
+  const lease = { name: 'trading', held: false, fence: 0 };
+  const runs: OrderCall[] = [];
+  const one: { -readonly [Name in keyof TestGateway]: TestGateway[Name] } = { handOver: null as never, lease, runs, answer: null };
+  const run = async (_: string, given: OrderCall): Promise<OrderAnswer> => {
+    runs.push(given);
+    return await new Promise((resolve) => (one.answer = resolve));
+  };
+  one.handOver = new HandOver({ boxes: exchange.boxes(), seal: new RecordSeal(testSealKey), lease, run, log });
+  gateways.push(one);
+  return one;
+}
+
+/** Gives the role to a gateway. The former holder learns of it unless it is paused. */
+function giveRole(to: TestGateway, from?: TestGateway): void {
+  if (from !== undefined) from.lease.held = false;
+  Object.assign(to.lease, { held: true, fence: ++exchange.fence });
+  to.handOver.roleChanged();
+}
+
+async function untilRun({ runs: begun }: TestGateway): Promise<void> {
+  await until('the call to run', () => begun.length === 1);
+}
+
+afterEach(async () => {
+  for (const one of gateways) one.answer?.(refusal);
+  for (const one of gateways) await one.handOver.close();
+  exchange = new Exchange();
+  gateways = [];
+});
+
+it('runs a call at the holder once, under an Idempotency-Key, however often it is sent', async () => {
+  const [holder, caller] = [gateway(), gateway()];
+  giveRole(holder);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(holder);
+  await until('the call to be sent again', () => exchange.everPut.length > 3);
+  holder.answer!(placed);
+  expect(await answered).toEqual(placed);
+  expect(holder.runs).toHaveLength(1);
+  expect(holder.runs[0]!.idempotencyKey).toMatch(/^handed-over-/);
+});
+
+it('returns the refusal of the only holder that had the call', async () => {
+  const [holder, caller] = [gateway(), gateway()];
+  giveRole(holder);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(holder);
+  holder.answer!(refusal);
+  expect(await answered).toEqual(refusal);
+  expect(caller.handOver.counters.unanswered).toBe(0);
+});
+
+it('hands a call that no holder had to the first one', async () => {
+  const [holder, caller] = [gateway(), gateway()];
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  giveRole(holder);
+  await untilRun(holder);
+  holder.answer!(refusal);
+  expect(await answered).toEqual(refusal);
+});
+
+it('sends a call to the next holder with the same key, and returns its success', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(first);
+  giveRole(next, first);
+  await untilRun(next);
+  next.answer!(placed);
+  expect(await answered).toEqual(placed);
+  expect(next.runs[0]!.idempotencyKey).toBe(first.runs[0]!.idempotencyKey);
+});
+
+it('reports a refusal as uncertain while an earlier holder may have placed the order', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(first);
+  giveRole(next, first);
+  await untilRun(next);
+  next.answer!(refusal);
+  const { idempotencyKey } = first.runs[0]!;
+  expect(await answered).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { idempotencyKey } });
+  expect(caller.handOver.counters.unanswered).toBe(1);
+});
+
+it('waits for the next holder after the late refusal of an earlier one', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(first);
+  giveRole(next, first);
+  await untilRun(next);
+  first.answer!(refusal);
+  await until('the refusal to be read', () => [...exchange.records.values()].every((waiting) => waiting.length === 0));
+  next.answer!(placed);
+  expect(await answered).toEqual(placed);
+});
+
+it('never runs at a later holder a call that its caller has an answer to', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(first);
+  // A copy stays in the box.
+  exchange.records.set('calls 2', [exchange.everPut.find((record) => record.length > 0)!]);
+  first.answer!(refusal);
+  expect(await answered).toEqual(refusal);
+  giveRole(next, first);
+  await until('the copy to be taken', () => exchange.records.get('calls 2')!.length === 0);
+  expect(next.runs).toEqual([]);
+});
+
+it('passes a call on that a former holder took from its box', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  // The lease has run out, and nobody has noticed.
+  first.lease.held = false;
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await until('the call to be taken', () => exchange.everPut.length >= 3);
+  giveRole(next, first);
+  await untilRun(next);
+  expect(first.runs).toEqual([]);
+  next.answer!(refusal);
+  // The first one said that it did not run the call.
+  expect(await answered).toEqual(refusal);
+});
+
+it('runs a waiting call itself when it gets the role, with the same key', async () => {
+  const [first, caller] = [gateway(), gateway()];
+  giveRole(first);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(first);
+  giveRole(caller, first);
+  await untilRun(caller);
+  caller.answer!(refusal);
+  expect(await answered).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE' });
+  expect(caller.runs[0]!.idempotencyKey).toBe(first.runs[0]!.idempotencyKey);
+});
+
+it('does not know whether a call was put when the connection was lost', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  exchange.putFails = true;
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(first);
+  exchange.putFails = false;
+  giveRole(next, first);
+  await untilRun(next);
+  next.answer!(refusal);
+  expect(await answered).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { idempotencyKey: expect.any(String) as string } });
+});
+
+it('returns the refusal of any holder for a call that cannot spend', async () => {
+  const [first, next, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  const answered = caller.handOver.hand(transactionBuyEndpoint, call);
+  await untilRun(first);
+  giveRole(next, first);
+  await untilRun(next);
+  next.answer!(refusal);
+  expect(await answered).toEqual(refusal);
+  expect(next.runs[0]!.idempotencyKey).toBeNull();
+});
+
+it('shows a reader of Redis nothing of a call', async () => {
+  const [holder, caller] = [gateway(), gateway()];
+  giveRole(holder);
+  const answered = caller.handOver.hand(tradeBuyEndpoint, call);
+  await untilRun(holder);
+  holder.answer!({ error: 'INSUFFICIENT_BALANCE', message: 'the-secret-balance' });
+  await answered;
+  const stored = Buffer.concat(exchange.everPut).toString('latin1');
+  for (const text of ['secret', 'tradeBuy', 'keyId', 'error']) expect(stored).not.toContain(text);
+});
+
+it('refuses a record that was changed, is for another box, has expired, or has another seal', () => {
+  const seal = new RecordSeal(testSealKey);
+  const content = { id: 'id', fence: 1, answer: placed };
+  const record = sealRecord(seal, 'handed answer', 'box', 10_000, content);
+  expect(openRecord(seal, 'handed answer', 'box', record, 0)).toEqual(content);
+  const changed = Buffer.from(record);
+  changed[changed.length - 1]! ^= 1;
+  expect(openRecord(seal, 'handed answer', 'box', changed, 0)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'other box', record, 0)).toBeNull();
+  expect(openRecord(seal, 'handed call', 'box', record, 0)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'box', record, 20_000)).toBeNull();
+  expect(openRecord(new RecordSeal(new Uint8Array(32)), 'handed answer', 'box', record, 0)).toBeNull();
+  for (const size of [0, 1, 38, 54]) expect(openRecord(seal, 'handed answer', 'box', record.subarray(0, size), 0)).toBeNull();
+});

@@ -1,0 +1,257 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { until } from '../support/gateway.ts';
+import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { launchCoin } from '../support/quoted-trades.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startTradingWorld, type TradingWorld } from '../support/trading-world.ts';
+import { silent } from './send/tampered-node.ts';
+
+/** From the end of the holder until another gateway trades. */
+const takeoverMs = 2_000;
+let world: TradingWorld;
+let redis: TestRedis;
+let publicKey: string;
+let mint: string;
+
+interface Running {
+  readonly program: RunningProgram;
+  readonly url: string;
+}
+const running: Running[] = [];
+/** How long each takeover took. */
+const tookMs: number[] = [];
+
+async function start(): Promise<Running> {
+  const env = {
+    REDIS_URL: redis.url,
+    DATA_DIR: world.store.dataDir,
+    SOLANA_RPC_URL: world.node.url,
+    SOLANA_WS_URL: world.simnet.wsUrl,
+    KEYSTORE_PASSPHRASE_FILE: join(world.store.dataDir, 'passphrase'),
+    TRADING: 'live',
+    PORT: '0',
+    LOG_LEVEL: 'info',
+  };
+  const program = runProgram('gateway/src/main.ts', { folder: world.store.dataDir, env });
+  const one = { program, url: String((await program.logged('listening', 60_000))['url']) };
+  running.push(one);
+  return one;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly replayed: boolean;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function buy({ url }: Running, amount: number, { key, dryRun = false }: { key?: string; dryRun?: boolean } = {}): Promise<Answer> {
+  const headers = {
+    authorization: `Bearer ${world.operatorKey}`,
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { 'idempotency-key': key }),
+  };
+  const body = JSON.stringify({ publicKey, mint, amount, dryRun });
+  const answer = await fetch(`${url}/trade/buy`, { method: 'POST', headers, body });
+  const replayed = answer.headers.get('idempotency-replayed') === 'true';
+  return { status: answer.status, replayed, body: (await answer.json()) as Answer['body'] };
+}
+
+async function statusOf({ url }: Running, orderId: unknown): Promise<unknown> {
+  const headers = { authorization: `Bearer ${world.operatorKey}` };
+  return ((await (await fetch(`${url}/trade/orders/${String(orderId)}`, { headers })).json()) as Answer['body'])['status'];
+}
+
+async function metric({ url }: Running, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(new RegExp(`^sluice_gateway_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+}
+
+async function readyRole({ url }: Running): Promise<unknown> {
+  const body = (await (await fetch(`${url}/readyz`)).json()) as { tradingRole?: unknown; error?: { details?: { tradingRole?: unknown } } };
+  return body.tradingRole ?? body.error?.details?.tradingRole;
+}
+
+const follows = (metrics: string): boolean => metrics.includes('chain_link_up{');
+const holds = async (one: Running): Promise<boolean> => (await metric(one, 'trading_role')) === 1;
+
+async function untilTrading(one: Running): Promise<void> {
+  await until('the gateway to trade', async () => (await buy(one, 0.001, { dryRun: true })).status === 200, 60_000);
+}
+
+/** The gateway that holds the role, and one that does not. */
+async function both(): Promise<readonly [holder: Running, other: Running]> {
+  while (running.length < 2) await start();
+  const [first, second] = running as [Running, Running];
+  await until('one holder', async () => (await holds(first)) !== (await holds(second)));
+  const pair: readonly [Running, Running] = (await holds(first)) ? [first, second] : [second, first];
+  for (const one of pair) await untilTrading(one);
+  return pair;
+}
+
+/** SIGKILL. Returns how long it took until the other gateway held the role. */
+async function killHolder(holder: Running, other: Running): Promise<number> {
+  holder.program.child.kill('SIGKILL');
+  const atMs = performance.now();
+  running.splice(running.indexOf(holder), 1);
+  while (!(await holds(other))) await pause(10);
+  return performance.now() - atMs;
+}
+
+/** Kills the holder, and expects that the next one brings the order to its end: with one message. */
+async function passesOn(holder: Running, other: Running, waiting: Promise<Answer>, sent: number): Promise<Answer> {
+  const took = await killHolder(holder, other);
+  const bought = await waiting;
+  world.node.tampering = null;
+  expect(bought, JSON.stringify(bought.body)).toMatchObject({ status: 200, replayed: false });
+  await until('the order to end', async () => (await statusOf(other, bought.body['orderId'])) === 'finalized', 60_000);
+  expect(world.sent().size).toBe(sent + 1);
+  tookMs.push(took);
+  return bought;
+}
+
+beforeAll(async () => {
+  [world, redis] = await Promise.all([startTradingWorld({ slotMs: 150 }), startRedis()]);
+  publicKey = await world.wallet();
+  ({ mint } = launchCoin(world.chain));
+}, 60_000);
+afterAll(async () => {
+  for (const { program } of running) program.child.kill('SIGKILL');
+  await world.close();
+  await redis.stop();
+}, 60_000);
+
+describe('the trading role', { timeout: 180_000 }, () => {
+  it('is held by one of two gateways; the other hands its orders over and follows no accounts', async () => {
+    const first = await start();
+    await untilTrading(first);
+    await until('the only gateway to hold the role', () => holds(first));
+    const [holder, other] = await both();
+    expect([await readyRole(holder), await readyRole(other)]).toEqual(['self', 'other']);
+    const sent = world.sent().size;
+    const bought = await buy(other, 0.01, { key: 'through-the-other' });
+    expect(bought, JSON.stringify(bought.body)).toMatchObject({ status: 200, replayed: false, body: { status: 'submitted', mint } });
+    expect(await buy(holder, 0.01, { key: 'through-the-other' })).toMatchObject({
+      replayed: true,
+      body: { orderId: bought.body['orderId'] },
+    });
+    expect(await buy(other, 0.02)).toMatchObject({ status: 200, replayed: false });
+    expect(world.sent().size).toBe(sent + 2);
+    const { orderId } = bought.body;
+    await until('the order to end', async () => (await statusOf(other, orderId)) === 'finalized');
+    expect(await metric(other, 'orders_handed_out_total')).toBeGreaterThanOrEqual(2);
+    expect(await metric(holder, 'orders_handed_in_total')).toBe(await metric(other, 'orders_handed_out_total'));
+    // On a machine that stands still for a second the role passes on.
+    await until('one gateway to follow the chain', async () => {
+      const texts = await Promise.all([holder, other].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+      return texts.every((text) => follows(text) === text.includes('trading_role 1')) && texts.some(follows);
+    });
+  });
+
+  it('does not act on calls that no gateway sealed', async () => {
+    const [holder] = await both();
+    const leases = await redis.command('KEYS', '*lease:trading-*');
+    const [role] = /trading-live-cluster-[0-9a-f]{16}/.exec(leases)!;
+    const [fence] = /\d{10,}/.exec(await redis.command('GET', `{sluice}:lease:${role}`))!;
+    const box = `{sluice}:orders:${role}:calls:${fence}`;
+    const sent = world.sent().size;
+    await redis.command('RPUSH', box, `${'x'.repeat(38)}{"id":"1","replyTo":"a","endpoint":"tradeBuy","call":{"owner":null,"body":{}}}`);
+    const refused = 'records_refused_total\\{kind="handed_call"\\}';
+    await until('the record to be refused', async () => (await metric(holder, refused)) === 1);
+    expect(world.sent().size).toBe(sent);
+  });
+
+  it('passes on a call that its holder had not read', async () => {
+    const [holder, other] = await both();
+    const sent = world.sent().size;
+    const handedOut = await metric(other, 'orders_handed_out_total');
+    holder.program.child.kill('SIGSTOP');
+    const waiting = buy(other, 0.021);
+    await until('the call to be handed over', async () => (await metric(other, 'orders_handed_out_total')) > handedOut);
+    await passesOn(holder, other, waiting, sent);
+  });
+
+  it('passes on an order that was under way', async () => {
+    const [holder, other] = await both();
+    let asked = 0;
+    world.node.tampering = async ({ method }, answer) => (method === 'simulateTransaction' && asked++ === 0 ? silent : await answer());
+    const sent = world.sent().size;
+    const waiting = buy(other, 0.03);
+    await until('the order to be under way', () => asked > 0);
+    await passesOn(holder, other, waiting, sent);
+  });
+
+  it('passes on an order that was signed and not stored', async () => {
+    const [holder, other] = await both();
+    const sent = world.sent().size;
+    const signed = await metric(holder, 'orders_signer_signed_total');
+    // Nothing is stored while this transaction is open.
+    const database = await openSqlite(join(world.store.dataDir, 'sluice.db'));
+    let unlock = (): void => undefined;
+    const unlocked = new Promise<void>((resolve) => (unlock = resolve));
+    const locked = new Promise<void>((resolve) => {
+      void database.transaction('orders', async () => {
+        resolve();
+        await unlocked;
+      });
+    });
+    await locked;
+    const waiting = buy(other, 0.031);
+    await until('the order to be signed', async () => (await metric(holder, 'orders_signer_signed_total')) > signed);
+    const passed = passesOn(holder, other, waiting, sent);
+    unlock();
+    await passed;
+    await database.close();
+  });
+
+  it('passes on an order that was stored, and whose bytes reached nobody', async () => {
+    const [holder, other] = await both();
+    let asked = 0;
+    world.node.tampering = async ({ method }, answer) => (method === 'sendTransaction' && asked++ === 0 ? silent : await answer());
+    const sent = world.sent().size;
+    const waiting = buy(other, 0.04);
+    await until('the order to be sent', () => asked > 0);
+    const bought = await passesOn(holder, other, waiting, sent);
+    expect(world.landed(publicKey)).toContain(bought.body['signature']);
+  });
+
+  it('passes on an order that was sent, and not answered', async () => {
+    const [holder, other] = await both();
+    let asked = 0;
+    world.node.tampering = async ({ method }, answer) => {
+      const result = await answer();
+      return method === 'sendTransaction' && asked++ === 0 ? silent : result;
+    };
+    const sent = world.sent().size;
+    const waiting = buy(other, 0.041);
+    await until('the order to be sent', () => asked > 0);
+    await passesOn(holder, other, waiting, sent);
+  });
+
+  it('passes on an order that has landed', async () => {
+    const [holder, other] = await both();
+    const sent = world.sent().size;
+    const buyLast = (): Promise<Answer> => buy(other, 0.042, { key: 'landed' });
+    await until('the order to be placed', async () => (await buyLast()).status === 200);
+    const bought = { ...(await buyLast()), replayed: false };
+    await until('the order to land', () => world.landed(publicKey).includes(String(bought.body['signature'])));
+    await passesOn(holder, other, Promise.resolve(bought), sent);
+  });
+
+  it('passes on within two seconds', () => {
+    // Not each time: processes of a busy machine stand still for seconds.
+    expect(Math.min(...tookMs)).toBeLessThan(takeoverMs);
+  });
+
+  it('passes on at once when its holder ends in order', async () => {
+    const [holder, other] = await both();
+    const ended = holder.program.stop();
+    running.splice(running.indexOf(holder), 1);
+    const bought = await buy(other, 0.05);
+    expect(bought, JSON.stringify(bought.body)).toMatchObject({ status: 200 });
+    expect(await ended).toBe(0);
+    await until('the role to pass on', () => holds(other));
+  });
+});
