@@ -40,7 +40,7 @@ export const laneCount = 2;
 /** RPC nodes, of which no gateway trusts one alone. */
 const nodeCount = 2;
 
-/** One chain, one store, one Redis, and gateways that are killed. */
+/** One chain, one store, and gateways that are killed. */
 export interface CrashWorld {
   readonly kind: StoreKind;
   readonly chain: SimChain;
@@ -143,8 +143,12 @@ export async function openCrashWorld(kind: StoreKind): Promise<CrashWorld> {
 }
 
 async function openWorld(kind: StoreKind, folder: string, closers: Closers, close: () => Promise<void>): Promise<CrashWorld> {
-  const [redis, { dataDirs, databaseUrl }] = await Promise.all([startRedis(), openPlaces(kind, folder, closers)]);
-  closers.push(() => redis.stop());
+  // Each lane has a Redis of its own, so both gateways hold the trading role at once: the worst case, which a lease should prevent.
+  const [{ dataDirs, databaseUrl }, ...redises] = await Promise.all([
+    openPlaces(kind, folder, closers),
+    ...Array.from({ length: laneCount }, () => startRedis()),
+  ]);
+  for (const redis of redises) closers.push(() => redis.stop());
   const { chain, coins } = openChain(closers);
   const nodes = await Promise.all(Array.from({ length: nodeCount }, () => startSimnet({ chain, autoStart: false })));
   for (const node of nodes) closers.push(() => node.close());
@@ -161,7 +165,6 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   const passphraseFile = join(folder, 'passphrase');
   writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 });
   const env = {
-    REDIS_URL: redis.url,
     SOLANA_RPC_URL: gate.urls.join(','),
     SOLANA_WS_URL: nodes.map(({ wsUrl }) => wsUrl).join(','),
     PORT: '0',
@@ -176,7 +179,7 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   const startsMs: number[] = [];
   const start = async (lane: number): Promise<GatewayProcess> => {
     ready[lane] = null;
-    const started = await startGatewayProcess(folder, { ...env, DATA_DIR: dataDirs[lane] ?? '' });
+    const started = await startGatewayProcess(folder, { ...env, REDIS_URL: redises[lane]!.url, DATA_DIR: dataDirs[lane] ?? '' });
     startsMs.push(started.startMs);
     return (ready[lane] = started);
   };
